@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "Graph",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Graph", targets: ["Graph"]),
+        .executable(name: "GraphBench", targets: ["GraphBench"]),
+    ],
+    targets: [
+        .target(name: "Graph", swiftSettings: settings),
+        .executableTarget(name: "GraphBench", dependencies: ["Graph"], swiftSettings: settings),
+        .testTarget(name: "GraphTests", dependencies: ["Graph"], swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,87 @@
+/// Reads the elementary encodings of `ByteWriter` from bytes that nobody vouches for.
+///
+/// Every read checks what is left first, so nothing in the bytes can make it trap, read outside, or allocate more than
+/// the bytes themselves take: the pointer stays inside the buffer because `take` is the only place that moves it.
+/// The buffer must outlive the reader; its users are the bodies of `withUnsafeBytes`.
+struct ByteReader {
+    /// What is wrong with the bytes, and where, counted from the start of the buffer.
+    struct Failure: Error, Equatable {
+        let reason: String
+        let offset: Int
+    }
+
+    private let buffer: UnsafeRawBufferPointer
+    private(set) var offset = 0
+
+    var remaining: Int { buffer.count - offset }
+
+    init(_ buffer: UnsafeRawBufferPointer) {
+        self.buffer = buffer
+    }
+
+    func failure(_ reason: String) -> Failure {
+        Failure(reason: reason, offset: offset)
+    }
+
+    /// The next `count` bytes, without copying them.
+    mutating func take(_ count: Int) throws(Failure) -> UnsafeRawBufferPointer {
+        guard count >= 0, count <= remaining else {
+            throw failure("\(count) bytes expected, \(remaining) left")
+        }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: buffer[offset..<(offset + count)])
+    }
+
+    mutating func readByte() throws(Failure) -> UInt8 {
+        guard offset < buffer.count else { throw failure("one byte expected, none left") }
+        defer { offset += 1 }
+        return buffer[offset]
+    }
+
+    mutating func readFixed<Value: FixedWidthInteger>(_ type: Value.Type = Value.self) throws(Failure) -> Value {
+        Value(littleEndian: try take(MemoryLayout<Value>.size).loadUnaligned(as: Value.self))
+    }
+
+    /// Refuses forms longer than needed and numbers beyond 64 bits.
+    mutating func readVarint() throws(Failure) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            let byte = try readByte()
+            if shift == 63, byte > 1 { throw failure("varint beyond 64 bits") }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 {
+                if byte == 0, shift > 0 { throw failure("varint not in minimal form") }
+                return value
+            }
+            shift += 7
+            if shift > 63 { throw failure("varint longer than ten bytes") }
+        }
+    }
+
+    mutating func readSignedVarint() throws(Failure) -> Int64 {
+        let raw = try readVarint()
+        return Int64(bitPattern: (raw >> 1) ^ (0 &- (raw & 1)))
+    }
+
+    /// A count of things that each take at least `minimumBytes` of what is left.
+    mutating func readCount(minimumBytes: Int) throws(Failure) -> Int {
+        let count = try readVarint()
+        guard count <= UInt64(remaining / max(1, minimumBytes)) else {
+            throw failure("count \(count) is more than the bytes left can hold")
+        }
+        return Int(count)
+    }
+
+    mutating func readString() throws(Failure) -> String {
+        let utf8 = try take(try readCount(minimumBytes: 1))
+        guard let string = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else {
+            throw failure("not valid UTF-8")
+        }
+        return string
+    }
+
+    func expectEnd() throws(Failure) {
+        guard remaining == 0 else { throw failure("\(remaining) bytes left over") }
+    }
+}
