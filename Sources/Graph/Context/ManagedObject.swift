@@ -1,0 +1,228 @@
+/// An object of a context: one row, shown live, with its properties as if they were its own.
+///
+/// ```swift
+/// person.age += 1                 // an attribute
+/// person.team = team              // a to-one relationship reads and writes as the object, nil where there is none
+/// team.members.append(person)     // a to-many relationship is a collection of objects
+/// ```
+///
+/// There is at most one object for each row in a context. An object belongs to its context: it is not `Sendable`, and
+/// the compiler rejects what would take it elsewhere. What crosses is `value`, a plain struct, or `id`.
+///
+/// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value; so does one whose insert
+/// was rolled back, and one that outlives its context. Writing to it changes nothing.
+@dynamicMemberLookup
+public final class ManagedObject<E: Entity> {
+    /// Identifies the object for good, from its insert on.
+    public let id: PersistentID<E>
+    @usableFromInline let context: ContextState
+    let entity: Int
+    @usableFromInline var epoch: UInt64
+    @usableFromInline var flags: ObjectFlags
+    /// What programs read and write; ahead of the context's working state while the object is dirty.
+    ///
+    /// The exclusivity check is off because it would protect nothing: the object is not Sendable, so all access is in its
+    /// context's isolation, and no access to the row runs code of others while it lasts.
+    @exclusivity(unchecked) @usableFromInline var row: E
+
+    init(id: PersistentID<E>, entity: Int, context: ContextState, row: E, flags: ObjectFlags) {
+        self.id = id
+        self.entity = entity
+        self.context = context
+        self.row = row
+        self.flags = flags
+        epoch = context.epoch
+    }
+}
+
+/// How an object stands to its context.
+@usableFromInline
+struct ObjectFlags: OptionSet, Sendable {
+    @usableFromInline let rawValue: UInt8
+
+    @usableFromInline
+    init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// The row was written to and the working state does not have it yet.
+    @usableFromInline static let dirty = ObjectFlags(rawValue: 1)
+    /// Dirty by its insert: the working state has no such row at all.
+    static let new = ObjectFlags(rawValue: 2)
+    /// The working state has no such row any more.
+    static let deleted = ObjectFlags(rawValue: 4)
+    /// On the context's list of objects to keep alive until they are saved.
+    static let kept = ObjectFlags(rawValue: 8)
+}
+
+extension ManagedObject {
+    /// The row as a plain value, which may go anywhere. A to-many relationship shows nothing in it; see `ToMany`.
+    @inlinable
+    public var value: E {
+        if epoch != context.epoch { catchUp() }
+        return row
+    }
+
+    /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits.
+    public var version: RowVersion { context.version(of: id.row, of: entity) }
+
+    /// Whether the object's insert is not saved yet.
+    public var isInserted: Bool { context.changeKind(of: id.row, of: entity) == .inserted }
+
+    /// Whether the object differs from what it was when the context read it.
+    public var isUpdated: Bool { context.changeKind(of: id.row, of: entity) == .updated }
+
+    /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
+    public var isDeleted: Bool {
+        if epoch != context.epoch { catchUp() }
+        return flags.contains(.deleted)
+    }
+
+    /// Whether a save would write or delete this object.
+    public var hasChanges: Bool { context.changeKind(of: id.row, of: entity) != nil }
+
+    /// The row as the context's base has it: without unsaved changes. nil for an object that was never saved.
+    public var committedValue: E? { context.committedValue(of: id, entity) }
+
+    /// Deletes the object, with what its relationships' delete rules say. Does nothing if it is deleted already.
+    public func delete() {
+        context.delete(id.row, of: entity)
+    }
+}
+
+extension ManagedObject {
+    // MARK: Properties
+
+    /// The current value of a property.
+    @inlinable
+    public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V {
+        if epoch != context.epoch { catchUp() }
+        return row[keyPath: keyPath]
+    }
+
+    /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
+    /// context; an equal one is no change.
+    @inlinable
+    public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
+        get {
+            if epoch != context.epoch { catchUp() }
+            return row[keyPath: keyPath]
+        }
+        set {
+            guard flags.contains(.dirty) || beginWrite() else { return }
+            row[keyPath: keyPath] = newValue
+        }
+    }
+
+    /// The object that this one refers to; nil if there is none. The inverse follows at once.
+    ///
+    /// - Precondition: a new value belongs to the same context.
+    public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ManagedObject<Target>? {
+        get {
+            if epoch != context.epoch { catchUp() }
+            return row[keyPath: keyPath].id.flatMap { context.object(for: $0) }
+        }
+        set {
+            if let newValue { context.requireOwn(newValue) }
+            guard flags.contains(.dirty) || beginWrite() else { return }
+            row[keyPath: keyPath] = ToOne(newValue?.id)
+        }
+    }
+
+    /// The objects that refer to this one.
+    ///
+    /// - Precondition: new members belong to the same context.
+    public subscript<Target>(
+        dynamicMember keyPath: any WritableKeyPath<E, ToMany<Target>> & Sendable
+    ) -> RelatedObjects<Target> {
+        get {
+            RelatedObjects(context: context, owner: id.row, relationship: context.schema.toMany(keyPath, of: entity))
+        }
+        set {
+            newValue.replaceMembers(of: RelatedObjects(
+                context: context,
+                owner: id.row,
+                relationship: context.schema.toMany(keyPath, of: entity)
+            ))
+        }
+    }
+
+    // MARK: Keeping up with the context
+
+    /// Takes over the row from the working state after it moved under the object.
+    @usableFromInline
+    func catchUp() {
+        epoch = context.epoch
+        guard !flags.contains(.dirty) else { return }
+        if let current = context.row(of: id, entity) {
+            row = current
+            flags.remove(.deleted)
+        } else {
+            flags.insert(.deleted)
+        }
+    }
+
+    /// Makes the object dirty. False if there is nothing to write to any more.
+    @usableFromInline
+    func beginWrite() -> Bool {
+        if epoch != context.epoch { catchUp() }
+        guard !flags.contains(.deleted), context.register(dirty: self) else { return false }
+        flags.insert(.dirty)
+        return true
+    }
+}
+
+/// An object of a context, whatever its entity.
+public protocol AnyManagedObject: AnyObject {
+    /// Identifies the object for good, from its insert on.
+    var anyID: AnyPersistentID { get }
+    /// Whether the object's insert is not saved yet.
+    var isInserted: Bool { get }
+    /// Whether the object differs from what it was when the context read it.
+    var isUpdated: Bool { get }
+    /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
+    var isDeleted: Bool { get }
+    /// Whether a save would write or delete this object.
+    var hasChanges: Bool { get }
+    /// Deletes the object, with what its relationships' delete rules say.
+    func delete()
+}
+
+extension ManagedObject: AnyManagedObject {
+    /// The identifier without its type.
+    public var anyID: AnyPersistentID { AnyPersistentID(id) }
+}
+
+extension ManagedObject: Hashable {
+    /// Whether both are the same object.
+    public static func == (lhs: ManagedObject, rhs: ManagedObject) -> Bool { lhs === rhs }
+
+    /// By identity.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}
+
+extension ManagedObject: CustomStringConvertible {
+    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`.
+    public var description: String {
+        let value = value
+        let text = withUnsafePointer(to: value) { context.schema.entities[entity].describe($0) }
+        return "\(id) \(text)\(isDeleted ? " (deleted)" : "")"
+    }
+}
+
+/// What a context asks of its objects without knowing their type.
+protocol RegisteredObject: AnyManagedObject {
+    var flags: ObjectFlags { get set }
+    /// Writes a dirty row into the working state.
+    func flush()
+}
+
+extension ManagedObject: RegisteredObject {
+    func flush() {
+        let isNew = flags.contains(.new)
+        flags.subtract([.dirty, .new])
+        withUnsafeMutablePointer(to: &row) { context.write(id.row, of: entity, at: $0, isNew: isNew) }
+    }
+}

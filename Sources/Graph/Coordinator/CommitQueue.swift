@@ -1,0 +1,50 @@
+/// The saves that wait for the disk: group commit (DeWitt et al. 1984) with the first to come as the leader.
+///
+/// Saves that arrive while a group is being written form the next one, which goes to the file with one sync. No task of its
+/// own does the writing: the first save of a group writes for all of it, then hands the next group to its first save.
+struct CommitQueue {
+    /// What a waiting save is told.
+    enum Turn: Sendable {
+        /// Write the next group; this save is its first.
+        case lead
+        case done(Result<Void, GraphError>)
+    }
+
+    /// One save's place.
+    struct Entry {
+        /// The state to publish once it is durable; nil for one who only waits until what came before is durable.
+        let snapshot: Snapshot?
+        let record: [UInt8]?
+        /// Set while the save is suspended.
+        var continuation: CheckedContinuation<Turn, Never>?
+    }
+
+    private var entries: [Entry] = []
+    /// Whether somebody is leading.
+    private(set) var isBusy = false
+
+    /// Puts a save in line. True if it is to lead at once.
+    mutating func append(_ entry: Entry) -> Bool {
+        entries.append(entry)
+        defer { isBusy = true }
+        return !isBusy
+    }
+
+    /// Suspends the save that came last, with no suspension since its `append`.
+    mutating func suspendLast(_ continuation: CheckedContinuation<Turn, Never>) {
+        entries[entries.count - 1].continuation = continuation
+    }
+
+    /// Takes all that wait, for the leader to write.
+    mutating func takeGroup() -> [Entry] {
+        defer { entries = [] }
+        return entries
+    }
+
+    /// Ends the leader's turn: the next in line leads, or nobody.
+    mutating func passOn() {
+        guard !entries.isEmpty else { return isBusy = false }
+        entries[0].continuation?.resume(returning: .lead)
+        entries[0].continuation = nil
+    }
+}

@@ -1,0 +1,109 @@
+/// Decides what becomes of a save: judges it against the newest state and merges it. A value without clock, file or
+/// suspension, so that every decision can be tested as a function.
+struct CommitState: Sendable {
+    /// The newest state. Ahead of the published one while a sync is under way.
+    private(set) var head: Snapshot
+
+    init(head: Snapshot) {
+        self.head = head
+    }
+
+    /// What a save comes to.
+    struct Commit: Sendable {
+        /// The state after the commit, on the state before it, with the changes that lead from one to the other.
+        let state: WorkingState
+        /// Whether the save stands in it exactly as it was made: nobody else committed in between.
+        let isFastForward: Bool
+
+        var number: CommitNumber { state.snapshot.commit }
+    }
+
+    /// Judges a save and merges it with what others committed since its base; nil if nothing of it is left to do. Head does
+    /// not move until `accept`.
+    ///
+    /// - Throws: all offenders of the first stage that finds any: conflicts, then uniqueness, then references, then
+    ///   denied deletes.
+    func prepare(_ request: WorkingState) throws(GraphError) -> Commit? {
+        let isFastForward = request.base.commit == head.commit && !request.hasLostRows
+        var merged = request
+        if !isFastForward {
+            let conflicts = conflicts(of: request)
+            guard conflicts.isEmpty else { throw .conflicts(conflicts) }
+            merged = WorkingState(base: head)
+            merged.reapply(request)
+        }
+        let denied = merged.applyDeleteRules()
+        let violations = merged.uniquenessViolations()
+        guard violations.isEmpty else { throw .notUnique(violations) }
+        let dangling = merged.danglingReferences()
+        guard dangling.isEmpty else { throw .danglingReferences(dangling) }
+        guard denied.isEmpty else { throw .deleteDenied(denied) }
+        guard !merged.changes.isEmpty else { return nil }
+        merged.number(head.commit.next)
+        return Commit(state: merged, isFastForward: isFastForward)
+    }
+
+    mutating func accept(_ commit: Commit) {
+        head = commit.state.snapshot
+    }
+
+    /// Takes back the commits after a state that turned out to be the last durable one.
+    mutating func reset(to durable: Snapshot) {
+        head = durable
+    }
+
+    /// Rows that were updated or deleted since a version that head does not have any more. Both sides deleting a row is
+    /// none.
+    private func conflicts(of request: WorkingState) -> [MergeConflict] {
+        var conflicts: [MergeConflict] = []
+        for (entity, description) in head.schema.entities.enumerated() {
+            request.changes[entity].forEach { row, kind, oldVersion in
+                let newVersion = head.entities[entity].rows.version(of: row)
+                guard kind != .inserted, newVersion ?? .none != oldVersion, kind != .deleted || newVersion != nil else {
+                    return
+                }
+                conflicts.append(
+                    description.conflict(
+                        of: row,
+                        versions: (oldVersion, newVersion ?? .none),
+                        cached: request.base.entities[entity].rows.address(of: row)
+                            ?? request.changes[entity].lostBases.address(of: row),
+                        store: head.entities[entity].rows.address(of: row),
+                        yours: request.snapshot.entities[entity].rows.address(of: row)
+                            ?? request.changes[entity].lostRows.address(of: row)
+                    )
+                )
+            }
+        }
+        return conflicts
+    }
+}
+
+extension EntityDescription {
+    fileprivate func conflict(
+        of row: RowNumber,
+        versions: (old: RowVersion, new: RowVersion),
+        cached: UnsafeRawPointer?,
+        store: UnsafeRawPointer?,
+        yours: UnsafeRawPointer?
+    ) -> MergeConflict {
+        func text(_ address: UnsafeRawPointer?) -> String { address.map { describe($0) } ?? "deleted" }
+        return MergeConflict(
+            id: AnyPersistentID(entityName: name, row: row),
+            oldVersion: versions.old,
+            newVersion: versions.new,
+            cachedRow: cached.map { value(at: $0) },
+            storeRow: store.map { value(at: $0) },
+            yourRow: yours.map { value(at: $0) },
+            printedRows: (text(cached), text(store), text(yours))
+        )
+    }
+
+    private func value(at row: UnsafeRawPointer) -> any Entity {
+        read(self.type, row)
+    }
+
+    private func read<E: Entity>(_ type: E.Type, _ row: UnsafeRawPointer) -> any Entity {
+        row.assumingMemoryBound(to: E.self).pointee
+    }
+}

@@ -1,0 +1,187 @@
+/// Owns a store: its newest state, its file, and the order of its commits. Contexts read from it and save to it.
+///
+/// ```swift
+/// let coordinator = try await Coordinator(for: Team.self, Person.self, at: "people.graph")
+/// let context = Context(coordinator)
+/// ```
+///
+/// A store without a file keeps every rule but survives nothing.
+public actor Coordinator {
+    let counters: RowCounters
+    private nonisolated let published: PublishedSnapshot
+    private var state: CommitState
+    private let journal: Journal?
+    private nonisolated let path: String
+    private var queue = CommitQueue()
+    private let transactionLimitBytes: Int
+    /// Why no further save is taken, once that is so.
+    private var ending: GraphError?
+    private var isClosed = false
+
+    /// Opens a store, creating its file if there is none.
+    ///
+    /// - Parameters:
+    ///   - types: all entities of the store.
+    ///   - path: the file; nil keeps the store in memory only. The file is locked until `close()`, or until the
+    ///     coordinator is released.
+    /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
+    ///   `.invalidRecord`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
+    ///   `.inputOutput`. The file is left as it is then.
+    ///
+    /// Complexity: O(size of the file).
+    public init<each E: Entity>(for types: repeat (each E).Type, at path: String? = nil) async throws(GraphError) {
+        var entities: [EntityDescription] = []
+        repeat entities.append(EntityDescription((each E).self))
+        try await self.init(Schema(entities), path: path, fileSystem: PosixFileSystem(), options: JournalOptions())
+    }
+
+    init(
+        _ schema: Schema,
+        path: String?,
+        fileSystem: any StoreFileSystem,
+        options: JournalOptions
+    ) async throws(GraphError) {
+        var snapshot = Snapshot(schema: schema)
+        var next = schema.entities.map { _ in RowNumber(1) }
+        if let path {
+            let (journal, replay) = try await Journal.open(
+                at: path,
+                schema: SchemaRecord.encode(schema),
+                seal: Self.encode(counters: next),
+                fileSystem: fileSystem,
+                options: options,
+                into: StoreReplay(schema: schema, path: path)
+            ) { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in try replay.apply(entry) }
+            self.journal = journal
+            self.path = journal.path
+            snapshot = replay.snapshot
+            next = replay.counters
+        } else {
+            journal = nil
+            self.path = "memory"
+        }
+        transactionLimitBytes = options.transactionLimitBytes
+        counters = RowCounters(next: next)
+        published = PublishedSnapshot(snapshot)
+        state = CommitState(head: snapshot)
+    }
+
+    /// The newest durable state. Takes no turn on the coordinator.
+    ///
+    /// Complexity: O(1).
+    public nonisolated var snapshot: Snapshot { published.value }
+
+    /// Ends saving and releases the file, after the saves that are under way. Snapshots and contexts can be read on; saves
+    /// throw `.closed`. Closing again does nothing.
+    public func close() async throws(GraphError) {
+        guard !isClosed else { return }
+        isClosed = true
+        ending = ending ?? .closed(path: path)
+        // Whoever waits for a save learns of its failure; the file is released in any case.
+        try? await waitForDurability()
+        try await journal?.close(Self.encode(counters: counters.all))
+    }
+
+    // MARK: Committing
+
+    /// What became of a save.
+    struct Outcome: Sendable {
+        /// The newest durable state, the save in it.
+        let published: Snapshot
+        /// Whether that state is exactly what the save contained.
+        let isAsCaptured: Bool
+    }
+
+    /// Judges, records and publishes a save. From the judgement to the place in the queue nothing suspends, so that the
+    /// order of judgement is the order of the file.
+    func commit(_ request: WorkingState) async throws(GraphError) -> Outcome {
+        if let ending { throw ending }
+        let commit: CommitState.Commit
+        do throws(GraphError) {
+            guard let prepared = try state.prepare(request) else {
+                try await waitForDurability()
+                return Outcome(published: published.value, isAsCaptured: false)
+            }
+            commit = prepared
+        } catch {
+            // The answer may rest on a commit that is not durable yet.
+            try await waitForDurability()
+            throw error
+        }
+        guard journal != nil else {
+            state.accept(commit)
+            published.publish(commit.state.snapshot)
+            return Outcome(published: commit.state.snapshot, isAsCaptured: commit.isFastForward)
+        }
+        let record = try CommitRecord.encode(
+            commit.state,
+            counters: counters.all,
+            time: PosixFileSystem.nanosecondsSince1970(),
+            author: ""
+        )
+        guard record.count <= transactionLimitBytes else {
+            throw .transactionTooLarge(lengthBytes: record.count, limitBytes: transactionLimitBytes)
+        }
+        state.accept(commit)
+        try await makeDurable(CommitQueue.Entry(snapshot: commit.state.snapshot, record: record))
+        let newest = published.value
+        return Outcome(published: newest, isAsCaptured: commit.isFastForward && newest.commit == commit.number)
+    }
+
+    /// Returns when every commit so far is durable; throws what kept one of them from it.
+    private func waitForDurability() async throws(GraphError) {
+        guard queue.isBusy else { return }
+        try await makeDurable(CommitQueue.Entry(snapshot: nil, record: nil))
+    }
+
+    private func makeDurable(_ entry: CommitQueue.Entry) async throws(GraphError) {
+        if !queue.append(entry) {
+            let turn = await withCheckedContinuation { queue.suspendLast($0) }
+            if case .done(let result) = turn { return try result.get() }
+        }
+        try await lead().get()
+    }
+
+    /// Writes the group whose first save runs this, and answers all of it.
+    private func lead() async -> Result<Void, GraphError> {
+        let group = queue.takeGroup()
+        let records = group.compactMap(\.record).map { Journal.Record(kind: .commit, payload: $0) }
+        var result: Result<Void, GraphError> = .success(())
+        if !records.isEmpty, let journal {
+            do throws(GraphError) {
+                try await journal.write(records)
+            } catch {
+                result = .failure(error)
+            }
+        }
+        switch result {
+        case .success:
+            if let newest = group.compactMap(\.snapshot).last { published.publish(newest) }
+            for entry in group { entry.continuation?.resume(returning: .done(result)) }
+        case .failure(let error):
+            fail(group, error)
+        }
+        queue.passOn()
+        return result
+    }
+
+    /// The group is not in the store, and neither is what was judged on top of it.
+    private func fail(_ group: [CommitQueue.Entry], _ error: GraphError) {
+        state.reset(to: published.value)
+        for entry in group { entry.continuation?.resume(returning: .done(.failure(error))) }
+        var followers = error
+        switch error {
+        case .diskFull, .transactionTooLarge: break
+        default:
+            followers = .storeFailed(path: path, reason: error.description)
+            ending = ending ?? followers
+        }
+        for entry in queue.takeGroup() { entry.continuation?.resume(returning: .done(.failure(followers))) }
+    }
+
+    private static func encode(counters: [RowNumber]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.appendCounters(counters)
+        return writer.bytes
+    }
+}

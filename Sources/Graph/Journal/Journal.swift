@@ -1,0 +1,133 @@
+/// One open journal file; blocking I/O happens on its own executor.
+///
+/// Going away without `close` gives back the descriptor and the lock and writes nothing: the file then looks as after
+/// a crash, which loses nothing that was written durably.
+actor Journal {
+    enum RecordKind: UInt8, Sendable {
+        case schema = 1
+        case commit = 2
+        case snapshotChunk = 3
+        case snapshotEnd = 4
+        case close = 5
+        case mark = 6
+    }
+
+    /// A record on its way to the file.
+    struct Record: Sendable, Equatable {
+        var kind: RecordKind
+        var payload: [UInt8]
+    }
+
+    /// Absolute and without symbolic links.
+    nonisolated let path: String
+    nonisolated let storeID: StoreID
+    nonisolated let generation: UInt64
+    nonisolated let baseCommit: UInt64
+    /// Whether this open made the file; nothing was replayed then.
+    nonisolated let wasCreated: Bool
+    /// What was unusual about the file when it was opened.
+    nonisolated let diagnostics: [String]
+
+    private nonisolated let executor: any SerialExecutor
+    private let fileSystem: any StoreFileSystem
+    private let processID: Int32
+    private let file: any StoreFile
+    private let lock: any StoreLock
+    private var writer: JournalWriter
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// The length of everything written, without the zeros ahead.
+    var lengthBytes: UInt64 { writer.end }
+
+    private init(_ opened: JournalOpening.Opened, fileSystem: any StoreFileSystem, executor: any SerialExecutor) {
+        path = opened.location.path
+        storeID = opened.header.storeID
+        generation = opened.header.generation
+        baseCommit = opened.header.baseCommit
+        wasCreated = opened.wasCreated
+        diagnostics = opened.diagnostics
+        self.executor = executor
+        self.fileSystem = fileSystem
+        processID = fileSystem.processID
+        file = opened.file
+        lock = opened.lock
+        writer = opened.writer
+    }
+
+    /// Opens a journal, or creates it if there is none of that name.
+    ///
+    /// - Parameters:
+    ///   - schema: The payload of record 1 of a new file; the header holds its SHA-256.
+    ///   - seal: The payload of the mark that ends the initial part of a new file.
+    ///   - state: What `replay` works on. A new file leaves it as it is.
+    ///   - replay: Called on the executor with every record of an existing file in order. If it throws, the file stays
+    ///     exactly as it was. The payload is good only during the call.
+    static func open<State: Sendable>(
+        at path: String, schema: [UInt8], seal: [UInt8],
+        fileSystem: any StoreFileSystem = PosixFileSystem(),
+        executor: any SerialExecutor = JournalExecutor(),
+        options: JournalOptions = JournalOptions(),
+        into state: State,
+        replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+    ) async throws(GraphError) -> (journal: Journal, state: State) {
+        let opening = JournalOpening(fileSystem: fileSystem, options: options)
+        let opener = JournalOpener(executor: executor)
+        let (opened, result) = try await opener.open(opening, path, schema, seal, state, replay)
+        return (Journal(opened, fileSystem: fileSystem, executor: executor), result)
+    }
+
+    /// Writes the records as one group, durable when it returns.
+    ///
+    /// - Throws: `outcomeUnknown` if the group may or may not be found when the file is opened again. Every other error
+    ///   means that it was not and will not be applied: `diskFull` and `transactionTooLarge` leave the journal usable,
+    ///   any other has made it fail for good.
+    func write(_ records: [Record]) throws(GraphError) {
+        try requireOwnProcess()
+        try writer.write(records)
+    }
+
+    /// Appends a mark without waiting for the disk. It shows the next open that the group before it was durable, so
+    /// that damage to that group is not taken for an unfinished write. Meant for when nothing else is to be done.
+    func mark(_ payload: [UInt8]) throws(GraphError) {
+        try requireOwnProcess()
+        try writer.write([Record(kind: .mark, payload: payload)], durably: false)
+    }
+
+    /// Writes the close record, cuts off the zeros ahead and gives back file and lock, these two also when it throws. A
+    /// second call does nothing, and after a failure no more is written.
+    func close(_ payload: [UInt8]) throws(GraphError) {
+        defer {
+            file.close()
+            lock.release()
+        }
+        if fileSystem.processID == processID { try writer.close(payload) }
+    }
+
+    /// The child of a `fork` has the same open file, but the journal is its parent's.
+    private func requireOwnProcess() throws(GraphError) {
+        guard fileSystem.processID == processID else {
+            throw .storeFailed(path: path, reason: "the journal belongs to process \(processID)")
+        }
+    }
+}
+
+/// Brings the blocking work of opening onto the executor, before there is a journal that could be isolated to it.
+private actor JournalOpener {
+    private nonisolated let executor: any SerialExecutor
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(executor: any SerialExecutor) {
+        self.executor = executor
+    }
+
+    func open<State: Sendable>(
+        _ opening: JournalOpening, _ path: String, _ schema: [UInt8], _ seal: [UInt8], _ state: State,
+        _ replay: @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+    ) throws(GraphError) -> (JournalOpening.Opened, State) {
+        var state = state
+        let opened = try opening.open(at: path, schema: schema, seal: seal, into: &state, replay: replay)
+        return (opened, state)
+    }
+}

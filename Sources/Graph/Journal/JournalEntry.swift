@@ -1,0 +1,27 @@
+/// A record as the reader meets it. The payload is good only during the call that hands it over.
+struct JournalEntry {
+    let kind: Journal.RecordKind
+    let sequence: UInt64
+    /// Where the record starts in the file, for messages.
+    let offset: UInt64
+    let payload: UnsafeRawBufferPointer
+}
+
+/// What a complete scan found out about a file.
+struct JournalScan: Sendable, Equatable {
+    /// The end of the last valid record.
+    var validEnd: UInt64
+    /// The end of the last record that is known to have been synced; what follows was perhaps only in memory.
+    var durableEnd: UInt64
+    var lastSequence: UInt64
+    /// The last record's payload checksum.
+    var chain: UInt32
+    var tail: Tail
+
+    enum Tail: Sendable, Equatable {
+        /// Nothing but zeros, if anything.
+        case clean
+        /// The rest of a write that was never acknowledged; its last byte that is not zero lies before `end`.
+        case torn(end: UInt64, reason: String)
+    }
+}

@@ -1,0 +1,32 @@
+/// The numbers of the file format. `Docs/Design/JournalFormat.md` is the specification.
+///
+///     offset  size
+///          0  4096  header, copy A
+///       4096  4096  header, copy B, the same bytes
+///       8192     …  records, each starting at a multiple of 8
+///                   zeros to the end of the file, only while it is open or after an unclean stop
+enum JournalFormat {
+    static let majorVersion: UInt16 = 1
+    static let minorVersion: UInt16 = 0
+    static let headerBytes = 4_096
+    static let recordsOffset: UInt64 = 8_192
+    static let frameHeaderBytes = 40
+    static let alignment = 8
+
+    /// Up to here CRC32C finds every error of three bits; nothing longer is written or read.
+    static let payloadLimitBytes = 256 << 20
+
+    /// The eighth bit, the line ends and the end-of-text mark show what a text-mode transfer did to the file.
+    static let magic: [UInt8] = [0x89, 0x47, 0x52, 0x46, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    /// E7 47 52 4A in the file.
+    static let frameMagic: UInt32 = 0x4A52_47E7
+
+    /// CRC32C.
+    static let checksumAlgorithm: UInt8 = 1
+
+    /// The length of a record in the file; a payload within the limit cannot overflow it.
+    static func frameBytes(payloadBytes: Int) -> Int {
+        (frameHeaderBytes + payloadBytes + alignment - 1) & ~(alignment - 1)
+    }
+}

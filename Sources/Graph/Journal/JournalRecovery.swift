@@ -1,0 +1,93 @@
+/// Makes a scanned file fit to be continued: exactly its valid records, all of them durable.
+///
+/// 1. A torn tail is copied to `<path>.torn-<sequence>`, of which the last three are kept.
+/// 2. Everything behind the last record is overwritten with zeros and synced before it is cut off: otherwise blocks of
+///    the dead group, which carry the file's salt and the next sequences, could come to light in a later extension.
+/// 3. The records not known to be durable are written again. After a failed sync the system counts their pages as
+///    clean: they can be read, but are not on the disk, and a sync would not write them.
+/// 4. The folder is synced, in case the program that created the file did not live to do it.
+///
+/// Each step may be interrupted and repeated.
+struct JournalRecovery {
+    private static let copiesKept = 3
+
+    let fileSystem: any StoreFileSystem
+    let path: String
+    let directory: String
+
+    /// Returns remarks for the journal's diagnostics.
+    func repair(_ file: any StoreFile, lengthBytes: UInt64, after scan: JournalScan) throws(GraphError) -> [String] {
+        do throws(IOError) {
+            return try repairing(file, lengthBytes, scan)
+        } catch {
+            throw error.graphError(path: path)
+        }
+    }
+
+    private func repairing(
+        _ file: any StoreFile, _ lengthBytes: UInt64, _ scan: JournalScan
+    ) throws(IOError) -> [String] {
+        var remarks: [String] = []
+        if case .torn(let end, let reason) = scan.tail {
+            let name = "\(path).torn-\(scan.lastSequence + 1)"
+            try keep(file, scan.validEnd..<end, as: name)
+            remarks.append("unfinished write at \(scan.validEnd) cut off, kept as \(name): \(reason)")
+        }
+        if lengthBytes > scan.validEnd { try file.writeZeros(scan.validEnd..<lengthBytes) }
+        if scan.validEnd > scan.durableEnd {
+            try copy(file, scan.durableEnd..<scan.validEnd, to: file, at: scan.durableEnd)
+        }
+        if lengthBytes > scan.durableEnd { try file.dataSync() }
+        if lengthBytes > scan.validEnd {
+            try file.truncate(to: scan.validEnd)
+            try file.dataSync()
+        }
+        try fileSystem.syncDirectory(directory)
+        return remarks
+    }
+
+    private func keep(_ file: any StoreFile, _ range: Range<UInt64>, as name: String) throws(IOError) {
+        do throws(IOError) {
+            try fileSystem.unlink(name)
+        } catch {
+            guard error.reason == .missing else { throw error }
+        }
+        let target = try fileSystem.create(name)
+        defer { target.close() }
+        do throws(IOError) {
+            try copy(file, range, to: target, at: 0)
+            try target.sync()
+            try fileSystem.syncDirectory(directory)
+        } catch {
+            try? fileSystem.unlink(name)
+            throw error
+        }
+        removeOldCopies()
+    }
+
+    private func copy(
+        _ source: any StoreFile, _ range: Range<UInt64>, to target: any StoreFile, at start: UInt64
+    ) throws(IOError) {
+        var window = JournalWindow(file: source, lengthBytes: range.upperBound)
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let count = Int(min(UInt64(JournalWindow.pieceBytes), range.upperBound - offset))
+            let piece = try window.bytes(at: offset, count: count)
+            try target.writeFully(piece, at: start + (offset - range.lowerBound))
+            offset += UInt64(count)
+        }
+    }
+
+    /// Sequences start again in every generation, so age decides. A copy that stays costs only space.
+    private func removeOldCopies() {
+        let prefix = path.dropFirst(directory == "/" ? 1 : directory.count + 1) + ".torn-"
+        guard let names = try? fileSystem.list(directory) else { return }
+        let copies = names.filter { $0.hasPrefix(prefix) && UInt64($0.dropFirst(prefix.count)) != nil }
+            .map { name in
+                let path = JournalLocation.join(directory, name)
+                return (path: path, modified: (try? fileSystem.status(path))?.modifiedNanoseconds ?? 0)
+            }
+            .sorted { ($0.modified, $0.path.count, $0.path) < ($1.modified, $1.path.count, $1.path) }
+        for copy in copies.dropLast(Self.copiesKept) { try? fileSystem.unlink(copy.path) }
+    }
+}

@@ -1,0 +1,130 @@
+/// The few calls of the operating system that the journal needs; everything it does to a disk goes through here.
+///
+/// Each call maps to one system call. Loops over short transfers and interruptions belong to the callers
+/// (`StoreFile+Transfer.swift`), so that a simulated disk can show them.
+protocol StoreFileSystem: Sendable {
+    /// The process the files belong to; a child of `fork` sees another number than its parent.
+    var processID: Int32 { get }
+
+    /// The absolute path without symbolic links of something that exists.
+    func resolve(_ path: String) throws(IOError) -> String
+
+    /// Never follows a symbolic link in the last component, never waits for the other end of a FIFO.
+    func open(_ path: String) throws(IOError) -> any StoreFile
+
+    /// A new file for its owner only; `.exists` if the name is taken.
+    func create(_ path: String) throws(IOError) -> any StoreFile
+
+    /// About the name itself, should it be a symbolic link.
+    func status(_ path: String) throws(IOError) -> FileStatus
+
+    func rename(_ path: String, to newPath: String) throws(IOError)
+
+    func unlink(_ path: String) throws(IOError)
+
+    /// The names in a folder, in no order, without `.` and `..`.
+    func list(_ directory: String) throws(IOError) -> [String]
+
+    /// Makes earlier creations, renamings and removals in the folder durable.
+    func syncDirectory(_ directory: String) throws(IOError)
+
+    /// Creates the lock file if it is missing, and never waits.
+    func lock(_ path: String) throws(IOError) -> LockOutcome
+}
+
+/// One open file. It is closed when the last reference goes away, if not before.
+protocol StoreFile: Sendable {
+    /// May read less than asked for; zero bytes mean the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int
+
+    /// May write less than asked for.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int
+
+    func truncate(to lengthBytes: UInt64) throws(IOError)
+
+    /// Makes contents and length durable.
+    func dataSync() throws(IOError)
+
+    /// Makes contents, length and everything else about the file durable, but not its name.
+    func sync() throws(IOError)
+
+    func status() throws(IOError) -> FileStatus
+
+    /// A second call does nothing.
+    func close()
+}
+
+/// A lock that is held until `release`, or until the last reference or the process goes away.
+protocol StoreLock: Sendable {
+    func release()
+}
+
+enum LockOutcome: Sendable {
+    case acquired(any StoreLock)
+    /// Somebody has it; the number is what the holder wrote into the lock file, for messages only.
+    case held(processID: Int32?)
+}
+
+struct FileStatus: Sendable, Equatable {
+    enum Kind: Sendable {
+        case regular
+        case directory
+        case symbolicLink
+        case other
+    }
+
+    var kind: Kind
+    var lengthBytes: UInt64
+    var linkCount: UInt64
+    /// The nine permission bits.
+    var permissions: UInt16
+    var modifiedNanoseconds: Int64
+}
+
+/// A system call that failed: which one, its `errno`, and what that means for the journal.
+struct IOError: Error, Sendable, Equatable {
+    enum Operation: String, Sendable {
+        case resolve
+        case open
+        case create
+        case status
+        case rename
+        case unlink
+        case list
+        case syncDirectory
+        case lock
+        case read
+        case write
+        case truncate
+        case sync
+    }
+
+    enum Reason: Sendable {
+        case missing
+        case exists
+        case permission
+        /// No space, no quota, or the largest size of a file.
+        case diskFull
+        case interrupted
+        case symbolicLink
+        case notDirectory
+        /// A transfer of zero bytes where there should have been some; the code is 0.
+        case noProgress
+        case other
+    }
+
+    let operation: Operation
+    let reason: Reason
+    let code: Int32
+
+    /// The error as a caller of the engine meets it.
+    func graphError(path: String) -> GraphError {
+        switch reason {
+        case .permission: .permissionDenied(path: path, operation: operation.rawValue)
+        case .diskFull: .diskFull(path: path)
+        default: .inputOutput(path: path, operation: operation.rawValue, code: code)
+        }
+    }
+
+    var summary: String { "\(operation.rawValue) failed: \(reason), errno \(code)" }
+}

@@ -1,0 +1,46 @@
+/// A piece of a file in memory, moved along as the file is read.
+///
+/// It owns its memory: nothing else frees or moves it, and the pointers it gives out are good until the next call.
+/// It never takes more than the larger of `pieceBytes` and the longest range asked for, which ends inside the file.
+struct JournalWindow: ~Copyable {
+    static let pieceBytes = 256 << 10
+
+    private let file: any StoreFile
+    let lengthBytes: UInt64
+    private var memory: UnsafeMutableRawBufferPointer
+    private var start: UInt64 = 0
+    private var filled = 0
+
+    init(file: any StoreFile, lengthBytes: UInt64) {
+        self.file = file
+        self.lengthBytes = lengthBytes
+        let capacity = Int(min(lengthBytes, UInt64(Self.pieceBytes)))
+        memory = .allocate(byteCount: capacity, alignment: JournalFormat.alignment)
+    }
+
+    deinit {
+        memory.deallocate()
+    }
+
+    /// The bytes from `offset` on; the range must lie inside the file.
+    mutating func bytes(at offset: UInt64, count: Int) throws(IOError) -> UnsafeRawBufferPointer {
+        precondition(offset <= lengthBytes && UInt64(count) <= lengthBytes - offset, "range beyond the file")
+        if offset < start || offset - start > UInt64(filled) || count > filled - Int(offset - start) {
+            try fill(at: offset, count: count)
+        }
+        let position = Int(offset - start)
+        return UnsafeRawBufferPointer(rebasing: memory[position..<(position + count)])
+    }
+
+    private mutating func fill(at offset: UInt64, count: Int) throws(IOError) {
+        if count > memory.count {
+            memory.deallocate()
+            memory = .allocate(byteCount: count, alignment: JournalFormat.alignment)
+        }
+        filled = 0
+        start = offset
+        let wanted = Int(min(lengthBytes - offset, UInt64(max(count, min(Self.pieceBytes, memory.count)))))
+        try file.readFully(into: UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]), at: offset)
+        filled = wanted
+    }
+}

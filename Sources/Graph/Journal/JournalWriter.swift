@@ -1,0 +1,191 @@
+/// Appends groups of records to an open journal: one write and one sync each.
+///
+///     open ──write──▶ open        the group is durable
+///       ├──disk full──▶ open      the group's bytes are zeros again, nothing was applied
+///       ├──any other error──▶ failed    for good; what became of the group is known only after reopening
+///       └──close──▶ closed
+///
+/// Invariants while open:
+/// 1. Everything before `end` is valid records; what was written before the last sync is durable.
+/// 2. From `end` to `fileEnd`, the length of the file, there are only zeros.
+/// 3. `durableThrough` is the last sequence covered by a sync that returned without an error.
+struct JournalWriter: Sendable {
+    enum Phase: Sendable, Equatable {
+        case open
+        case failed(reason: String)
+        case closed
+    }
+
+    private(set) var phase = Phase.open
+    private(set) var end: UInt64
+    private(set) var fileEnd: UInt64
+    private(set) var lastSequence: UInt64
+    private(set) var durableThrough: UInt64
+    private var chain: UInt32
+    private let file: any StoreFile
+    private let path: String
+    private let salt: UInt32
+    private let options: JournalOptions
+
+    /// Continues a file that ends with its last record, all of it durable.
+    init(
+        file: any StoreFile, path: String, salt: UInt32, end: UInt64, lastSequence: UInt64, chain: UInt32,
+        options: JournalOptions
+    ) {
+        self.file = file
+        self.path = path
+        self.salt = salt
+        self.end = end
+        self.fileEnd = end
+        self.lastSequence = lastSequence
+        self.durableThrough = lastSequence
+        self.chain = chain
+        self.options = options
+    }
+
+    /// Writes the records as one group.
+    ///
+    /// - Parameter durably: whether to sync. Without it the records may be lost, but never out of order.
+    /// - Throws: `outcomeUnknown` if the group may or may not be found when the file is opened again; every other error
+    ///   means that it certainly was not and will not be applied.
+    mutating func write(_ records: [Journal.Record], durably: Bool = true) throws(GraphError) {
+        try requireOpen()
+        try requireLengths(of: records)
+        guard !records.isEmpty else { return }
+        try requireSameFile()
+        try append(records, zerosAhead: durably, durably: durably)
+    }
+
+    /// Ends the file with a close record and cuts off the zeros ahead. Whatever it throws, the writer is closed and
+    /// every earlier group is as durable as it was.
+    mutating func close(_ payload: [UInt8]) throws(GraphError) {
+        if phase == .closed { return }
+        defer { phase = .closed }
+        // After a failure the file is not touched again: the next open finds out what it holds.
+        guard phase == .open else { return }
+        let record = Journal.Record(kind: .close, payload: payload)
+        try requireLengths(of: [record])
+        try requireSameFile()
+        try append([record], zerosAhead: false, durably: true)
+        guard fileEnd > end else { return }
+        do throws(IOError) {
+            try file.truncate(to: end)
+            try file.dataSync()
+        } catch {
+            throw error.graphError(path: path)
+        }
+    }
+
+    private func requireOpen() throws(GraphError) {
+        switch phase {
+        case .open: return
+        case .failed(let reason): throw .storeFailed(path: path, reason: reason)
+        case .closed: throw .closed(path: path)
+        }
+    }
+
+    private func requireLengths(of records: [Journal.Record]) throws(GraphError) {
+        let limit = min(options.transactionLimitBytes, JournalFormat.payloadLimitBytes)
+        for record in records where record.payload.count > limit {
+            throw .transactionTooLarge(lengthBytes: record.payload.count, limitBytes: limit)
+        }
+    }
+
+    /// Somebody who removed, cut or extended the file makes every further promise void.
+    private mutating func requireSameFile() throws(GraphError) {
+        let status: FileStatus
+        do throws(IOError) {
+            status = try file.status()
+        } catch {
+            phase = .failed(reason: error.summary)
+            throw error.graphError(path: path)
+        }
+        var reason: String?
+        if status.linkCount == 0 { reason = "somebody removed or replaced the file" }
+        if status.lengthBytes != fileEnd {
+            reason = "somebody changed the file: \(status.lengthBytes) bytes long instead of \(fileEnd)"
+        }
+        guard let reason else { return }
+        phase = .failed(reason: reason)
+        throw .storeFailed(path: path, reason: reason)
+    }
+
+    private mutating func append(
+        _ records: [Journal.Record], zerosAhead: Bool, durably: Bool
+    ) throws(GraphError) {
+        var group = ByteWriter(
+            capacity: records.reduce(0) { $0 + JournalFormat.frameBytes(payloadBytes: $1.payload.count) })
+        var sequence = lastSequence
+        var nextChain = chain
+        for record in records {
+            sequence += 1
+            nextChain = JournalFrame.append(
+                record, sequence: sequence, durableThrough: durableThrough, chain: nextChain, salt: salt, to: &group)
+        }
+        let groupEnd = end + UInt64(group.count)
+        do throws(IOError) {
+            try file.writeFully(group.bytes, at: end)
+        } catch {
+            throw reject(error, through: groupEnd)
+        }
+        var newFileEnd = max(fileEnd, groupEnd)
+        do throws(IOError) {
+            if zerosAhead, groupEnd > fileEnd { newFileEnd = try allocate(after: groupEnd) }
+            if durably { try file.dataSync() }
+        } catch {
+            throw fail(error)
+        }
+        end = groupEnd
+        fileEnd = newFileEnd
+        lastSequence = sequence
+        chain = nextChain
+        if durably { durableThrough = sequence }
+    }
+
+    /// Writes zeros behind a group that has reached the end of the file, to be synced with it. A disk too full for
+    /// them is no reason to refuse the group.
+    private func allocate(after groupEnd: UInt64) throws(IOError) -> UInt64 {
+        let ahead = min(max(groupEnd, options.allocationMinimumBytes), options.allocationMaximumBytes)
+        let target = (groupEnd + ahead + 4_095) & ~4_095
+        do throws(IOError) {
+            try file.writeZeros(groupEnd..<target)
+            return target
+        } catch {
+            guard error.reason == .diskFull else { throw error }
+            try file.truncate(to: groupEnd)
+            return groupEnd
+        }
+    }
+
+    /// Takes back a group that found no space. Its bytes carry this file's salt and the next sequences, so they must
+    /// not come back: they are overwritten and synced before the file is cut.
+    private mutating func reject(_ error: IOError, through groupEnd: UInt64) -> GraphError {
+        guard error.reason == .diskFull else { return fail(error) }
+        do throws(IOError) {
+            let length = try file.status().lengthBytes
+            var isZero = true
+            do throws(IOError) {
+                let rejectedEnd = min(groupEnd, length)
+                if rejectedEnd > end { try file.writeZeros(end..<rejectedEnd) }
+            } catch {
+                guard error.reason == .diskFull else { throw error }
+                isZero = false
+            }
+            try file.dataSync()
+            let target = isZero ? fileEnd : end
+            if length != target {
+                try file.truncate(to: target)
+                try file.dataSync()
+                fileEnd = target
+            }
+            return .diskFull(path: path)
+        } catch {
+            return fail(error)
+        }
+    }
+
+    private mutating func fail(_ error: IOError) -> GraphError {
+        phase = .failed(reason: error.summary)
+        return .outcomeUnknown(path: path, reason: error.summary)
+    }
+}

@@ -1,0 +1,56 @@
+/// The one place that deals with short transfers and interruptions.
+extension StoreFile {
+    /// Fills the buffer; the end of the file before that is an error, as the journal only reads what `status` promised.
+    func readFully(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) {
+        try transfer(.read, count: buffer.count) { done throws(IOError) in
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            return try read(into: rest, at: offset + UInt64(done))
+        }
+    }
+
+    func writeFully(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) {
+        try transfer(.write, count: bytes.count) { done throws(IOError) in
+            try write(UnsafeRawBufferPointer(rebasing: bytes[done...]), at: offset + UInt64(done))
+        }
+    }
+
+    func writeFully(_ bytes: [UInt8], at offset: UInt64) throws(IOError) {
+        try bytes.withUnsafeBufferPointer { buffer throws(IOError) in
+            try writeFully(UnsafeRawBufferPointer(buffer), at: offset)
+        }
+    }
+
+    /// Zeros in pieces, so that a long range needs little memory.
+    func writeZeros(_ range: Range<UInt64>) throws(IOError) {
+        let piece = [UInt8](repeating: 0, count: Int(min(range.upperBound - range.lowerBound, 1 << 20)))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let count = Int(min(UInt64(piece.count), range.upperBound - offset))
+            try piece.withUnsafeBufferPointer { buffer throws(IOError) in
+                try writeFully(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), at: offset)
+            }
+            offset += UInt64(count)
+        }
+    }
+
+    /// A signal may interrupt a call any number of times, but a call that never gets anywhere must end somewhere.
+    private func transfer(
+        _ operation: IOError.Operation, count: Int, step: (_ done: Int) throws(IOError) -> Int
+    ) throws(IOError) {
+        var done = 0
+        var interruptions = 0
+        while done < count {
+            do throws(IOError) {
+                let moved = try step(done)
+                guard moved > 0, moved <= count - done else {
+                    throw IOError(operation: operation, reason: .noProgress, code: 0)
+                }
+                done += moved
+                interruptions = 0
+            } catch {
+                interruptions += 1
+                guard error.reason == .interrupted, interruptions <= 1_000 else { throw error }
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Optional: AttributeValue where Wrapped: AttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Wrapped?> { .optional(Wrapped.attributeCodec) }
+}
+
+extension Optional: OrderedAttributeValue where Wrapped: OrderedAttributeValue {}
+
+extension Array: AttributeValue where Element: AttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<[Element]> {
+        if Element.self == UInt8.self { return .bytes }
+        let element = Element.attributeCodec.operations
+        return AttributeCodec(
+            kind: "array(\(element.kind))",
+            encode: { value, writer in
+                writer.appendVarint(UInt64(value.count))
+                for item in value { try withUnsafePointer(to: item) { try element.encode($0, &writer) } }
+            },
+            decode: { reader in
+                var value: [Element] = []
+                for _ in 0..<(try reader.readCount(minimumBytes: 1)) {
+                    value.append(try element.value(from: &reader))
+                }
+                return value
+            },
+            isIdentical: { lhs, rhs in
+                lhs.count == rhs.count && zip(lhs, rhs).allSatisfy { element.areIdentical($0, $1) }
+            },
+            describe: { value in "[" + value.map { element.text(of: $0) }.joined(separator: ", ") + "]" }
+        )
+    }
+}
+
+extension Set: AttributeValue where Element: AttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Set<Element>> {
+        let element = Element.attributeCodec.operations
+        /// In the order of their bytes, so that equal sets have equal encodings.
+        @Sendable func encode(_ value: Set<Element>, to writer: inout ByteWriter) throws {
+            writer.appendVarint(UInt64(value.count))
+            for bytes in try value.map({ try element.encoding(of: $0) }).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+                writer.append(contentsOf: bytes)
+            }
+        }
+        return AttributeCodec(
+            kind: "set(\(element.kind))",
+            encode: { try encode($0, to: &$1) },
+            decode: { reader in
+                var value: Set<Element> = []
+                for _ in 0..<(try reader.readCount(minimumBytes: 1)) {
+                    guard value.insert(try element.value(from: &reader)).inserted else {
+                        throw reader.failure("an element occurs twice in a set")
+                    }
+                }
+                return value
+            },
+            isIdentical: { sameEncoding($0, $1, encode) },
+            describe: { value in "[" + value.map { element.text(of: $0) }.sorted().joined(separator: ", ") + "]" }
+        )
+    }
+}
+
+extension Dictionary: AttributeValue where Key: AttributeValue, Value: AttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<[Key: Value]> {
+        let keyOperations = Key.attributeCodec.operations
+        let valueOperations = Value.attributeCodec.operations
+        /// In the order of the keys' bytes, so that equal dictionaries have equal encodings.
+        @Sendable func encode(_ value: [Key: Value], to writer: inout ByteWriter) throws {
+            writer.appendVarint(UInt64(value.count))
+            let pairs = try value.map {
+                (key: try keyOperations.encoding(of: $0.key), value: try valueOperations.encoding(of: $0.value))
+            }
+            for pair in pairs.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+                writer.append(contentsOf: pair.key)
+                writer.append(contentsOf: pair.value)
+            }
+        }
+        return AttributeCodec(
+            kind: "dictionary(\(keyOperations.kind), \(valueOperations.kind))",
+            encode: { try encode($0, to: &$1) },
+            decode: { reader in
+                var value: [Key: Value] = [:]
+                for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+                    let key: Key = try keyOperations.value(from: &reader)
+                    guard value.updateValue(try valueOperations.value(from: &reader), forKey: key) == nil else {
+                        throw reader.failure("a key occurs twice in a dictionary")
+                    }
+                }
+                return value
+            },
+            isIdentical: { sameEncoding($0, $1, encode) },
+            describe: { value in
+                let pairs = value.map { "\(keyOperations.text(of: $0.key)): \(valueOperations.text(of: $0.value))" }
+                return pairs.isEmpty ? "[:]" : "[" + pairs.sorted().joined(separator: ", ") + "]"
+            }
+        )
+    }
+}
+
+extension AttributeCodec {
+    /// `[UInt8]` is a block of bytes, not an array of numbers; only called where `Value` is that type.
+    fileprivate static var bytes: AttributeCodec {
+        AttributeCodec(
+            kind: "bytes",
+            encode: { value, writer in
+                guard let bytes = value as? [UInt8] else { return }
+                writer.appendVarint(UInt64(bytes.count))
+                writer.append(contentsOf: bytes)
+            },
+            decode: { reader in
+                guard let value = Array(try reader.take(try reader.readCount(minimumBytes: 1))) as? Value else {
+                    throw reader.failure("not bytes")
+                }
+                return value
+            },
+            isIdentical: { $0 as? [UInt8] == $1 as? [UInt8] }
+        )
+    }
+
+    /// One byte, 0 for nil or 1 before the value, in the journal as in keys.
+    static func optional<Wrapped>(_ wrapped: AttributeCodec<Wrapped>) -> AttributeCodec<Wrapped?> {
+        let wrapped = wrapped.operations
+        let plain = AttributeCodec<Wrapped?>(
+            kind: "optional(\(wrapped.kind))",
+            encode: { value, writer in
+                guard let value else { return writer.append(0) }
+                writer.append(1)
+                try withUnsafePointer(to: value) { try wrapped.encode($0, &writer) }
+            },
+            decode: { reader in
+                switch try reader.readByte() {
+                case 0: return nil
+                case 1: return try wrapped.value(from: &reader)
+                default: throw reader.failure("neither a value nor nil")
+                }
+            },
+            isIdentical: { lhs, rhs in
+                switch (lhs, rhs) {
+                case (nil, nil): true
+                case (let lhs?, let rhs?): wrapped.areIdentical(lhs, rhs)
+                default: false
+                }
+            },
+            describe: { $0.map { wrapped.text(of: $0) } ?? "nil" }
+        )
+        guard let key = wrapped.key else { return plain }
+        return plain.ordered(
+            by: { lhs, rhs in
+                guard let rhs else { return false }
+                guard let lhs else { return true }
+                return withUnsafePointer(to: lhs) { left in withUnsafePointer(to: rhs) { key.precedes(left, $0) } }
+            },
+            appendKey: { value, writer in
+                guard let value else {
+                    writer.append(0)
+                    return false
+                }
+                writer.append(1)
+                return withUnsafePointer(to: value) { key.append($0, &writer) }
+            }
+        )
+    }
+
+    /// Stored as the raw value is.
+    static func raw<Raw: AttributeValue>(
+        _ type: Value.Type = Value.self
+    ) -> AttributeCodec where Value: RawRepresentable<Raw> {
+        let raw = Raw.attributeCodec.operations
+        let plain = AttributeCodec(
+            kind: raw.kind,
+            encode: { value, writer in try withUnsafePointer(to: value.rawValue) { try raw.encode($0, &writer) } },
+            decode: { reader in
+                let rawValue: Raw = try raw.value(from: &reader)
+                guard let value = Value(rawValue: rawValue) else {
+                    throw reader.failure("\(Value.self) has no case for \(rawValue)")
+                }
+                return value
+            },
+            isIdentical: { raw.areIdentical($0.rawValue, $1.rawValue) },
+            describe: { raw.text(of: $0.rawValue) }
+        )
+        guard let key = raw.key else { return plain }
+        return plain.ordered(
+            by: { lhs, rhs in
+                withUnsafePointer(to: lhs.rawValue) { left in
+                    withUnsafePointer(to: rhs.rawValue) { key.precedes(left, $0) }
+                }
+            },
+            appendKey: { value, writer in withUnsafePointer(to: value.rawValue) { key.append($0, &writer) } }
+        )
+    }
+
+    /// JSON with sorted keys; numbers that JSON lacks as strings.
+    static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
+        AttributeCodec(
+            kind: "codable",
+            encode: { value, writer in
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+                encoder.nonConformingFloatEncodingStrategy = .convertToString(
+                    positiveInfinity: "+inf",
+                    negativeInfinity: "-inf",
+                    nan: "nan"
+                )
+                let json = try encoder.encode(value)
+                writer.appendVarint(UInt64(json.count))
+                json.withUnsafeBytes { writer.append(contentsOf: $0) }
+            },
+            decode: { reader in
+                let decoder = JSONDecoder()
+                decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+                    positiveInfinity: "+inf",
+                    negativeInfinity: "-inf",
+                    nan: "nan"
+                )
+                let json = Data(try reader.take(try reader.readCount(minimumBytes: 1)))
+                do {
+                    return try decoder.decode(Value.self, from: json)
+                } catch {
+                    throw reader.failure("not a \(Value.self): \(error)")
+                }
+            },
+            isIdentical: { $0 == $1 }
+        )
+    }
+}
+
+/// The operations on values in hand. The types are those that the operations were made for: each call sits beside the
+/// line that took the operations from the type's own codec.
+extension AttributeOperations {
+    fileprivate func value<Value: Sendable>(from reader: inout ByteReader) throws -> Value {
+        try withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
+            guard let address = memory.baseAddress else { throw reader.failure("no memory for a value") }
+            try decode(&reader, UnsafeMutableRawPointer(address))
+            return address.move()
+        }
+    }
+
+    fileprivate func areIdentical<Value>(_ lhs: Value, _ rhs: Value) -> Bool {
+        withUnsafePointer(to: lhs) { left in withUnsafePointer(to: rhs) { isIdentical(left, $0) } }
+    }
+
+    fileprivate func text<Value>(of value: Value) -> String {
+        withUnsafePointer(to: value) { describe($0) }
+    }
+
+    fileprivate func encoding<Value>(of value: Value) throws -> [UInt8] {
+        var writer = ByteWriter()
+        try withUnsafePointer(to: value) { try encode($0, &writer) }
+        return writer.bytes
+    }
+}
+
+/// Whether two values without an order of their own are the same, by their encodings.
+private func sameEncoding<Value>(
+    _ lhs: Value,
+    _ rhs: Value,
+    _ encode: (Value, inout ByteWriter) throws -> Void
+) -> Bool {
+    var left = ByteWriter()
+    var right = ByteWriter()
+    do {
+        try encode(lhs, &left)
+        try encode(rhs, &right)
+    } catch {
+        return false
+    }
+    return left.bytes == right.bytes
+}

@@ -1,0 +1,315 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Integers up to 64 bits are varints in the journal, zigzag where they have a sign.
+private func signedCodec<Value: FixedWidthInteger & SignedInteger & Sendable>(_ kind: String) -> AttributeCodec<Value> {
+    AttributeCodec<Value>(
+        kind: kind,
+        encode: { $1.appendSignedVarint(Int64($0)) },
+        decode: { reader in
+            guard let value = Value(exactly: try reader.readSignedVarint()) else {
+                throw reader.failure("number does not fit \(kind)")
+            }
+            return value
+        },
+        isIdentical: { $0 == $1 }
+    ).ordered(by: { $0 < $1 }) { value, key in
+        key.appendBigEndian(UInt64(bitPattern: Int64(value)) ^ (1 << 63))
+        return true
+    }
+}
+
+private func unsignedCodec<Value: FixedWidthInteger & UnsignedInteger & Sendable>(
+    _ kind: String
+) -> AttributeCodec<Value> {
+    AttributeCodec<Value>(
+        kind: kind,
+        encode: { $1.appendVarint(UInt64($0)) },
+        decode: { reader in
+            guard let value = Value(exactly: try reader.readVarint()) else {
+                throw reader.failure("number does not fit \(kind)")
+            }
+            return value
+        },
+        isIdentical: { $0 == $1 }
+    ).ordered(by: { $0 < $1 }) { value, key in
+        key.appendBigEndian(UInt64(value))
+        return true
+    }
+}
+
+extension Int: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Int> { signedCodec("int") }
+}
+
+extension Int8: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Int8> { signedCodec("int8") }
+}
+
+extension Int16: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Int16> { signedCodec("int16") }
+}
+
+extension Int32: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Int32> { signedCodec("int32") }
+}
+
+extension Int64: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Int64> { signedCodec("int64") }
+}
+
+extension UInt: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<UInt> { unsignedCodec("uint") }
+}
+
+extension UInt8: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<UInt8> { unsignedCodec("uint8") }
+}
+
+extension UInt16: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<UInt16> { unsignedCodec("uint16") }
+}
+
+extension UInt32: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<UInt32> { unsignedCodec("uint32") }
+}
+
+extension UInt64: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<UInt64> { unsignedCodec("uint64") }
+}
+
+extension Int128: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Int128> {
+        AttributeCodec<Int128>(
+            kind: "int128",
+            encode: { $1.appendFixed($0) },
+            decode: { try $0.readFixed() },
+            isIdentical: { $0 == $1 }
+        ).ordered(by: { $0 < $1 }) { value, key in
+            key.appendBigEndian(UInt128(bitPattern: value) ^ (1 << 127))
+            return true
+        }
+    }
+}
+
+extension UInt128: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<UInt128> {
+        AttributeCodec<UInt128>(
+            kind: "uint128",
+            encode: { $1.appendFixed($0) },
+            decode: { try $0.readFixed() },
+            isIdentical: { $0 == $1 }
+        ).ordered(by: { $0 < $1 }) { value, key in
+            key.appendBigEndian(value)
+            return true
+        }
+    }
+}
+
+extension Bool: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Bool> {
+        AttributeCodec<Bool>(
+            kind: "bool",
+            encode: { $1.append($0 ? 1 : 0) },
+            decode: { reader in
+                let byte = try reader.readByte()
+                guard byte <= 1 else { throw reader.failure("\(byte) is no Boolean") }
+                return byte == 1
+            },
+            isIdentical: { $0 == $1 }
+        ).ordered(by: { !$0 && $1 }) { value, key in
+            key.append(value ? 1 : 0)
+            return true
+        }
+    }
+}
+
+/// Bits whose unsigned order is IEEE 754's totalOrder: negative numbers inverted whole, the others above them.
+private func totalOrderBits(_ value: Double) -> UInt64 {
+    let bits = value.bitPattern
+    return bits >> 63 == 1 ? ~bits : bits | (1 << 63)
+}
+
+extension Double: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Double> {
+        AttributeCodec<Double>(
+            kind: "double",
+            encode: { $1.appendFixed($0.bitPattern) },
+            decode: { Double(bitPattern: try $0.readFixed()) },
+            isIdentical: { $0.bitPattern == $1.bitPattern }
+        ).ordered(by: { totalOrderBits($0) < totalOrderBits($1) }) { value, key in
+            key.appendBigEndian(totalOrderBits(value))
+            return true
+        }
+    }
+}
+
+extension Float: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Float> {
+        @Sendable func bits(_ value: Float) -> UInt32 {
+            let bits = value.bitPattern
+            return bits >> 31 == 1 ? ~bits : bits | (1 << 31)
+        }
+        return AttributeCodec<Float>(
+            kind: "float",
+            encode: { $1.appendFixed($0.bitPattern) },
+            decode: { Float(bitPattern: try $0.readFixed()) },
+            isIdentical: { $0.bitPattern == $1.bitPattern }
+        ).ordered(by: { bits($0) < bits($1) }) { value, key in
+            key.appendBigEndian(bits(value))
+            return true
+        }
+    }
+}
+
+extension Date: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Date> {
+        AttributeCodec<Date>(
+            kind: "date",
+            encode: { $1.appendFixed($0.timeIntervalSinceReferenceDate.bitPattern) },
+            decode: { Date(timeIntervalSinceReferenceDate: Double(bitPattern: try $0.readFixed())) },
+            isIdentical: {
+                $0.timeIntervalSinceReferenceDate.bitPattern == $1.timeIntervalSinceReferenceDate.bitPattern
+            }
+        ).ordered(by: {
+            totalOrderBits($0.timeIntervalSinceReferenceDate) < totalOrderBits($1.timeIntervalSinceReferenceDate)
+        }) { value, key in
+            key.appendBigEndian(totalOrderBits(value.timeIntervalSinceReferenceDate))
+            return true
+        }
+    }
+}
+
+extension UUID: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<UUID> {
+        @Sendable func number(_ value: UUID) -> UInt128 {
+            withUnsafeBytes(of: value.uuid) { UInt128(bigEndian: $0.loadUnaligned(as: UInt128.self)) }
+        }
+        return AttributeCodec<UUID>(
+            kind: "uuid",
+            encode: { $1.appendBigEndian(number($0)) },
+            decode: { UUID(uuid: try $0.take(16).loadUnaligned(as: uuid_t.self)) },
+            isIdentical: { $0 == $1 }
+        ).ordered(by: { number($0) < number($1) }) { value, key in
+            key.appendBigEndian(number(value))
+            return true
+        }
+    }
+}
+
+/// Appends bytes so that no key is the prefix of another and the order is kept: a zero is followed by 0xFF, and the end
+/// is marked by 0, 1 (as in FoundationDB's tuple layer, but with an end mark that no row number can imitate).
+private func appendKey(bytes: UnsafeRawBufferPointer, to key: inout ByteWriter) {
+    if bytes.contains(0) {
+        for byte in bytes {
+            key.append(byte)
+            if byte == 0 { key.append(0xFF) }
+        }
+    } else {
+        key.append(contentsOf: bytes)
+    }
+    key.append(0)
+    key.append(1)
+}
+
+/// Shorter first where one is the beginning of the other.
+private func precedes(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
+    lhs.lexicographicallyPrecedes(rhs)
+}
+
+extension String: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<String> {
+        AttributeCodec<String>(
+            kind: "string",
+            encode: { $1.appendString($0) },
+            decode: { try $0.readString() },
+            isIdentical: { $0.utf8.elementsEqual($1.utf8) },
+            describe: { $0.debugDescription }
+        ).ordered(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { value, key in
+            var value = value
+            value.withUTF8 { appendKey(bytes: UnsafeRawBufferPointer($0), to: &key) }
+            return true
+        }
+    }
+}
+
+extension Data: OrderedAttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Data> {
+        AttributeCodec<Data>(
+            kind: "data",
+            encode: { value, writer in
+                writer.appendVarint(UInt64(value.count))
+                value.withUnsafeBytes { writer.append(contentsOf: $0) }
+            },
+            decode: { reader in Data(try reader.take(try reader.readCount(minimumBytes: 1))) },
+            isIdentical: { $0 == $1 }
+        ).ordered(by: { lhs, rhs in lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { precedes(left, $0) } } }) {
+            value,
+            key in
+            value.withUnsafeBytes { appendKey(bytes: $0, to: &key) }
+            return true
+        }
+    }
+}
+
+extension URL: AttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<URL> {
+        AttributeCodec<URL>(
+            kind: "url",
+            encode: { value, writer in
+                writer.appendString(value.relativeString)
+                writer.appendString(value.baseURL?.absoluteString ?? "")
+            },
+            decode: { reader in
+                let relative = try reader.readString()
+                let base = try reader.readString()
+                guard let url = base.isEmpty ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
+                else { throw reader.failure("not a URL") }
+                return url
+            },
+            isIdentical: { $0 == $1 },
+            describe: { $0.absoluteString.debugDescription }
+        )
+    }
+}
+
+extension Decimal: AttributeValue {
+    /// For Graph's own use.
+    public static var attributeCodec: AttributeCodec<Decimal> {
+        AttributeCodec<Decimal>(
+            kind: "decimal",
+            encode: { $1.appendString($0.description) },
+            decode: { reader in
+                let text = try reader.readString()
+                guard text.utf8.count <= 256, let value = Decimal(string: text) else {
+                    throw reader.failure("not a decimal number")
+                }
+                return value
+            },
+            isIdentical: { ($0.isNaN && $1.isNaN) || $0 == $1 }
+        )
+    }
+}

@@ -1,0 +1,99 @@
+/// What the engine does with a property's bytes in a row, compiled for the property's type and reached by address, so
+/// that code which handles every entity alike pays neither a key path nor generic dispatch.
+///
+/// Every address points at an initialised value of the type that the operations were made for, except where it says
+/// otherwise; `Property` keeps address and operations together.
+@usableFromInline
+struct AttributeOperations: Sendable {
+    /// The type's name in the file's schema record, for example `optional(string)`.
+    let kind: String
+    /// Appends at least one byte.
+    let encode: @Sendable (UnsafeRawPointer, inout ByteWriter) throws -> Void
+    /// Initialises the memory at the address, or throws and leaves it uninitialised.
+    let decode: @Sendable (inout ByteReader, UnsafeMutableRawPointer) throws -> Void
+    let deinitialize: @Sendable (UnsafeMutableRawPointer) -> Void
+    let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
+    /// The same stored bits, sets and dictionaries without order.
+    let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+    let describe: @Sendable (UnsafeRawPointer) -> String
+    /// nil for types without an order.
+    var key: KeyOperations?
+}
+
+/// How a property takes part in indexes and sort orders.
+@usableFromInline
+struct KeyOperations: Sendable {
+    /// Appends bytes whose order is the order of the values, none of which is a prefix of another's; false for nil.
+    let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
+    /// The same order without building the bytes.
+    let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+}
+
+/// How values of one type are stored, compared and ordered. Made by Graph for the types that it knows; types of your
+/// own are stored through `RawRepresentable` or `Codable`.
+public struct AttributeCodec<Value: Sendable>: Sendable {
+    let operations: AttributeOperations
+
+    init(_ operations: AttributeOperations) {
+        self.operations = operations
+    }
+
+    init(
+        kind: String,
+        encode: @escaping @Sendable (Value, inout ByteWriter) throws -> Void,
+        decode: @escaping @Sendable (inout ByteReader) throws -> Value,
+        isIdentical: @escaping @Sendable (Value, Value) -> Bool,
+        describe: @escaping @Sendable (Value) -> String = { String(describing: $0) }
+    ) {
+        operations = AttributeOperations(
+            kind: kind,
+            encode: { try encode($0.assumingMemoryBound(to: Value.self).pointee, &$1) },
+            decode: { $1.initializeMemory(as: Value.self, to: try decode(&$0)) },
+            deinitialize: { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) },
+            assign: {
+                $0.assumingMemoryBound(to: Value.self).pointee = $1.assumingMemoryBound(to: Value.self).pointee
+            },
+            isIdentical: {
+                isIdentical(
+                    $0.assumingMemoryBound(to: Value.self).pointee,
+                    $1.assumingMemoryBound(to: Value.self).pointee
+                )
+            },
+            describe: { describe($0.assumingMemoryBound(to: Value.self).pointee) }
+        )
+    }
+
+    /// The same codec with an order. `precedes` must order values as the appended bytes are ordered.
+    func ordered(
+        by precedes: @escaping @Sendable (Value, Value) -> Bool,
+        appendKey: @escaping @Sendable (Value, inout ByteWriter) -> Bool
+    ) -> AttributeCodec {
+        var ordered = operations
+        ordered.key = KeyOperations(
+            append: { appendKey($0.assumingMemoryBound(to: Value.self).pointee, &$1) },
+            precedes: {
+                precedes(
+                    $0.assumingMemoryBound(to: Value.self).pointee,
+                    $1.assumingMemoryBound(to: Value.self).pointee
+                )
+            }
+        )
+        return AttributeCodec(ordered)
+    }
+}
+
+/// A type whose values Graph stores as they are.
+///
+/// The integers, `Bool`, `Float`, `Double`, `String`, `Date`, `UUID`, `Data`, `URL`, `Decimal`, and optionals, arrays,
+/// sets and dictionaries of these. Enumerations with a raw value and types that are `Codable`, `Equatable` and `Sendable`
+/// need no conformance: the schema takes them as they are.
+public protocol AttributeValue: Sendable {
+    /// How values of this type are stored. For Graph's own use.
+    static var attributeCodec: AttributeCodec<Self> { get }
+}
+
+/// A type whose values have one total order, so that they can be indexed, unique, and sorted by.
+///
+/// Numbers, dates and `Bool` by value (floating point as IEEE 754's totalOrder, -0.0 before 0.0 and NaN at the ends),
+/// strings and data by their bytes, UUIDs as their text; nil before everything.
+public protocol OrderedAttributeValue: AttributeValue {}

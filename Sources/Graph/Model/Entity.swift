@@ -1,0 +1,26 @@
+/// A row type: a plain struct that the engine stores, and that programs see as `ManagedObject`s in a context.
+///
+/// The schema names every stored property, because a property that it left out would be lost without a word; opening a
+/// coordinator checks that against the struct's memory layout.
+///
+/// ```swift
+/// struct Team: Entity {
+///     var name: String
+///     var members: ToMany<Person> = []
+///     static let schema = EntitySchema<Team>("Team") {
+///         $0.attribute("name", \.name)
+///         $0.toMany("members", \.members, inverse: \Person.team)
+///     }
+/// }
+/// ```
+public protocol Entity: Sendable {
+    /// What the engine knows of this type. The same value each time: write `static let`.
+    static var schema: EntitySchema<Self> { get }
+}
+
+extension Entity {
+    /// The identifier of this entity's objects.
+    public typealias ID = PersistentID<Self>
+    /// This entity's objects, as a context shows them.
+    public typealias Object = ManagedObject<Self>
+}

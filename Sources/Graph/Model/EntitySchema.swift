@@ -1,0 +1,158 @@
+/// What Graph knows of one entity: its name in the file and its stored properties.
+///
+/// Every stored property of the struct appears once. That is checked, with everything else a declaration can get wrong,
+/// when a `Coordinator` opens, and reported as `GraphError.invalidSchema`.
+public struct EntitySchema<E: Entity>: Sendable {
+    /// The entity's name in the file, in identifiers and in messages.
+    public let name: String
+    @usableFromInline let layout: RowLayout
+    @usableFromInline let properties: [Property]
+
+    /// - Parameter declare: calls one method of its argument for each stored property of the struct, in any order.
+    ///   Rows are written to the file in that order.
+    @inlinable
+    public init(_ name: String, _ declare: (inout Declaration) -> Void) {
+        var declaration = Declaration()
+        declare(&declaration)
+        self.init(name: name, layout: RowLayout(E.self), properties: declaration.properties)
+    }
+
+    @usableFromInline
+    init(name: String, layout: RowLayout, properties: [Property]) {
+        self.name = name
+        self.layout = layout
+        self.properties = properties
+    }
+
+    /// Collects the properties of an entity.
+    public struct Declaration {
+        @usableFromInline var properties: [Property] = []
+
+        @usableFromInline
+        init() {}
+    }
+}
+
+extension EntitySchema.Declaration {
+    /// A property of a type that Graph stores as it is.
+    @_disfavoredOverload
+    public mutating func attribute<V: AttributeValue>(_ name: String, _ keyPath: any KeyPath<E, V> & Sendable) {
+        add(name, keyPath, V.attributeCodec)
+    }
+
+    /// A property with an order.
+    ///
+    /// - Parameters:
+    ///   - unique: refuses to save two objects with the same value. nil equals nothing.
+    ///   - indexed: keeps an index, so that look-ups by value need not read every row. Unique properties have one anyway.
+    public mutating func attribute<V: OrderedAttributeValue>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        unique: Bool = false,
+        indexed: Bool = false
+    ) {
+        add(name, keyPath, V.attributeCodec, unique: unique, indexed: indexed)
+    }
+
+    /// A property of an enumeration (or other type) that has a raw value, stored as that.
+    public mutating func attribute<V: RawRepresentable & Sendable>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        unique: Bool = false,
+        indexed: Bool = false
+    ) where V.RawValue: OrderedAttributeValue {
+        add(name, keyPath, AttributeCodec<V>.raw(), unique: unique, indexed: indexed)
+    }
+
+    /// An optional property of an enumeration (or other type) that has a raw value, stored as that.
+    public mutating func attribute<V: RawRepresentable & Sendable>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, V?> & Sendable,
+        unique: Bool = false,
+        indexed: Bool = false
+    ) where V.RawValue: OrderedAttributeValue {
+        add(name, keyPath, AttributeCodec<V>.optional(AttributeCodec<V>.raw()), unique: unique, indexed: indexed)
+    }
+
+    /// A property of a type of your own, stored as JSON.
+    @_disfavoredOverload
+    public mutating func attribute<V: Codable & Equatable & Sendable>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, V> & Sendable
+    ) {
+        add(name, keyPath, AttributeCodec<V>.codable())
+    }
+
+    /// A reference to one object or none.
+    ///
+    /// - Parameters:
+    ///   - inverse: the to-many relationship at the other end; name it on one side only.
+    ///   - deleteRule: what happens to the object referred to when this one is deleted.
+    public mutating func toOne<Target>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
+        inverse: (any KeyPath<Target, ToMany<E>> & Sendable)? = nil,
+        deleteRule: DeleteRule = .nullify
+    ) {
+        properties.append(
+            Property(
+                name: name,
+                keyPath: keyPath,
+                role: .toOne(
+                    target: Target.self,
+                    inverse: inverse.map { Property.Inverse(keyPath: $0) },
+                    rule: deleteRule
+                ),
+                operations: ToOne<Target>.operations
+            )
+        )
+    }
+
+    /// The objects that refer to this one.
+    ///
+    /// - Parameters:
+    ///   - inverse: the to-one relationship at the other end. It may be named there instead, but somewhere it must be.
+    ///   - deleteRule: what happens to those objects when this one is deleted.
+    public mutating func toMany<Target>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
+        inverse: (any KeyPath<Target, ToOne<E>> & Sendable)? = nil,
+        deleteRule: DeleteRule = .nullify
+    ) {
+        properties.append(
+            Property(
+                name: name,
+                keyPath: keyPath,
+                role: .toMany(
+                    target: Target.self,
+                    inverse: inverse.map { Property.Inverse(keyPath: $0) },
+                    rule: deleteRule
+                ),
+                operations: ToMany<Target>.operations,
+                takeInitialRows: { address in
+                    let value = address.assumingMemoryBound(to: ToMany<Target>.self)
+                    guard let ids = value.pointee.initialIDs else { return nil }
+                    value.pointee = ToMany(stored: ())
+                    return ids.map(\.row)
+                }
+            )
+        )
+    }
+
+    private mutating func add<V>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        _ codec: AttributeCodec<V>,
+        unique: Bool = false,
+        indexed: Bool = false
+    ) {
+        properties.append(
+            Property(
+                name: name,
+                keyPath: keyPath,
+                role: .attribute(isUnique: unique, isIndexed: indexed),
+                operations: codec.operations
+            )
+        )
+    }
+}

@@ -1,0 +1,196 @@
+/// Everything that Graph reports. Each case says what happened to which object or file; `description` adds what to do.
+public enum GraphError: Error, Sendable {
+    // MARK: The model
+
+    /// Declarations of entities that do not fit their structs or each other, all that were found.
+    case invalidSchema([SchemaProblem])
+    /// The store was opened without this entity.
+    case unknownEntity(String)
+    /// The key path does not lead to a stored, ordered property, so nothing can be sorted or looked up by it.
+    case notOrdered(String)
+
+    // MARK: Objects
+
+    /// There is no such object: it was deleted, or never saved.
+    case objectNotFound(AnyPersistentID)
+    /// Others changed or deleted the same objects since this context read them. Nothing was saved; the context still has
+    /// its changes: refresh it and save again, discard them, or roll back.
+    case conflicts([MergeConflict])
+    /// Values of unique properties that other objects have already. Nothing was saved.
+    case notUnique([UniquenessViolation])
+    /// References to objects that do not exist any more. Nothing was saved.
+    case danglingReferences([DanglingReference])
+    /// Objects that may not be deleted while others refer to them. Nothing was saved.
+    case deleteDenied([DeniedDelete])
+    /// A value that could not be encoded, as its type's `encode(to:)` reports. Nothing was saved.
+    case notEncodable(entity: String, reason: String)
+
+    // MARK: The store
+
+    /// The store was closed.
+    case closed(path: String)
+    /// One transaction's record would be larger than a file may hold. Nothing was saved; save in smaller steps.
+    case transactionTooLarge(lengthBytes: Int, limitBytes: Int)
+    /// The file exists and is no journal: empty, too short, or of another kind. It was not touched.
+    case notAStore(path: String, reason: String)
+    /// The file was written by a newer version. It was not touched.
+    case unsupportedVersion(path: String, found: String, supported: String)
+    /// The file was written by a program with other entities, one line per difference. It was not touched.
+    case schemaMismatch(path: String, differences: [String])
+    /// Bytes that a save had confirmed are damaged. The file was not touched.
+    case corrupt(path: String, offset: UInt64, sequence: UInt64, reason: String)
+    /// A record whose checksums hold makes no sense. The file was not touched.
+    case invalidRecord(path: String, offset: UInt64, sequence: UInt64, reason: String)
+    /// The file is open for writing already, in this process or in another.
+    case alreadyOpen(path: String, processID: Int32?)
+    /// The folder in which the file should be does not exist.
+    case directoryMissing(path: String)
+    /// The system does not let this process do that with the file or its folder.
+    case permissionDenied(path: String, operation: String)
+    /// A folder, a device, a pipe, or a file with several names.
+    case unusableFile(path: String, reason: String)
+    /// Any other failure of the system, with its `errno`.
+    case inputOutput(path: String, operation: String, code: Int32)
+    /// The disk or a quota is full. Nothing was saved; the save may be tried again.
+    case diskFull(path: String)
+    /// Writing failed in a way that leaves open whether the save is in the file; reopening tells. The store reads on, and
+    /// takes no more saves.
+    case outcomeUnknown(path: String, reason: String)
+    /// An earlier failure of the disk ended writing. Nothing was saved; reopen the store.
+    case storeFailed(path: String, reason: String)
+
+    /// There is no such object: it was deleted, or never saved.
+    public static func objectNotFound<E>(_ id: PersistentID<E>) -> GraphError {
+        .objectNotFound(AnyPersistentID(id))
+    }
+}
+
+/// One thing that a schema gets wrong.
+public struct SchemaProblem: Sendable, Hashable, CustomStringConvertible {
+    /// The entity's name.
+    public let entity: String
+    /// The property's name; nil where the entity as a whole is meant.
+    public let property: String?
+    /// What is wrong.
+    public let reason: String
+
+    /// `Person.name: …`
+    public var description: String { "\(entity)\(property.map { "." + $0 } ?? ""): \(reason)" }
+}
+
+/// An object that this save and an earlier one of others both changed.
+public struct MergeConflict: Sendable, CustomStringConvertible {
+    /// The object.
+    public let id: AnyPersistentID
+    /// The version that the context had read.
+    public let oldVersion: RowVersion
+    /// The version in the store; 0 if it was deleted there.
+    public let newVersion: RowVersion
+    /// The row that the context had read.
+    public let cachedRow: (any Entity)?
+    /// The row in the store; nil if it was deleted there.
+    public let storeRow: (any Entity)?
+    /// The row that was to be saved; nil if it was to be deleted.
+    public let yourRow: (any Entity)?
+
+    /// The three rows as the description prints them; `deleted` where there is none.
+    let printedRows: (cached: String, store: String, yours: String)
+
+    /// The versions in one line and the three rows in one line each.
+    public var description: String {
+        """
+          \(id): oldVersion = \(oldVersion), newVersion = \(newVersion)
+            cached row = \(printedRows.cached)
+            store row  = \(printedRows.store)
+            your row   = \(printedRows.yours)
+        """
+    }
+}
+
+/// Two objects with the same value of a unique property.
+public struct UniquenessViolation: Sendable, Hashable, CustomStringConvertible {
+    /// The object that was to be saved.
+    public let id: AnyPersistentID
+    /// The object that has the value already.
+    public let existing: AnyPersistentID
+    /// The property's name.
+    public let property: String
+    /// The value, printed.
+    public let value: String
+
+    /// The two objects, the property and the value.
+    public var description: String { "\(id).\(property) = \(value) is taken by \(existing)" }
+}
+
+/// A reference that leads nowhere.
+public struct DanglingReference: Sendable, Hashable, CustomStringConvertible {
+    /// The object that refers.
+    public let id: AnyPersistentID
+    /// The relationship's name.
+    public let property: String
+    /// The object that is gone.
+    public let target: AnyPersistentID
+
+    /// The object, the relationship and what it refers to.
+    public var description: String { "\(id).\(property) refers to \(target), which does not exist" }
+}
+
+/// A delete that a relationship forbids.
+public struct DeniedDelete: Sendable, Hashable, CustomStringConvertible {
+    /// The object that was to be deleted.
+    public let id: AnyPersistentID
+    /// The relationship, with its entity, that forbids it.
+    public let relationship: String
+    /// One of the objects that are left at its other end.
+    public let remaining: AnyPersistentID
+
+    /// The object, the relationship and one of the objects in the way.
+    public var description: String { "\(id) may not be deleted while \(relationship) leads to \(remaining)" }
+}
+
+extension GraphError: CustomStringConvertible {
+    /// What happened, and what can be done.
+    public var description: String {
+        switch self {
+        case .invalidSchema(let problems): list(problems, "problem", "the schema is wrong")
+        case .unknownEntity(let name): "the store was opened without the entity \(name)"
+        case .notOrdered(let property): "\(property) is no stored property with an order"
+        case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
+        case .conflicts(let conflicts): list(conflicts, "conflict", "could not merge changes", indent: "")
+        case .notUnique(let violations): list(violations, "violation", "values are not unique")
+        case .danglingReferences(let references): list(references, "reference", "objects referred to do not exist")
+        case .deleteDenied(let denied): list(denied, "delete", "objects may not be deleted")
+        case .notEncodable(let entity, let reason): "a value of \(entity) could not be encoded: \(reason)"
+        case .closed(let path): "\(path): the store is closed"
+        case .transactionTooLarge(let length, let limit):
+            "the transaction takes \(length) bytes, more than the limit of \(limit); save in smaller steps"
+        case .notAStore(let path, let reason): "\(path): not a Graph store: \(reason)"
+        case .unsupportedVersion(let path, let found, let supported):
+            "\(path): written by a newer version (\(found); this one reads \(supported))"
+        case .schemaMismatch(let path, let differences):
+            "\(path): written with another schema\n" + differences.map { "  \($0)" }.joined(separator: "\n")
+        case .corrupt(let path, let offset, let sequence, let reason):
+            "\(path): damaged at byte \(offset), record \(sequence): \(reason); the file was left as it is"
+        case .invalidRecord(let path, let offset, let sequence, let reason):
+            "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason); the file was left as it is"
+        case .alreadyOpen(let path, let process):
+            "\(path): open for writing already" + (process.map { " in process \($0)" } ?? "")
+        case .directoryMissing(let path): "\(path): its folder does not exist"
+        case .permissionDenied(let path, let operation): "\(path): no permission to \(operation)"
+        case .unusableFile(let path, let reason): "\(path): \(reason)"
+        case .inputOutput(let path, let operation, let code): "\(path): \(operation) failed with errno \(code)"
+        case .diskFull(let path): "\(path): the disk is full; nothing was saved, and the save may be tried again"
+        case .outcomeUnknown(let path, let reason):
+            "\(path): \(reason); whether the save is in the file shows when the store is reopened"
+        case .storeFailed(let path, let reason):
+            "\(path): takes no more saves since an earlier failure (\(reason)); reopen the store"
+        }
+    }
+
+    private func list(_ items: [some CustomStringConvertible], _ noun: String, _ title: String, indent: String = "  ")
+        -> String
+    {
+        let count = items.count == 1 ? "1 \(noun)" : "\(items.count) \(noun)s"
+        return "\(title): \(count)\n" + items.map { indent + $0.description }.joined(separator: "\n")
+    }
+}

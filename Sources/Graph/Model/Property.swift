@@ -1,0 +1,88 @@
+/// One stored property of an entity, without its types: where it lies in a row, and what can be done with it there.
+///
+/// `offset` is what the type's metadata says, checked against the key path when the coordinator opened, so an address of a row plus the
+/// offset is an address of a value of the property's type.
+@usableFromInline
+struct Property: Sendable {
+    @usableFromInline
+    enum Role: Sendable {
+        case attribute(isUnique: Bool, isIndexed: Bool)
+        case toOne(target: any Entity.Type, inverse: Inverse?, rule: DeleteRule)
+        case toMany(target: any Entity.Type, inverse: Inverse?, rule: DeleteRule)
+    }
+
+    /// The property at a relationship's other end, as the declaration names it.
+    @usableFromInline
+    struct Inverse: Sendable {
+        let keyPath: any AnyKeyPath & Sendable
+    }
+
+    let name: String
+    let keyPath: any AnyKeyPath & Sendable
+    let valueType: any Any.Type
+    let sizeBytes: Int
+    let alignment: Int
+    /// nil where the key path does not lead to plain storage, as with a property that has observers.
+    let keyPathOffset: Int?
+    /// Where the property lies in a row, once the schema is assembled.
+    var offset = 0
+    let role: Role
+    let operations: AttributeOperations
+    /// Takes out of a to-many value the rows that it was given; nil if it was given none. Only for to-many relationships.
+    var takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)?
+
+    init<E, V>(
+        name: String,
+        keyPath: any KeyPath<E, V> & Sendable,
+        role: Role,
+        operations: AttributeOperations,
+        takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)? = nil
+    ) {
+        self.name = name
+        self.keyPath = keyPath
+        valueType = V.self
+        sizeBytes = MemoryLayout<V>.size
+        alignment = MemoryLayout<V>.alignment
+        keyPathOffset = MemoryLayout<E>.offset(of: keyPath)
+        self.role = role
+        self.operations = operations
+        self.takeInitialRows = takeInitialRows
+    }
+
+    /// Whether rows hold it: everything but a to-many relationship, whose members hold it for their side.
+    var isStored: Bool {
+        if case .toMany = role { false } else { true }
+    }
+}
+
+extension ToOne {
+    /// The row number, 0 for none; its key is the bare number, so that an index on it lists each target's referrers.
+    static var operations: AttributeOperations {
+        AttributeCodec<ToOne>(
+            kind: "to-one",
+            encode: { $1.appendVarint($0.row) },
+            decode: { reader in
+                var value = ToOne(nil)
+                value.row = try reader.readVarint()
+                return value
+            },
+            isIdentical: { $0.row == $1.row }
+        ).ordered(by: { $0.row < $1.row }) { value, key in
+            key.appendBigEndian(value.row)
+            return value.row != 0
+        }.operations
+    }
+}
+
+extension ToMany {
+    /// Rows hold nothing of it.
+    static var operations: AttributeOperations {
+        AttributeCodec<ToMany>(
+            kind: "to-many",
+            encode: { _, _ in },
+            decode: { _ in ToMany(stored: ()) },
+            isIdentical: { _, _ in true },
+            describe: { _ in "…" }
+        ).operations
+    }
+}

@@ -1,0 +1,44 @@
+/// How rows of one type are copied, moved and destroyed in memory that does not know their type.
+///
+/// The closures are made in an inlinable initialiser, so that they are compiled for the type where the type is known
+/// and the row table needs no generic code.
+@usableFromInline
+final class RowLayout: Sendable {
+    @usableFromInline let stride: Int
+    @usableFromInline let alignment: Int
+    /// Copies initialised rows into uninitialised memory: target, source, count.
+    @usableFromInline let copy: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer, Int) -> Void
+    /// Moves initialised rows into uninitialised memory: target, source, count. The source is uninitialised afterwards.
+    @usableFromInline let move: @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer, Int) -> Void
+    /// Destroys initialised rows: address, count.
+    @usableFromInline let destroy: @Sendable (UnsafeMutableRawPointer, Int) -> Void
+
+    @inlinable
+    init<Value: Sendable>(_ type: Value.Type) {
+        stride = MemoryLayout<Value>.stride
+        alignment = MemoryLayout<Value>.alignment
+        copy = { target, source, count in
+            target.initializeMemory(as: Value.self, from: source.assumingMemoryBound(to: Value.self), count: count)
+        }
+        move = { target, source, count in
+            target.moveInitializeMemory(as: Value.self, from: source.assumingMemoryBound(to: Value.self), count: count)
+        }
+        destroy = { address, count in
+            address.assumingMemoryBound(to: Value.self).deinitialize(count: count)
+        }
+    }
+
+    /// Runs the body on a copy of a row that it may change in place.
+    func withCopy<Result>(
+        of row: UnsafeRawPointer,
+        _ body: (UnsafeMutableRawPointer) throws -> Result
+    ) rethrows -> Result {
+        try withUnsafeTemporaryAllocation(byteCount: max(stride, 1), alignment: alignment) { memory in
+            // There is at least one byte, so the memory has an address.
+            let target = memory.baseAddress.unsafelyUnwrapped
+            copy(target, row, 1)
+            defer { destroy(target, 1) }
+            return try body(target)
+        }
+    }
+}

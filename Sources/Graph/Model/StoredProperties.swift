@@ -1,0 +1,44 @@
+/// The stored properties of a type, as the runtime's own metadata lists them.
+///
+/// These are the three functions beneath the standard library's `Mirror`, which asks for an instance where we have only
+/// a type. They are exported by libswiftCore on every platform; no public call gives names and offsets without an
+/// instance.
+struct StoredProperty {
+    let name: String
+    let type: Any.Type
+    let offset: Int
+
+    static func all(of type: Any.Type) -> [StoredProperty] {
+        (0..<recursiveCount(type)).map { index in
+            var field = FieldMetadata()
+            let fieldType = recursiveChildMetadata(type, index: index, fieldMetadata: &field)
+            defer { field.free?(field.name) }
+            return StoredProperty(
+                name: field.name.map { String(cString: $0) } ?? "",
+                type: fieldType,
+                offset: recursiveChildOffset(type, index: index)
+            )
+        }
+    }
+}
+
+/// The runtime fills this in; the layout is that of `_FieldReflectionMetadata` in the standard library.
+private struct FieldMetadata {
+    var name: UnsafePointer<CChar>?
+    var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?
+    var isStrong = false
+    var isVariable = false
+}
+
+@_silgen_name("swift_reflectionMirror_recursiveCount")
+private func recursiveCount(_: Any.Type) -> Int
+
+@_silgen_name("swift_reflectionMirror_recursiveChildMetadata")
+private func recursiveChildMetadata(
+    _: Any.Type,
+    index: Int,
+    fieldMetadata: UnsafeMutablePointer<FieldMetadata>
+) -> Any.Type
+
+@_silgen_name("swift_reflectionMirror_recursiveChildOffset")
+private func recursiveChildOffset(_: Any.Type, index: Int) -> Int

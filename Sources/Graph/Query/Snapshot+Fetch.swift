@@ -1,0 +1,184 @@
+extension Snapshot {
+    /// The number of objects of an entity; 0 if the store was opened without it.
+    ///
+    /// Complexity: O(1).
+    public func count<E: Entity>(of type: E.Type) -> Int {
+        schema.index(of: type).map { entities[$0].rows.count } ?? 0
+    }
+
+    /// The value of an object, or nil if this state does not have it.
+    ///
+    /// Complexity: O(log *n*), with a base of 16.
+    @inlinable
+    public func value<E>(for id: PersistentID<E>) -> E? {
+        guard let entity = schema.index(of: E.self) else { return nil }
+        return entities[entity].rows.value(of: id.row, as: E.self)
+    }
+
+    /// How often the object was committed by then, or nil if this state does not have it.
+    public func version<E>(of id: PersistentID<E>) -> RowVersion? {
+        schema.index(of: E.self).flatMap { entities[$0].rows.version(of: id.row) }
+    }
+
+    /// The values of the objects that match.
+    ///
+    /// - Parameters:
+    ///   - predicate: called once for each object, in the order of insertion.
+    ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
+    ///   - offset: how many of the first results to leave out.
+    ///   - limit: how many results to give at most.
+    /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`, and what the predicate throws.
+    ///
+    /// Complexity: O(*n*) for *n* objects of the entity.
+    @inlinable
+    public func fetchValues<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: (E) throws -> Bool = { _ in true },
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [E] {
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
+            rows.map { $0.address.assumingMemoryBound(to: E.self).pointee }
+        }
+    }
+
+    /// The identifiers of the objects that match; otherwise as `fetchValues`.
+    @inlinable
+    public func fetchIDs<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: (E) throws -> Bool = { _ in true },
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [PersistentID<E>] {
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
+            rows.map { PersistentID(row: $0.number) }
+        }
+    }
+
+    /// The number of objects that match.
+    ///
+    /// - Throws: `GraphError.unknownEntity`, and what the predicate throws.
+    @inlinable
+    public func fetchCount<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: (E) throws -> Bool = { _ in true }
+    ) throws -> Int {
+        var count = 0
+        try scan(type, where: predicate) { _, _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    /// The objects that refer to one through the inverse of a to-many relationship, in the order of insertion.
+    ///
+    /// - Throws: `GraphError.unknownEntity`.
+    public func related<E, Target>(
+        _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
+        of id: PersistentID<E>
+    ) throws(GraphError) -> [PersistentID<Target>] {
+        let entity = try entityIndex(of: E.self)
+        let relationship = schema.toMany(keyPath, of: entity)
+        var ids: [PersistentID<Target>] = []
+        forEachReferrer(to: id.row, of: relationship.source, through: relationship.toOne) {
+            ids.append(PersistentID(row: $0))
+            return true
+        }
+        return ids
+    }
+
+    /// The values of the objects with this value of an indexed property, found through its index.
+    package func fetchValues<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) throws(GraphError) -> [E] {
+        let entity = try entityIndex(of: E.self)
+        let description = schema.entities[entity]
+        guard
+            let number = description.indexes.firstIndex(where: {
+                (description.properties[$0.property].keyPath as AnyKeyPath) == (keyPath as AnyKeyPath)
+            })
+        else { throw .notOrdered("\(keyPath)") }
+        var key = ByteWriter(capacity: 64)
+        _ = withUnsafePointer(to: value) { description.indexes[number].key.append($0, &key) }
+        var values: [E] = []
+        _ = key.bytes.withUnsafeBytes { prefix in
+            entities[entity].indexes[number].forEachRow(withPrefix: prefix) { row in
+                if let value = entities[entity].rows.value(of: row, as: E.self) { values.append(value) }
+                return true
+            }
+        }
+        return values
+    }
+}
+
+extension Snapshot {
+    @usableFromInline
+    func entityIndex(of type: any Entity.Type) throws(GraphError) -> Int {
+        guard let index = schema.index(of: type) else { throw .unknownEntity("\(type)") }
+        return index
+    }
+
+    /// Collects what matches and passes it on; the addresses are valid in the body only.
+    @inlinable
+    func search<E: Entity, Result>(
+        _ type: E.Type,
+        where predicate: (E) throws -> Bool,
+        sortedBy orderings: [Ordering<E>],
+        offset: Int,
+        limit: Int?,
+        _ body: (ArraySlice<FoundRow>) throws -> Result
+    ) throws -> Result {
+        let order = try rowOrder(orderings)
+        var collector = RowCollector(order: order, offset: offset, limit: limit)
+        try scan(type, where: predicate) { number, address in
+            collector.add(FoundRow(number: number, address: address))
+        }
+        return try withExtendedLifetime(self) { try body(collector.result()) }
+    }
+
+    @usableFromInline
+    func rowOrder<E>(_ orderings: [Ordering<E>]) throws(GraphError) -> RowOrder? {
+        let entity = try entityIndex(of: E.self)
+        return orderings.isEmpty ? nil : try RowOrder(orderings, in: schema.entities[entity])
+    }
+
+    /// Calls the body with the rows that match, in ascending order, until it returns false.
+    @inlinable
+    func scan<E: Entity>(
+        _ type: E.Type,
+        where predicate: (E) throws -> Bool,
+        _ body: (RowNumber, UnsafeRawPointer) throws -> Bool
+    ) throws {
+        let entity = try entityIndex(of: type)
+        try entities[entity].rows.forEachRun { run in
+            let values = run.values.assumingMemoryBound(to: E.self)
+            var occupancy = run.occupancy
+            while occupancy != 0 {
+                let place = occupancy.trailingZeroBitCount
+                occupancy &= occupancy &- 1
+                guard try predicate(values[place]) else { continue }
+                guard try body(run.firstRow + UInt64(place), values + place) else { return false }
+            }
+            return true
+        }
+    }
+}
+
+extension Schema {
+    /// The relationship behind a key path. Programs can only write key paths to properties that exist, and opening the
+    /// store has checked that every one of them is declared, so not finding it is an error in Graph.
+    func toMany<E, Target>(_ keyPath: any KeyPath<E, ToMany<Target>> & Sendable, of entity: Int) -> ToManyDescription {
+        let description = entities[entity]
+        let offset = MemoryLayout<E>.offset(of: keyPath)
+        let found = description.toManys.first { relationship in
+            offset.map { $0 == relationship.offset }
+                ?? ((description.properties[relationship.property].keyPath as AnyKeyPath) == (keyPath as AnyKeyPath))
+        }
+        guard let found else { preconditionFailure("\(keyPath) is no relationship of \(description.name)") }
+        return found
+    }
+}

@@ -1,0 +1,87 @@
+/// Bytes somewhere else: an entry or a separator, seen without owning it.
+///
+/// Unlike `UnsafeRawBufferPointer` the base is never nil, which keeps a branch out of every comparison. Whoever makes
+/// one keeps the memory alive: callers' buffers outlive the call they were passed to, a page's bytes outlive the call
+/// because the tree that holds the page does.
+struct IndexKey {
+    let base: UnsafeRawPointer
+    let count: Int
+
+    init(base: UnsafeRawPointer, count: Int) {
+        self.base = base
+        self.count = count
+    }
+
+    init(_ buffer: UnsafeRawBufferPointer) {
+        // An empty buffer may come without an address. The stand-in is never read, because the count is 0.
+        base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: MemoryLayout<UInt64>.alignment)!
+        count = buffer.count
+    }
+
+    static var empty: IndexKey { IndexKey(UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+    var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+    /// The last eight bytes as a big-endian number.
+    @inline(__always)
+    var row: UInt64 {
+        precondition(count >= 8, "an entry of \(count) bytes carries no row number")
+        return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
+    }
+
+    @inline(__always)
+    func prefix(_ length: Int) -> IndexKey {
+        IndexKey(base: base, count: min(count, length))
+    }
+
+    @inline(__always)
+    func hasPrefix(_ other: IndexKey) -> Bool {
+        count >= other.count && prefix(other.count).compare(other) == 0
+    }
+
+    /// Negative, zero or positive, in the order of `memcmp` with a shorter prefix first.
+    ///
+    /// Compares eight bytes at a time: a big-endian word orders like its bytes. The last words of the common length may
+    /// overlap bytes that were already found equal, which changes nothing.
+    @inline(__always)
+    func compare(_ other: IndexKey) -> Int {
+        let shared = min(count, other.count)
+        var offset = 0
+        while offset &+ 8 <= shared {
+            let ours = word(at: offset)
+            let theirs = other.word(at: offset)
+            if ours != theirs { return ours < theirs ? -1 : 1 }
+            offset &+= 8
+        }
+        if offset < shared {
+            if shared >= 8 {
+                let ours = word(at: shared &- 8)
+                let theirs = other.word(at: shared &- 8)
+                if ours != theirs { return ours < theirs ? -1 : 1 }
+            } else {
+                while offset < shared {
+                    let ours = base.load(fromByteOffset: offset, as: UInt8.self)
+                    let theirs = other.base.load(fromByteOffset: offset, as: UInt8.self)
+                    if ours != theirs { return ours < theirs ? -1 : 1 }
+                    offset &+= 1
+                }
+            }
+        }
+        return count &- other.count
+    }
+
+    /// The shortest prefix of `self` that is greater than `smaller`, which is less than `self`.
+    ///
+    /// Bayer and Unterauer, *Prefix B-Trees*, ACM TODS 2 (1977): a separator need not be a key, only lie between two.
+    func shortestSeparator(above smaller: IndexKey) -> IndexKey {
+        let shared = min(count, smaller.count)
+        var offset = 0
+        while offset < shared, buffer[offset] == smaller.buffer[offset] { offset &+= 1 }
+        return prefix(offset &+ 1)
+    }
+
+    @inline(__always)
+    private func word(at offset: Int) -> UInt64 {
+        UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+}

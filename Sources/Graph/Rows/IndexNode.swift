@@ -1,0 +1,89 @@
+/// A node of an ordered index: one allocation that holds a page (see `IndexPage`) behind the object's header.
+///
+/// A node that is referenced once is changed in place; one that several trees or parents share is immutable, and copied
+/// before a change. That is path copying after Driscoll, Sarnak, Sleator and Tarjan, *Making Data Structures
+/// Persistent*, JCSS 38 (1989), done only where a version is still held.
+final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
+    /// What a page holds before it is split, by measurement: bigger pages scan and build a little faster, smaller ones
+    /// make the copied path of a small commit cheaper.
+    static var pageBytes: Int { 768 }
+
+    /// A page that holds less than this is joined with a neighbour, or fills up from it.
+    static var sparseBytes: Int { pageBytes / 3 }
+
+    /// The longest key for which every sum of sizes stays well within 32 bits.
+    static var longestKey: Int { 1 << 30 }
+
+    /// An inner page of one child would be a useless level.
+    static func minimumCount(level: Int) -> Int { level == 0 ? 1 : 2 }
+
+    /// The memory stays where it is while the node lives; see `IndexPage` for who may write to it.
+    ///
+    /// The optimiser may release a node after the last use of a reference to it, whatever pointers lead into it. So
+    /// where a node may be released by what follows, the last use of its page stands in `withExtendedLifetime`.
+    @inline(__always)
+    var page: IndexPage {
+        withUnsafeMutablePointerToHeader { IndexPage(header: $0) }
+    }
+
+    deinit {
+        let page = page
+        guard !page.isLeaf else { return }
+        for index in 0..<page.count { page.child(index).deinitialize(count: 1) }
+    }
+
+    /// An empty page with place for `count` keys of `keyBytes` in all, and of at least `minimumBytes`.
+    static func make(level: Int, count: Int, keyBytes: Int, minimumBytes: Int = 0) -> IndexNode {
+        var slotSize = level > 0 ? IndexPage.innerSlotSize : IndexPage.leafSlotSize
+        var capacity = max(minimumBytes, keyBytes &+ count &* slotSize)
+        if level == 0, capacity > IndexPage.narrowCapacity {
+            slotSize = IndexPage.wideLeafSlotSize
+            capacity = max(minimumBytes, keyBytes &+ count &* slotSize)
+        }
+        let words = (capacity &+ 7) / 8
+        let buffer = create(minimumCapacity: words) { buffer in
+            // `IndexPage.bytes` relies on it.
+            assert(
+                buffer.withUnsafeMutablePointers { UnsafeRawPointer($0 + 1) == UnsafeRawPointer($1) },
+                "the elements do not follow the header")
+            return IndexPage.Header(
+                count: 0, byteCount: 0, capacity: UInt32(words &* 8), level: UInt16(level), slotSize: UInt16(slotSize))
+        }
+        // `create` makes an instance of the class that it is called on.
+        return unsafeDowncast(buffer, to: IndexNode.self)
+    }
+
+    /// Makes `node` one that may be changed, by copying it if anything else refers to it.
+    @inline(__always)
+    static func makeUnique(_ node: inout IndexNode) {
+        if !isKnownUniquelyReferenced(&node) { node = node.copy() }
+    }
+
+    /// Makes `node` one that may be changed, with place for another key.
+    @inline(__always)
+    static func makeUnique(_ node: inout IndexNode, roomForKeyOf length: Int) {
+        let page = node.page
+        if page.freeBytes < length &+ page.slotSize || !isKnownUniquelyReferenced(&node) {
+            node = node.copy(roomForKeyOf: length)
+        }
+    }
+
+    private func copy() -> IndexNode {
+        let page = page
+        let node = IndexNode.make(level: page.level, count: page.count, keyBytes: page.byteCount)
+        withExtendedLifetime(self) { node.page.fill(from: page) }
+        return node
+    }
+
+    /// Growing pages step by step costs a few copies of half a page, and saves the memory that random inserts would
+    /// leave unused in pages which are two thirds full on average.
+    private func copy(roomForKeyOf length: Int) -> IndexNode {
+        let page = page
+        let needed = page.usedBytes &+ length &+ page.slotSize
+        let node = IndexNode.make(
+            level: page.level, count: page.count &+ 1, keyBytes: page.byteCount &+ length,
+            minimumBytes: min(Self.pageBytes, max(64, needed &+ needed / 4)))
+        withExtendedLifetime(self) { node.page.fill(from: page) }
+        return node
+    }
+}

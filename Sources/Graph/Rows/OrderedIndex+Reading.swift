@@ -1,0 +1,188 @@
+/// Scans, counts, and access by rank.
+///
+/// Closures get a pointer into a page, valid during the call. Changing the index meanwhile, through another variable,
+/// does not disturb a scan: it runs on the version that it began with.
+extension OrderedIndex {
+    // MARK: Scans
+
+    /// Calls `body` for each entry of `range` in order, or in reverse, until it returns false.
+    ///
+    /// - Returns: whether the scan came to the end of the range.
+    /// - Complexity: O(log *n*) and the number of entries passed.
+    @discardableResult
+    func forEachEntry(
+        in range: IndexRange = .all, descending: Bool = false, _ body: (UnsafeRawBufferPointer) throws -> Bool
+    ) rethrows -> Bool {
+        try forEachLeaf(in: range, descending: descending) { page, positions in
+            if descending {
+                for position in positions.reversed() where try !body(page.key(position).buffer) { return false }
+            } else {
+                var start = page.start(of: positions.lowerBound)
+                for position in positions {
+                    let end = page.end(of: position)
+                    let entry = UnsafeRawBufferPointer(start: page.bytes + start, count: end &- start)
+                    guard try body(entry) else { return false }
+                    start = end
+                }
+            }
+            return true
+        }
+    }
+
+    /// Calls `body` with the row number in the last eight bytes of each entry of `range`, until it returns false.
+    ///
+    /// - Precondition: the entries have at least eight bytes.
+    /// - Returns: whether the scan came to the end of the range.
+    @discardableResult
+    func forEachRow(
+        in range: IndexRange = .all, descending: Bool = false, _ body: (UInt64) throws -> Bool
+    ) rethrows -> Bool {
+        try forEachLeaf(in: range, descending: descending) { page, positions in
+            if descending {
+                for position in positions.reversed() where try !body(page.key(position).row) { return false }
+            } else {
+                var start = page.start(of: positions.lowerBound)
+                for position in positions {
+                    let end = page.end(of: position)
+                    guard try body(IndexKey(base: page.bytes + start, count: end &- start).row) else { return false }
+                    start = end
+                }
+            }
+            return true
+        }
+    }
+
+    /// `forEachRow(in:)` for the entries that begin with `prefix`.
+    @discardableResult
+    func forEachRow(withPrefix prefix: UnsafeRawBufferPointer, _ body: (UInt64) throws -> Bool) rethrows -> Bool {
+        try forEachRow(in: .prefix(prefix), body)
+    }
+
+    /// The row number of the first entry that begins with `prefix`: a look-up by key.
+    ///
+    /// - Precondition: that entry has at least eight bytes.
+    /// - Complexity: O(log *n*) comparisons.
+    func firstRow(withPrefix prefix: UnsafeRawBufferPointer) -> UInt64? {
+        let key = IndexKey(prefix)
+        return withRootPage { root -> UInt64? in
+            var page = root
+            // The leaf may end before the first entry that is not less; that entry then begins the subtree to the right.
+            var right: IndexPage?
+            while !page.isLeaf {
+                let index = page.childIndex(for: key)
+                if index &+ 1 < page.count { right = page.childPage(index &+ 1) }
+                page = page.childPage(index)
+            }
+            var position = page.position(of: key)
+            if position == page.count {
+                guard let right else { return nil }
+                page = right.firstLeaf
+                position = 0
+            }
+            let found = page.key(position)
+            return found.hasPrefix(key) ? found.row : nil
+        } ?? nil
+    }
+
+    // MARK: Counts and ranks
+
+    /// Complexity: O(log *n*), whatever the number of entries in the range.
+    func count(in range: IndexRange) -> Int {
+        let lower = range.lower.map { rank(of: $0) } ?? 0
+        let upper = range.upper.map { rank(of: $0) } ?? count
+        return max(0, upper - lower)
+    }
+
+    func rowCount(withPrefix prefix: UnsafeRawBufferPointer) -> Int {
+        count(in: .prefix(prefix))
+    }
+
+    /// How many entries lie before `bound`.
+    func rank(of bound: IndexRange.Bound) -> Int {
+        withRootPage { root in
+            var page = root
+            var rank = 0
+            while !page.isLeaf {
+                let index = page.childIndex(for: bound)
+                rank &+= page.entries(before: index)
+                page = page.childPage(index)
+            }
+            return rank &+ page.position(of: bound)
+        } ?? 0
+    }
+
+    /// Runs `body` with the entry that `offset` entries precede.
+    ///
+    /// - Precondition: 0 ≤ `offset` < `count`.
+    /// - Complexity: O(log *n*).
+    func withEntry<Result>(at offset: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        precondition(offset >= 0 && offset < count, "offset \(offset) in an index of \(count) entries")
+        return try withRootPage { root in
+            var page = root
+            var rest = offset
+            while !page.isLeaf { page = page.childPage(page.takeChild(holding: &rest)) }
+            return try body(page.key(rest).buffer)
+        }!
+    }
+
+    /// The entry that `offset` entries precede, copied.
+    func entry(at offset: Int) -> [UInt8] {
+        withEntry(at: offset) { [UInt8]($0) }
+    }
+
+    // MARK: Leaves
+
+    /// Calls `body` for each leaf that has entries in `range`, with their positions.
+    private func forEachLeaf(
+        in range: IndexRange, descending: Bool, _ body: (IndexPage, Range<Int>) throws -> Bool
+    ) rethrows -> Bool {
+        try withRootPage { root in
+            try Self.forEachLeaf(of: root, in: range, descending: descending, body)
+        } ?? true
+    }
+
+    /// Only the outermost pages of a range look at its bounds, so a scan compares nothing in between.
+    private static func forEachLeaf(
+        of page: IndexPage, in range: IndexRange, descending: Bool, _ body: (IndexPage, Range<Int>) throws -> Bool
+    ) rethrows -> Bool {
+        if page.isLeaf {
+            let first = range.lower.map { page.position(of: $0) } ?? 0
+            let end = range.upper.map { page.position(of: $0) } ?? page.count
+            return first < end ? try body(page, first..<end) : true
+        }
+        let first = range.lower.map { page.childIndex(for: $0) } ?? 0
+        let last = range.upper.map { page.childIndex(for: $0) } ?? page.count &- 1
+        guard first <= last else { return true }
+        for step in 0...(last &- first) {
+            let index = descending ? last &- step : first &+ step
+            let part = IndexRange(
+                from: index == first ? range.lower : nil, upTo: index == last ? range.upper : nil)
+            guard try forEachLeaf(of: page.childPage(index), in: part, descending: descending, body) else {
+                return false
+            }
+        }
+        return true
+    }
+}
+
+extension IndexPage {
+    /// The child that holds the entry which `offset` others of this page's precede; `offset` then counts in the child.
+    @inline(__always)
+    func takeChild(holding offset: inout Int) -> Int {
+        var index = 0
+        while index &+ 1 < count {
+            let entries = childCount(index)
+            if offset < entries { break }
+            offset &-= entries
+            index &+= 1
+        }
+        return index
+    }
+
+    /// The leaf with the first entry below this page.
+    var firstLeaf: IndexPage {
+        var page = self
+        while !page.isLeaf { page = page.childPage(0) }
+        return page
+    }
+}

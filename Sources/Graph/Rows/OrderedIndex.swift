@@ -1,0 +1,153 @@
+/// A persistent, ordered set of byte strings, its *entries*: a B+tree whose versions share structure.
+///
+/// Entries are ordered as unsigned bytes, a shorter prefix first. The engine encodes a key so that its bytes order like
+/// its values, and appends the row number as eight big-endian bytes; one tree thus serves attribute indexes, compound
+/// keys, unique constraints, and both sides of relationships.
+///
+/// A copy is O(1). A change copies the nodes between the root and one leaf as far as another version shares them, and
+/// works in place on those that nothing else refers to. *n* below is the number of entries.
+///
+/// Bayer and McCreight, *Organization and Maintenance of Large Ordered Indexes*, Acta Informatica 1 (1972); entries in
+/// leaves only, after Comer, *The Ubiquitous B-Tree*, ACM Computing Surveys 11 (1979). Pages are filled by bytes, since
+/// entries differ in length, and separators are cut to what separates (see `IndexKey.shortestSeparator`).
+///
+/// Invariants, as numbered in `checkInvariants()`:
+/// 1. An empty index has no root. A leaf has at least one entry, an inner page at least two children.
+/// 2. All leaves are at level 0; a child's level is one less than its parent's.
+/// 3. Keys and slots of a page lie within its capacity and do not overlap; a slot has the size that its page calls for.
+/// 4. Keys of a page are strictly ascending; the first key of an inner page, and no other one, is empty.
+/// 5. Entries below a child are not less than its key, and less than the key of the next child.
+/// 6. A slot's count is the number of entries below the child; `count` is that of the whole tree.
+/// 7. A page of more than `IndexNode.pageBytes` is a leaf of one entry or an inner page of at most three children.
+///
+/// A page is at least a third full, but for the root, pages on the right edge, which ascending inserts are still
+/// filling, and neighbours of entries so long that nothing fits beside them.
+///
+/// - Note: `@unchecked Sendable` is guarded by this: a node that more than one reference leads to is never written to,
+///   and `isKnownUniquelyReferenced` is asked of every node on the path before a change, from the root down. A node that
+///   is changed is thus reachable through this one value only, to which `mutating` methods have exclusive access.
+struct OrderedIndex: @unchecked Sendable {
+    /// Invariant 1 makes nil the only empty tree.
+    private(set) var root: IndexNode?
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    init() {}
+
+    /// An index over a finished tree of `count` entries.
+    init(root: IndexNode?, count: Int) {
+        self.root = root
+        self.count = count
+    }
+
+    // MARK: Membership
+
+    /// Complexity: O(log *n*) comparisons.
+    func contains(_ entry: UnsafeRawBufferPointer) -> Bool {
+        withRootPage { root in
+            let key = IndexKey(entry)
+            var page = root
+            while !page.isLeaf { page = page.childPage(page.childIndex(for: key)) }
+            let position = page.position(of: key)
+            return position < page.count && page.key(position).compare(key) == 0
+        } ?? false
+    }
+
+    // MARK: Changing
+
+    /// Returns false, changing and copying nothing, if the entry is present.
+    ///
+    /// - Precondition: the entry is at most 2^30 bytes long, and the index has fewer than 2^32 entries.
+    /// - Complexity: O(log *n*) comparisons, and as many node copies if the tree is shared.
+    @discardableResult
+    mutating func insert(_ entry: UnsafeRawBufferPointer) -> Bool {
+        let key = IndexKey(entry)
+        precondition(key.count <= IndexNode.longestKey, "an index entry of \(key.count) bytes")
+        guard root != nil else {
+            let leaf = IndexNode.make(level: 0, count: 1, keyBytes: key.count, minimumBytes: 64)
+            leaf.page.insertKey(key, at: 0)
+            root = leaf
+            count = 1
+            return true
+        }
+        return Self.withPath { path in
+            let place = find(key, path)
+            guard !place.isPresent else { return false }
+            IndexNode.insert(key, into: &root!, path, isLast: place.isLast)
+            count += 1
+            IndexNode.settleRoot(&root!, isLast: place.isLast)
+            return true
+        }
+    }
+
+    /// Returns false, changing and copying nothing, if the entry is absent.
+    ///
+    /// - Complexity: O(log *n*) comparisons, and as many node copies if the tree is shared.
+    @discardableResult
+    mutating func remove(_ entry: UnsafeRawBufferPointer) -> Bool {
+        guard root != nil else { return false }
+        let key = IndexKey(entry)
+        return Self.withPath { path in
+            guard find(key, path).isPresent else { return false }
+            IndexNode.remove(from: &root!, path)
+            count -= 1
+            if count == 0 { root = nil } else { IndexNode.settleRoot(&root!, isLast: false) }
+            return true
+        }
+    }
+
+    mutating func removeAll() {
+        root = nil
+        count = 0
+    }
+
+    // MARK: Access to pages
+
+    /// Runs `body` with the root's page, which stays alive meanwhile; nil if the index is empty.
+    @inline(__always)
+    func withRootPage<Result>(_ body: (IndexPage) throws -> Result) rethrows -> Result? {
+        guard let root else { return nil }
+        return try withExtendedLifetime(root) { try body(root.page) }
+    }
+
+    /// Where `key` is or belongs: the child index for each level, the position in the leaf for level 0.
+    ///
+    /// Looking first and changing afterwards means that an operation which changes nothing copies nothing.
+    @inline(__always)
+    private func find(_ key: IndexKey, _ path: UnsafeMutableBufferPointer<Int32>) -> (isPresent: Bool, isLast: Bool) {
+        withRootPage { root in
+            precondition(root.level < path.count, "an index of \(root.level) levels")
+            var page = root
+            var isLast = true
+            while !page.isLeaf {
+                let index = page.childIndex(for: key)
+                path[page.level] = Int32(truncatingIfNeeded: index)
+                isLast = isLast && index == page.count &- 1
+                page = page.childPage(index)
+            }
+            let position = page.position(of: key)
+            path[0] = Int32(truncatingIfNeeded: position)
+            guard position < page.count else { return (false, isLast) }
+            return (page.key(position).compare(key) == 0, false)
+        } ?? (false, true)
+    }
+
+    /// Runs `body` with a path on the stack.
+    ///
+    /// Two children to a page at least, and fewer than 2^32 entries, bound its length.
+    @inline(__always)
+    private static func withPath<Result>(_ body: (UnsafeMutableBufferPointer<Int32>) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: Int32.self, capacity: 64, body)
+    }
+}
+
+extension OrderedIndex {
+    func contains(_ entry: [UInt8]) -> Bool { entry.withUnsafeBytes { contains($0) } }
+
+    @discardableResult
+    mutating func insert(_ entry: [UInt8]) -> Bool { entry.withUnsafeBytes { insert($0) } }
+
+    @discardableResult
+    mutating func remove(_ entry: [UInt8]) -> Bool { entry.withUnsafeBytes { remove($0) } }
+}

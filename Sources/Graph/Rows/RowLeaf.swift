@@ -1,0 +1,104 @@
+/// Thirty-two consecutive rows of one entity, in one allocation.
+///
+/// Tail layout: 32 versions of 8 bytes, then 32 rows of the layout's stride. A version and a row are initialised where
+/// the occupancy bit of their place is set. The versions stand apart from the rows so that a scan reads rows alone.
+///
+/// A leaf is changed only while uniquely referenced; `RowTable` sees to that.
+@usableFromInline
+final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
+    @usableFromInline
+    struct Header {
+        let layout: RowLayout
+        /// Bit *n* is set where row *n* of the leaf exists.
+        @usableFromInline var occupancy: UInt32
+    }
+
+    static let capacity = 32
+    /// What allocation and the sizes before the rows guarantee: 16 bytes of object header, 16 of `Header`, 256 of versions.
+    static let maximumAlignment = 16
+
+    static func make(_ layout: RowLayout) -> RowLeaf {
+        let words = capacity + (capacity * layout.stride + 7) / 8
+        let buffer = create(minimumCapacity: words) { _ in Header(layout: layout, occupancy: 0) }
+        return unsafeDowncast(buffer, to: RowLeaf.self)
+    }
+
+    deinit {
+        let (occupancy, layout, values) = (header.occupancy, header.layout, values)
+        RowLeaf.forEachRun(of: occupancy) { layout.destroy(values + $0 * layout.stride, $1) }
+    }
+
+    /// A copy that shares nothing but what the rows themselves refer to.
+    func copy() -> RowLeaf {
+        let layout = header.layout
+        let copy = RowLeaf.make(layout)
+        copy.header.occupancy = header.occupancy
+        copy.versions.update(from: versions, count: RowLeaf.capacity)
+        let (source, target) = (values, copy.values)
+        RowLeaf.forEachRun(of: header.occupancy) {
+            layout.copy(target + $0 * layout.stride, source + $0 * layout.stride, $1)
+        }
+        return copy
+    }
+
+    /// Valid while the leaf is; the same holds for `values`.
+    var versions: UnsafeMutablePointer<UInt64> {
+        withUnsafeMutablePointerToElements { $0 }
+    }
+
+    var values: UnsafeMutableRawPointer {
+        withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0 + RowLeaf.capacity) }
+    }
+
+    func value(at place: Int) -> UnsafeMutableRawPointer {
+        values + place * header.layout.stride
+    }
+
+    /// Calls the body with start and length of each run of set bits, in ascending order.
+    static func forEachRun(of occupancy: UInt32, _ body: (Int, Int) -> Void) {
+        var rest = UInt64(occupancy)
+        var place = 0
+        while rest != 0 {
+            let gap = rest.trailingZeroBitCount
+            rest >>= UInt64(gap)
+            place += gap
+            let length = (~rest).trailingZeroBitCount
+            body(place, length)
+            rest >>= UInt64(length)
+            place += length
+        }
+    }
+}
+
+/// Sixteen subtrees of a row table. An empty subtree is nil.
+///
+/// Changed only while uniquely referenced; `RowTable` sees to that.
+final class RowBranch: ManagedBuffer<Int, AnyObject?> {
+    static let capacity = 16
+    static let bits: UInt64 = 4
+
+    /// The header counts the children that are not nil.
+    static func make() -> RowBranch {
+        let buffer = create(minimumCapacity: capacity) { buffer in
+            buffer.withUnsafeMutablePointerToElements { $0.initialize(repeating: nil, count: capacity) }
+            return 0
+        }
+        return unsafeDowncast(buffer, to: RowBranch.self)
+    }
+
+    deinit {
+        _ = children.deinitialize(count: RowBranch.capacity)
+    }
+
+    func copy() -> RowBranch {
+        let copy = RowBranch.make()
+        copy.header = header
+        copy.children.update(from: children, count: RowBranch.capacity)
+        return copy
+    }
+
+    /// Valid while the branch is.
+    var children: UnsafeMutablePointer<AnyObject?> {
+        withUnsafeMutablePointerToElements { $0 }
+    }
+}

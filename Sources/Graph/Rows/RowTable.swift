@@ -1,0 +1,375 @@
+/// A persistent radix vector: row number → (version, row), with the rows stored inline in the leaves.
+///
+/// Copies are O(1) and share structure; a change copies the nodes on its path that another copy shares, and changes the
+/// others in place (path copying after Driscoll, Sarnak, Sleator and Tarjan 1989, as in Bagwell's and Clojure's vectors).
+/// Sparse row numbers cost their path and nothing else. Rows are reached by address, so that one compiled copy of this
+/// code serves every entity; `RowLayout` knows how to copy, move and destroy them.
+///
+/// Invariants:
+/// 1. The root stands at `height`; children of a branch at height *h* stand at *h* - 1; leaves at 0.
+/// 2. Leaf *n* holds the rows 32 *n* … 32 *n* + 31, and its path from the root is *n* in digits of 4 bits.
+/// 3. No leaf and no branch is empty, and a branch's header counts its children.
+/// 4. `count` is the number of occupied places.
+///
+/// Sendable without the compiler's proof: a node is changed only when `isKnownUniquelyReferenced` says that this value
+/// alone refers to it, along the whole path from the root, so no node that two values share ever changes.
+@usableFromInline
+struct RowTable: @unchecked Sendable {
+    private(set) var count = 0
+    let layout: RowLayout
+    private var root: AnyObject?
+    private var height: UInt64 = 0
+
+    init(layout: RowLayout) {
+        self.layout = layout
+    }
+
+    // MARK: Reading
+
+    /// Where a row is; the address is valid while this table, or a copy made of it, is neither changed nor released.
+    @usableFromInline
+    func address(of row: RowNumber) -> UnsafeRawPointer? {
+        guard let (leaf, place) = locate(row) else { return nil }
+        return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.value(at: place)) }
+    }
+
+    func version(of row: RowNumber) -> RowVersion? {
+        guard let (leaf, place) = locate(row) else { return nil }
+        return leaf._withUnsafeGuaranteedRef { RowVersion($0.versions[place]) }
+    }
+
+    func contains(_ row: RowNumber) -> Bool {
+        locate(row) != nil
+    }
+
+    /// A copy of a row. `Value` must be the type that the layout was made for.
+    @inlinable
+    func value<Value>(of row: RowNumber, as type: Value.Type = Value.self) -> Value? {
+        guard let address = address(of: row) else { return nil }
+        return address.assumingMemoryBound(to: Value.self).pointee
+    }
+
+    /// Descends without retaining the nodes: the root, which `self` holds, holds them all.
+    private func locate(_ row: RowNumber) -> (leaf: Unmanaged<RowLeaf>, place: Int)? {
+        let leafNumber = row >> 5
+        guard let root, covers(leafNumber) else { return nil }
+        var node = Unmanaged.passUnretained(root).toOpaque()
+        var level = height
+        while level > 0 {
+            level -= 1
+            let digit = Int((leafNumber >> (level * RowBranch.bits)) & 15)
+            let child = Unmanaged<RowBranch>.fromOpaque(node)._withUnsafeGuaranteedRef {
+                UnsafeRawPointer($0.children + digit).load(as: UnsafeMutableRawPointer?.self)
+            }
+            guard let child else { return nil }
+            node = child
+        }
+        let leaf = Unmanaged<RowLeaf>.fromOpaque(node)
+        let place = Int(row & 31)
+        let isOccupied = leaf._withUnsafeGuaranteedRef { $0.header.occupancy & (1 << UInt32(place)) != 0 }
+        return isOccupied ? (leaf, place) : nil
+    }
+
+    private func covers(_ leafNumber: UInt64) -> Bool {
+        let bits = height * RowBranch.bits
+        return bits >= 64 || leafNumber >> bits == 0
+    }
+
+    // MARK: Changing
+
+    /// Copies a row into the table. True if the row number was free.
+    @discardableResult
+    mutating func set(_ row: RowNumber, version: RowVersion, copying value: UnsafeRawPointer) -> Bool {
+        let layout = layout
+        return prepare(row, version) { layout.copy($0, value, 1) }
+    }
+
+    /// Moves a row into the table; the memory that it came from is uninitialised afterwards.
+    @discardableResult
+    mutating func set(_ row: RowNumber, version: RowVersion, moving value: UnsafeMutableRawPointer) -> Bool {
+        let layout = layout
+        return prepare(row, version) { layout.move($0, value, 1) }
+    }
+
+    /// True if the row was there.
+    @discardableResult
+    mutating func remove(_ row: RowNumber) -> Bool {
+        guard contains(row) else { return false }
+        Self.remove(row, from: &root, at: height)
+        count -= 1
+        if root == nil { height = 0 }
+        return true
+    }
+
+    private mutating func prepare(
+        _ row: RowNumber,
+        _ version: RowVersion,
+        _ initialize: (UnsafeMutableRawPointer) -> Void
+    ) -> Bool {
+        grow(toCover: row >> 5)
+        let (layout, height) = (layout, height)
+        let isNew = withUnsafeMutablePointer(to: &root) { slot in
+            let leaf = Self.uniqueLeaf(for: row >> 5, under: slot, height: height, layout: layout)
+            return leaf._withUnsafeGuaranteedRef { leaf in
+                let place = Int(row & 31)
+                let bit = UInt32(1) << UInt32(place)
+                let isNew = leaf.header.occupancy & bit == 0
+                let address = leaf.value(at: place)
+                if !isNew { layout.destroy(address, 1) }
+                initialize(address)
+                leaf.versions[place] = version.number
+                leaf.header.occupancy |= bit
+                return isNew
+            }
+        }
+        if isNew { count += 1 }
+        return isNew
+    }
+
+    private mutating func grow(toCover leafNumber: UInt64) {
+        guard root != nil else {
+            while !covers(leafNumber) { height += 1 }
+            return
+        }
+        while !covers(leafNumber) {
+            let branch = RowBranch.make()
+            branch.children[0] = root
+            branch.header = 1
+            root = branch
+            height += 1
+        }
+    }
+
+    /// Walks down by slots, making every node on the way this table's own. A slot is the memory of a child reference in
+    /// a node that the slot above holds, so it stays valid as long as the root does.
+    private static func uniqueLeaf(
+        for leafNumber: UInt64,
+        under root: UnsafeMutablePointer<AnyObject?>,
+        height: UInt64,
+        layout: RowLayout
+    ) -> Unmanaged<RowLeaf> {
+        var slot = root
+        var level = height
+        while level > 0 {
+            level -= 1
+            let branch = uniqueBranch(slot)
+            let digit = Int((leafNumber >> (level * RowBranch.bits)) & 15)
+            slot = branch._withUnsafeGuaranteedRef { branch in
+                if branch.children[digit] == nil {
+                    branch.children[digit] = level == 0 ? RowLeaf.make(layout) : RowBranch.make()
+                    branch.header += 1
+                }
+                return branch.children + digit
+            }
+        }
+        return uniqueLeaf(slot, layout: layout)
+    }
+
+    private static func uniqueBranch(_ slot: UnsafeMutablePointer<AnyObject?>) -> Unmanaged<RowBranch> {
+        guard let node = slot.pointee.map({ Unmanaged.passUnretained($0) }) else {
+            let branch = RowBranch.make()
+            slot.pointee = branch
+            return Unmanaged.passUnretained(branch)
+        }
+        let branch = Unmanaged<RowBranch>.fromOpaque(node.toOpaque())
+        if isKnownUniquelyReferenced(&slot.pointee) { return branch }
+        let copy = branch._withUnsafeGuaranteedRef { $0.copy() }
+        slot.pointee = copy
+        return Unmanaged.passUnretained(copy)
+    }
+
+    private static func uniqueLeaf(_ slot: UnsafeMutablePointer<AnyObject?>, layout: RowLayout) -> Unmanaged<RowLeaf> {
+        guard let node = slot.pointee.map({ Unmanaged.passUnretained($0) }) else {
+            let leaf = RowLeaf.make(layout)
+            slot.pointee = leaf
+            return Unmanaged.passUnretained(leaf)
+        }
+        let leaf = Unmanaged<RowLeaf>.fromOpaque(node.toOpaque())
+        if isKnownUniquelyReferenced(&slot.pointee) { return leaf }
+        let copy = leaf._withUnsafeGuaranteedRef { $0.copy() }
+        slot.pointee = copy
+        return Unmanaged.passUnretained(copy)
+    }
+
+    /// The row is known to exist. Recursion is as deep as the tree, 15 levels at most.
+    private static func remove(_ row: RowNumber, from slot: inout AnyObject?, at level: UInt64) {
+        if level == 0 {
+            let leaf = withUnsafeMutablePointer(to: &slot) { slot in
+                // The layout is needed for an empty slot only, and this one is not empty.
+                uniqueLeaf(slot, layout: unsafeDowncast(slot.pointee.unsafelyUnwrapped, to: RowLeaf.self).header.layout)
+            }
+            let isEmpty = leaf._withUnsafeGuaranteedRef { leaf in
+                let place = Int(row & 31)
+                leaf.header.layout.destroy(leaf.value(at: place), 1)
+                leaf.header.occupancy &= ~(1 << UInt32(place))
+                return leaf.header.occupancy == 0
+            }
+            if isEmpty { slot = nil }
+            return
+        }
+        let branch = withUnsafeMutablePointer(to: &slot) { uniqueBranch($0) }
+        let digit = Int((row >> (5 + (level - 1) * RowBranch.bits)) & 15)
+        let isEmpty = branch._withUnsafeGuaranteedRef { branch in
+            remove(row, from: &branch.children[digit], at: level - 1)
+            if branch.children[digit] == nil { branch.header -= 1 }
+            return branch.header == 0
+        }
+        if isEmpty { slot = nil }
+    }
+}
+
+extension RowTable {
+    // MARK: Walking
+
+    /// Up to 32 rows that lie side by side.
+    @usableFromInline
+    struct Run {
+        /// The number of the row at place 0, occupied or not.
+        @usableFromInline let firstRow: RowNumber
+        /// Bit *n* is set where the row at place *n* exists.
+        @usableFromInline let occupancy: UInt32
+        /// Where the row at place 0 is; the others follow at the layout's stride.
+        @usableFromInline let values: UnsafeRawPointer
+        let versions: UnsafePointer<UInt64>
+    }
+
+    /// Calls the body with all rows, leaf by leaf in ascending order, until it returns false.
+    @usableFromInline
+    func forEachRun(_ body: (Run) throws -> Bool) rethrows {
+        guard let root else { return }
+        _ = try Self.forEachRun(Unmanaged.passUnretained(root).toOpaque(), height, 0, body)
+    }
+
+    /// Calls the body with number, version and address of each row, in ascending order.
+    func forEach(_ body: (RowNumber, RowVersion, UnsafeRawPointer) throws -> Void) rethrows {
+        try forEachRun { run in
+            var occupancy = run.occupancy
+            while occupancy != 0 {
+                let place = occupancy.trailingZeroBitCount
+                occupancy &= occupancy - 1
+                let version = RowVersion(run.versions[place])
+                try body(run.firstRow + UInt64(place), version, run.values + place * layout.stride)
+            }
+            return true
+        }
+    }
+
+    private static func forEachRun(
+        _ node: UnsafeMutableRawPointer,
+        _ level: UInt64,
+        _ leafNumber: UInt64,
+        _ body: (Run) throws -> Bool
+    ) rethrows -> Bool {
+        if level == 0 {
+            return try Unmanaged<RowLeaf>.fromOpaque(node)._withUnsafeGuaranteedRef { leaf in
+                try body(
+                    Run(
+                        firstRow: leafNumber << 5,
+                        occupancy: leaf.header.occupancy,
+                        values: UnsafeRawPointer(leaf.values),
+                        versions: UnsafePointer(leaf.versions)
+                    )
+                )
+            }
+        }
+        let children = Unmanaged<RowBranch>.fromOpaque(node)._withUnsafeGuaranteedRef { UnsafeRawPointer($0.children) }
+        for digit in 0..<RowBranch.capacity {
+            guard let child = (children + 8 * digit).load(as: UnsafeMutableRawPointer?.self) else { continue }
+            let next = leafNumber << RowBranch.bits | UInt64(digit)
+            guard try forEachRun(child, level - 1, next, body) else { return false }
+        }
+        return true
+    }
+
+    // MARK: Differences
+
+    /// Calls the body with each row whose version differs between two tables, in ascending order; nil stands for a row
+    /// that one of them lacks.
+    ///
+    /// Complexity: O(changed leaves), because subtrees that both tables share are skipped.
+    func forEachDifference(
+        from other: RowTable,
+        _ body: (RowNumber, _ old: RowVersion?, _ new: RowVersion?) throws -> Void
+    ) rethrows {
+        try Self.differences(other.root, other.height, root, height, max(height, other.height), 0, body)
+    }
+
+    private static func differences(
+        _ old: AnyObject?,
+        _ oldHeight: UInt64,
+        _ new: AnyObject?,
+        _ newHeight: UInt64,
+        _ level: UInt64,
+        _ leafNumber: UInt64,
+        _ body: (RowNumber, RowVersion?, RowVersion?) throws -> Void
+    ) rethrows {
+        guard old !== new else { return }
+        if level == 0 { return try leafDifferences(old, new, leafNumber << 5, body) }
+        for digit in 0..<RowBranch.capacity {
+            try differences(
+                child(digit, of: old, at: oldHeight, below: level),
+                min(oldHeight, level - 1),
+                child(digit, of: new, at: newHeight, below: level),
+                min(newHeight, level - 1),
+                level - 1,
+                leafNumber << RowBranch.bits | UInt64(digit),
+                body
+            )
+        }
+    }
+
+    /// A tree that is not as high as the level stands whole under the first digit.
+    private static func child(_ digit: Int, of node: AnyObject?, at height: UInt64, below level: UInt64) -> AnyObject? {
+        guard let node else { return nil }
+        if height < level { return digit == 0 ? node : nil }
+        return unsafeDowncast(node, to: RowBranch.self).children[digit]
+    }
+
+    private static func leafDifferences(
+        _ old: AnyObject?,
+        _ new: AnyObject?,
+        _ firstRow: RowNumber,
+        _ body: (RowNumber, RowVersion?, RowVersion?) throws -> Void
+    ) rethrows {
+        let old = old.map { unsafeDowncast($0, to: RowLeaf.self) }
+        let new = new.map { unsafeDowncast($0, to: RowLeaf.self) }
+        var either = (old?.header.occupancy ?? 0) | (new?.header.occupancy ?? 0)
+        while either != 0 {
+            let place = either.trailingZeroBitCount
+            either &= either - 1
+            let versions = (old?.version(at: place), new?.version(at: place))
+            if versions.0 != versions.1 { try body(firstRow + UInt64(place), versions.0, versions.1) }
+        }
+    }
+}
+
+extension RowLeaf {
+    fileprivate func version(at place: Int) -> RowVersion? {
+        header.occupancy & (1 << UInt32(place)) == 0 ? nil : RowVersion(versions[place])
+    }
+}
+
+extension RowTable {
+    /// Checks the numbered invariants above and returns the ones that do not hold.
+    func checkInvariants() -> [String] {
+        var failures: [String] = []
+        var occupied = 0
+        func visit(_ node: AnyObject, _ level: UInt64) {
+            if level == 0 {
+                guard let leaf = node as? RowLeaf else { return failures.append("1: no leaf at height 0") }
+                if leaf.header.occupancy == 0 { failures.append("3: an empty leaf") }
+                if leaf.header.layout !== layout { failures.append("2: a leaf of another layout") }
+                occupied += leaf.header.occupancy.nonzeroBitCount
+                return
+            }
+            guard let branch = node as? RowBranch else { return failures.append("1: no branch at height \(level)") }
+            let children = (0..<RowBranch.capacity).compactMap { branch.children[$0] }
+            if children.isEmpty { failures.append("3: an empty branch") }
+            if children.count != branch.header { failures.append("3: \(children.count) children, not \(branch.header)") }
+            for child in children { visit(child, level - 1) }
+        }
+        if let root { visit(root, height) }
+        if occupied != count { failures.append("4: \(occupied) rows, not \(count)") }
+        return failures
+    }
+}
