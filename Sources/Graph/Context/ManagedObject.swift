@@ -132,9 +132,7 @@ extension ManagedObject {
     /// The objects that refer to this one.
     ///
     /// - Precondition: new members belong to the same context.
-    public subscript<Target>(
-        dynamicMember keyPath: any WritableKeyPath<E, ToMany<Target>> & Sendable
-    ) -> RelatedObjects<Target> {
+    public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
         get {
             RelatedObjects(context: context, owner: id.row, relationship: context.schema.toMany(keyPath, of: entity))
         }

@@ -171,7 +171,7 @@ extension Snapshot {
 extension Schema {
     /// The relationship behind a key path. Programs can only write key paths to properties that exist, and opening the
     /// store has checked that every one of them is declared, so not finding it is an error in Graph.
-    func toMany<E, Target>(_ keyPath: any KeyPath<E, ToMany<Target>> & Sendable, of entity: Int) -> ToManyDescription {
+    func toMany<E, Target>(_ keyPath: KeyPath<E, ToMany<Target>>, of entity: Int) -> ToManyDescription {
         let description = entities[entity]
         let offset = MemoryLayout<E>.offset(of: keyPath)
         let found = description.toManys.first { relationship in

@@ -1,0 +1,184 @@
+import Testing
+
+/// What the compiler proves about objects and contexts, asked of the compiler itself.
+struct CompilerTests {
+    private static let model = """
+        import Graph
+        struct Person: Entity {
+            var name: String
+            var friend: ToOne<Person> = nil
+            static let schema = EntitySchema<Person>("Person") {
+                $0.attribute("name", \\.name)
+                $0.toOne("friend", \\.friend)
+            }
+        }
+
+        """
+
+    struct Rejected: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// Part of the one message that is due.
+        let message: String
+        let source: String
+    }
+
+    static let rejected = [
+        Rejected(
+            testDescription: "returning an object from perform",
+            message: "non-Sendable 'ManagedObject<Person>'-typed result can not be returned",
+            source: """
+                func leak(_ context: Context) async {
+                    let person = await context.perform { $0.insert(Person(name: "Ada")) }
+                    print(person)
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "returning an object from a transaction",
+            message: "non-Sendable 'ManagedObject<Person>'-typed result can not be returned",
+            source: """
+                func leak(_ context: Context) async throws {
+                    let person = try await context.transaction { $0.insert(Person(name: "Ada")) }
+                    print(person)
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "fetching objects from outside",
+            message: "non-Sendable '[ManagedObject<Person>]'-typed result can not be returned",
+            source: """
+                func leak(_ context: Context) async throws {
+                    print(try await context.fetch(Person.self))
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "capturing an object in a detached task",
+            message: "passing closure as a 'sending' parameter risks causing data races",
+            source: """
+                extension Context {
+                    func leak() {
+                        let person = insert(Person(name: "Ada"))
+                        Task.detached { print(person.name) }
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "capturing an object in a Sendable closure",
+            message: "capture of 'person' with non-Sendable type 'ManagedObject<Person>'",
+            source: """
+                extension Context {
+                    func leak() {
+                        let person = insert(Person(name: "Ada"))
+                        let closure: @Sendable () -> Void = { print(person.name) }
+                        closure()
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "handing an object to another context",
+            message: "sending 'person' risks causing data races",
+            source: """
+                extension Context {
+                    func leak(to other: Context) async {
+                        let person = insert(Person(name: "Ada"))
+                        await other.delete(person)
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "using an object in another context's closure",
+            message: "capture of 'person' with non-Sendable type 'ManagedObject<Person>'",
+            source: """
+                extension Context {
+                    func leak(to other: Context) async {
+                        let person = insert(Person(name: "Ada"))
+                        await other.perform { _ in print(person.name) }
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "handing an object to the main actor",
+            message: "sending 'person' risks causing data races",
+            source: """
+                @MainActor func show(_ person: Person.Object) {}
+                extension Context {
+                    func leak() async {
+                        let person = insert(Person(name: "Ada"))
+                        await show(person)
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "handing a relationship's collection to an actor",
+            message: "risks causing data races",
+            source: """
+                actor Other { func take(_ person: Person.Object?) {} }
+                extension Context {
+                    func leak(to other: Other) async {
+                        let friend = insert(Person(name: "Ada")).friend
+                        await other.take(friend)
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "keeping an object in a Sendable class",
+            message: "stored property 'person' of 'Sendable'-conforming class 'Box' has non-Sendable type",
+            source: """
+                final class Box: Sendable {
+                    let person: Person.Object
+                    init(_ person: Person.Object) { self.person = person }
+                }
+                """
+        ),
+    ]
+
+    @Test(arguments: rejected)
+    func `what would take an object out of its context does not compile`(_ snippet: Rejected) throws {
+        let diagnostics = try SwiftCompiler().diagnostics(of: Self.model + snippet.source)
+        #expect(diagnostics.contains { $0.contains("error:") && $0.contains(snippet.message) }, "\(diagnostics)")
+    }
+
+    @Test func `values, identifiers and work inside a context compile without a warning`() throws {
+        let source = """
+            extension Context {
+                func make() -> Person.Object { insert(Person(name: "Ada")) }
+
+                func work() async throws -> Person.ID {
+                    let person = make()
+                    person.name = "Eve"
+                    try await save()
+                    person.friend = person
+                    let value = person.value
+                    Task.detached { print(value) }
+                    for friend in try fetch(Person.self, where: { $0.name == "Eve" }) { print(friend.name) }
+                    return person.id
+                }
+            }
+
+            actor Reader {
+                func read(_ snapshot: Snapshot) throws -> Int { try snapshot.fetchCount(Person.self) }
+            }
+
+            func use(_ coordinator: Coordinator) async throws -> [Person] {
+                let context = Context(coordinator)
+                let id = try await context.work()
+                let name = try await context.perform { try $0.object(for: id).name }
+                let saved = try await context.transaction { $0.insert(Person(name: name)).id }
+                await context.perform { context in
+                    let person = context[saved]
+                    context.insert(Person(name: "Bob", friend: ToOne(person?.id)))
+                }
+                print(try await Reader().read(coordinator.snapshot))
+                return try await context.fetchValues(Person.self)
+            }
+            """
+        #expect(try SwiftCompiler().diagnostics(of: Self.model + source) == [])
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+/// The compiler that built these tests, run on a piece of source that imports the module under test.
+struct SwiftCompiler {
+    struct Missing: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let modules: String
+
+    /// Finds the built module beside the running test, wherever the build folder is.
+    init() throws {
+        let starts = [Bundle.main.executablePath, CommandLine.arguments.first, Bundle.main.bundlePath].compactMap { $0 }
+            + CommandLine.arguments.filter { $0.contains(".xctest") }
+        for start in starts {
+            var folder = URL(fileURLWithPath: start).resolvingSymlinksInPath()
+            while folder.path.count > 1 {
+                folder.deleteLastPathComponent()
+                let modules = folder.appendingPathComponent("Modules").path
+                if FileManager.default.fileExists(atPath: modules + "/Graph.swiftmodule") {
+                    self.modules = modules
+                    return
+                }
+            }
+        }
+        throw Missing(description: "no Modules/Graph.swiftmodule near \(starts)")
+    }
+
+    /// The lines of the compiler's output that name an error or a warning; none if it accepts the source.
+    ///
+    /// The source is compiled to SIL, because the checks of isolation run there and not in the type checker.
+    func diagnostics(of source: String) throws -> [String] {
+        let folder = try TemporaryFolder()
+        let file = folder.file("snippet.swift")
+        try source.write(toFile: file, atomically: true, encoding: .utf8)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "swiftc", "-swift-version", "6", "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny",
+            "-emit-sil", "-o", folder.file("snippet.sil"), "-I", modules, file,
+        ]
+        let pipe = Pipe()
+        process.standardError = pipe
+        process.standardOutput = pipe
+        try process.run()
+        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let lines = output.split(separator: "\n").map(String.init).filter { line in
+            line.contains("error:") || line.contains("warning:")
+        }
+        if process.terminationStatus != 0, lines.isEmpty { throw Missing(description: output) }
+        return lines
+    }
+}
