@@ -21,5 +21,6 @@ let package = Package(
         .target(name: "Graph", swiftSettings: settings),
         .executableTarget(name: "GraphBench", dependencies: ["Graph"], swiftSettings: settings),
         .testTarget(name: "GraphTests", dependencies: ["Graph"], swiftSettings: settings),
+        .testTarget(name: "GraphBenchTests", dependencies: ["GraphBench"], swiftSettings: settings),
     ]
 )

@@ -1,1 +1,3 @@
-print("bench")
+import Foundation
+
+exit(await GraphBench.run(Array(CommandLine.arguments.dropFirst()), engine: .graph))

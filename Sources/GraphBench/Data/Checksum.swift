@@ -1,0 +1,37 @@
+import Foundation
+
+/// The answers of workloads: 64-bit sums, the same for every contender that did the same work.
+///
+/// Sums do not depend on the order of rows; where order matters ``ranked(_:_:)`` makes them.
+enum Checksum {
+    @inline(__always)
+    static func person(name: String, email: String, age: Int, balance: Double, joined: Date) -> UInt64 {
+        person(
+            nameLength: name.utf8.count, nameEnd: name.utf8.last ?? 0, emailLength: email.utf8.count, age: age,
+            balance: balance, joinedSeconds: joined.timeIntervalSinceReferenceDate)
+    }
+
+    /// The same from raw columns, for a reader that makes no strings.
+    @inline(__always)
+    static func person(
+        nameLength: Int, nameEnd: UInt8, emailLength: Int, age: Int, balance: Double, joinedSeconds: Double
+    ) -> UInt64 {
+        let texts = UInt64(nameLength) &* 131 &+ UInt64(nameEnd) &* 8_191 &+ UInt64(emailLength) &* 524_287
+        return texts &+ UInt64(bitPattern: Int64(age)) &* 31 &+ balance.bitPattern &+ joinedSeconds.bitPattern
+    }
+
+    @inline(__always)
+    static func text(_ text: String) -> UInt64 {
+        UInt64(text.utf8.count) &* 131 &+ UInt64(text.utf8.last ?? 0)
+    }
+
+    /// A sum that tells one order of `rows` from another.
+    static func ranked(_ answer: UInt64, _ row: UInt64) -> UInt64 {
+        answer &* 0x0000_0100_0000_01B3 &+ row
+    }
+
+    /// What is left in a store: its number of people and the sum of their ages.
+    static func people(count: Int, ages: Int) -> UInt64 {
+        UInt64(count) &* 1_000_003 &+ UInt64(ages)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// The rows of every workload: people and one team per thousand of them, the same for the same number of rows.
+struct PeopleData: Sendable {
+    /// The size of the transactions that load rows.
+    static let batch = 10_000
+    /// About half of the balances are lower.
+    static let balanceLimit = 5_000.0
+    /// About half of the ages are higher; with ``balanceLimit`` about a quarter of the people match.
+    static let ageLimit = 50
+
+    let teamNames: [String]
+    let people: [PersonRow]
+    /// Random indices of people, with repetitions.
+    let lookups: [Int]
+    /// The addresses of ``lookups``, so that a timed loop does not walk through ``people`` to get them.
+    let lookupEmails: [String]
+    /// Random indices of people, each once.
+    let updates: [Int]
+    /// Random indices of teams, each once.
+    let visitedTeams: [Int]
+
+    init(rows: Int) {
+        let teams = Self.teamCount(rows: rows)
+        teamNames = Self.teamNames(teams)
+        people = (0..<rows).map { Self.person($0, teams: teams) }
+        var random = SplitMix64(seed: 0x6772_6170_6862_656E)
+        let wanted = min(100_000, rows)
+        lookups = (0..<wanted).map { _ in Int.random(in: 0..<rows, using: &random) }
+        lookupEmails = lookups.map(Self.email)
+        updates = Array((0..<rows).shuffled(using: &random).prefix(min(100_000, max(1, rows / 2))))
+        visitedTeams = Array((0..<teams).shuffled(using: &random).prefix(100))
+    }
+
+    var rows: Int { people.count }
+
+    /// The ranges of people that are inserted by one transaction each.
+    var batches: [Range<Int>] { Self.batches(rows: rows) }
+
+    static func batches(rows: Int) -> [Range<Int>] {
+        stride(from: 0, to: rows, by: batch).map { $0..<min($0 + batch, rows) }
+    }
+
+    static func teamNames(_ count: Int) -> [String] {
+        (0..<count).map { "team\($0)" }
+    }
+
+    static func teamCount(rows: Int) -> Int {
+        max(1, rows / 1_000)
+    }
+
+    /// Makes the row of one person afresh: its strings are shared with no other copy.
+    static func person(_ index: Int, teams: Int) -> PersonRow {
+        var random = SplitMix64(seed: UInt64(index) &* 0xD134_2543_DE82_EF95)
+        let balance = Double(random.next() >> 11) * 0x1p-53 * 10_000
+        let joined = Date(timeIntervalSinceReferenceDate: Double(random.next() % 757_382_400))
+        return PersonRow(
+            name: "name\(index)", email: email(index), age: index % 100, balance: balance, joined: joined,
+            team: index % teams)
+    }
+
+    private static func email(_ index: Int) -> String {
+        "person\(index)@example.com"
+    }
+}
+
+extension PeopleData {
+    /// The balance that the update at `position` of ``updates`` writes in one run: a small whole number, so that
+    /// sums of balances are exact in any order.
+    static func updatedBalance(position: Int, run: Int) -> Double {
+        Double(position % 1_000 + run + 1)
+    }
+
+    /// How many teams one run of a cascade deletes, and how many such runs a freshly loaded store serves.
+    var deletion: (teams: Int, runsPerLoad: Int) {
+        let teams = min(100, max(1, teamNames.count / 10))
+        return (teams, teamNames.count / teams)
+    }
+}

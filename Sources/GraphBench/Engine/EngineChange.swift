@@ -1,0 +1,50 @@
+import Graph
+
+/// The engine's side of ``Workload/changeWorkloads``.
+enum EngineChange {
+    static let contenders: [String: Workload.Contender] = [
+        "update_many": { setting in
+            let store = try await EngineStore.inMemory(setting.data)
+            let ids = setting.data.updates.map { store.people[$0] }
+            let context = Context(store.coordinator)
+            return { run in
+                let seconds = try await context.updateBalances(of: ids, run: run)
+                return Measurement(amount: seconds, count: ids.count, answer: store.balances(of: ids))
+            }
+        },
+        "delete_cascade": { setting in
+            let data = setting.data
+            return Workload.deletions(data) {
+                let store = try await EngineStore.inMemory(data)
+                return { teams in
+                    let before = store.coordinator.snapshot.count(of: Person.self)
+                    let seconds = try await Context(store.coordinator).deleteTeams(Array(store.teams[teams]))
+                    let deleted = before - store.coordinator.snapshot.count(of: Person.self)
+                    return Measurement(amount: seconds, count: deleted, answer: try store.answer())
+                }
+            }
+        },
+    ]
+}
+
+extension Context {
+    /// Sets the balances of one run in one commit.
+    func updateBalances(of ids: [Person.ID], run: Int) async throws -> Double {
+        let stopwatch = Stopwatch()
+        for (position, id) in ids.enumerated() {
+            self[id]?.balance = PeopleData.updatedBalance(position: position, run: run)
+        }
+        try await save()
+        return stopwatch.seconds
+    }
+
+    /// Deletes teams, and with them their members, in one commit.
+    func deleteTeams(_ ids: [Team.ID]) async throws -> Double {
+        let stopwatch = Stopwatch()
+        for id in ids {
+            self[id]?.delete()
+        }
+        try await save()
+        return stopwatch.seconds
+    }
+}

@@ -1,0 +1,55 @@
+import Graph
+
+/// The engine's side of ``Workload/commitWorkloads``.
+enum EngineCommit {
+    static let contenders: [String: Workload.Contender] = [
+        "commit_small_durable": { setting in
+            let coordinator = try await EngineStore.open(setting.freshPath("commit.graph"))
+            let store = try await EngineStore(coordinator, loading: setting.data)
+            return commits(setting.data, count: Workload.Commits.durable, store)
+        },
+        "commit_small_concurrent": { setting in
+            let data = setting.data
+            let coordinator = try await EngineStore.open(setting.freshPath("concurrent.graph"))
+            let store = try await EngineStore(coordinator, loading: data)
+            return { run in
+                let contexts = (0..<Workload.Commits.tasks).map { _ in Context(coordinator) }
+                let (seconds, indices) = try await Workload.concurrentCommits(data, run: run) { task, balance, index in
+                    try await contexts[task].commit(balance: balance, of: store.people[index])
+                }
+                let answer = store.balances(of: indices.map { store.people[$0] })
+                return Measurement(amount: seconds, count: indices.count, answer: answer)
+            }
+        },
+        "commit_small_memory": { setting in
+            commits(setting.data, count: Workload.Commits.inMemory, try await .inMemory(setting.data))
+        },
+    ]
+
+    private static func commits(_ data: PeopleData, count: Int, _ store: EngineStore) -> Workload.Trial {
+        let ids = data.updates.prefix(count).map { store.people[$0] }
+        let context = Context(store.coordinator)
+        return { run in
+            let seconds = try await context.commitBalances(of: ids, run: run)
+            return Measurement(amount: seconds, count: ids.count, answer: store.balances(of: ids))
+        }
+    }
+}
+
+extension Context {
+    /// Sets one balance and saves.
+    func commit(balance: Double, of id: Person.ID) async throws {
+        self[id]?.balance = balance
+        try await save()
+    }
+
+    /// Sets the balances of one run, each in a commit of its own.
+    func commitBalances(of ids: [Person.ID], run: Int) async throws -> Double {
+        let stopwatch = Stopwatch()
+        for (position, id) in ids.enumerated() {
+            self[id]?.balance = PeopleData.updatedBalance(position: position, run: run)
+            try await save()
+        }
+        return stopwatch.seconds
+    }
+}

@@ -1,0 +1,42 @@
+import Graph
+
+/// The engine's side of ``Workload/insertWorkloads`` and ``Workload/footprintWorkloads``.
+enum EngineInsert {
+    static let contenders: [String: Workload.Contender] = [
+        "insert_bulk_memory": { setting in
+            let data = setting.data
+            return { _ in
+                let coordinator = try await Coordinator(for: Team.self, Person.self)
+                let stopwatch = Stopwatch()
+                let store = try await EngineStore(coordinator, loading: data)
+                return Measurement(amount: stopwatch.seconds, count: data.rows, answer: try store.answer())
+            }
+        },
+        "insert_bulk_durable": { setting in
+            return { _ in
+                let path = setting.freshPath("insert.graph")
+                defer { setting.remove(path) }
+                let coordinator = try await EngineStore.open(path)
+                let stopwatch = Stopwatch()
+                let store = try await EngineStore(coordinator, loading: setting.data)
+                let seconds = stopwatch.seconds
+                let answer = try store.answer()
+                try await coordinator.close()
+                return Measurement(amount: seconds, count: setting.data.rows, answer: answer)
+            }
+        },
+        "disk": { setting in
+            let path = try await setting.engineFile.path
+            return { _ in try Workload.fileSize(path, rows: setting.data.rows) }
+        },
+    ]
+
+    static let footprint: FootprintProcess.Load = { rows in
+        let coordinator = try await Coordinator(for: Team.self, Person.self)
+        let teams = PeopleData.teamCount(rows: rows)
+        _ = try await Context(coordinator).load(
+            teamNames: PeopleData.teamNames(teams), batches: PeopleData.batches(rows: rows)
+        ) { PeopleData.person($0, teams: teams) }
+        return FootprintProcess.Store(object: coordinator) { try EngineStore.answer(coordinator) }
+    }
+}

@@ -1,0 +1,68 @@
+import Graph
+
+/// The engine's side of ``Workload/readWorkloads``.
+enum EngineRead {
+    static let contenders: [String: Workload.Contender] = [
+        "get_by_id": { setting in
+            let store = try await setting.engineStore
+            let ids = setting.data.lookups.map { store.people[$0] }
+            let snapshot = store.coordinator.snapshot
+            return Workload.timed(count: ids.count) {
+                ids.reduce(0) { $0 &+ (snapshot.value(for: $1)?.checksum ?? 0) }
+            }
+        },
+        "get_by_email": { setting in
+            let snapshot = try await setting.engineStore.coordinator.snapshot
+            let emails = setting.data.lookupEmails
+            return Workload.timed(count: emails.count) {
+                emails.reduce(0) { sum, email in
+                    sum &+ ((try? snapshot.fetchValues(\Person.email, equals: email))?.first?.checksum ?? 0)
+                }
+            }
+        },
+        "scan_filter_count": { setting in
+            let snapshot = try await setting.engineStore.coordinator.snapshot
+            return Workload.timed(count: setting.data.rows) {
+                let count = try snapshot.fetchCount(
+                    Person.self, where: { $0.age > PeopleData.ageLimit && $0.balance < PeopleData.balanceLimit })
+                return UInt64(count)
+            }
+        },
+        "fetch_filter_rows": { setting in
+            let snapshot = try await setting.engineStore.coordinator.snapshot
+            return { _ in
+                let stopwatch = Stopwatch()
+                let people = try snapshot.fetchValues(
+                    Person.self, where: { $0.age > PeopleData.ageLimit && $0.balance < PeopleData.balanceLimit })
+                let seconds = stopwatch.seconds
+                let answer = people.reduce(0) { $0 &+ $1.checksum }
+                return Measurement(amount: seconds, count: people.count, answer: answer)
+            }
+        },
+        "fetch_filter_objects": { setting in
+            let coordinator = try await setting.engineStore.coordinator
+            return { _ in try await Context(coordinator).fetchMatches() }
+        },
+        "sort_limit": { setting in
+            let snapshot = try await setting.engineStore.coordinator.snapshot
+            return Workload.timed(count: 1) {
+                let people = try snapshot.fetchValues(
+                    Person.self, where: { $0.age > PeopleData.ageLimit }, sortedBy: [.descending(\.balance)],
+                    limit: 100)
+                return people.reduce(0) { Checksum.ranked($0, $1.checksum) }
+            }
+        },
+    ]
+}
+
+extension Context {
+    /// Times the fetch of managed objects that this context does not have yet.
+    func fetchMatches() throws -> Measurement {
+        let stopwatch = Stopwatch()
+        let people = try fetch(
+            Person.self, where: { $0.age > PeopleData.ageLimit && $0.balance < PeopleData.balanceLimit })
+        let seconds = stopwatch.seconds
+        let answer = people.reduce(0) { $0 &+ $1.value.checksum }
+        return Measurement(amount: seconds, count: people.count, answer: answer)
+    }
+}

@@ -1,0 +1,30 @@
+import Graph
+
+/// The engine's side of ``Workload/reopenWorkloads``.
+enum EngineReopen {
+    static let contenders: [String: Workload.Contender] = [
+        "reopen_first_read": { setting in
+            let (path, people) = try await setting.engineFile
+            let id = people[setting.data.lookups[0]]
+            return opening(path) { $0.value(for: id)?.checksum ?? 0 }
+        },
+        "reopen_read_all": { setting in
+            let path = try await setting.engineFile.path
+            return opening(path) { snapshot in
+                try snapshot.fetchValues(Person.self).reduce(0) { $0 &+ $1.checksum }
+            }
+        },
+    ]
+
+    /// Times opening and reading; closing comes after.
+    private static func opening(_ path: String, read: @escaping (Snapshot) throws -> UInt64) -> Workload.Trial {
+        return { _ in
+            let stopwatch = Stopwatch()
+            let coordinator = try await EngineStore.open(path)
+            let answer = try read(coordinator.snapshot)
+            let seconds = stopwatch.seconds
+            try await coordinator.close()
+            return Measurement(amount: seconds, count: 1, answer: answer)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Graph
+
+/// A coordinator with the people in it, and the identifiers in the order of the data.
+struct EngineStore: Sendable {
+    let coordinator: Coordinator
+    let teams: [Team.ID]
+    let people: [Person.ID]
+
+    /// Inserts all rows of `data` in transactions of ``PeopleData/batch``.
+    init(_ coordinator: Coordinator, loading data: PeopleData) async throws {
+        self.coordinator = coordinator
+        (teams, people) = try await Context(coordinator).load(
+            teamNames: data.teamNames, batches: data.batches
+        ) { data.people[$0] }
+    }
+
+    static func inMemory(_ data: PeopleData) async throws -> EngineStore {
+        try await EngineStore(Coordinator(for: Team.self, Person.self), loading: data)
+    }
+
+    static func open(_ path: String) async throws -> Coordinator {
+        try await Coordinator(for: Team.self, Person.self, at: path)
+    }
+
+    func answer() throws -> UInt64 {
+        try Self.answer(coordinator)
+    }
+
+    /// The number of people and the sum of their ages.
+    static func answer(_ coordinator: Coordinator) throws -> UInt64 {
+        let people = try coordinator.snapshot.fetchValues(Person.self)
+        return Checksum.people(count: people.count, ages: people.reduce(0) { $0 + $1.age })
+    }
+
+    /// The sum of some people's balances.
+    func balances(of ids: [Person.ID]) -> UInt64 {
+        let snapshot = coordinator.snapshot
+        return ids.reduce(0.0) { $0 + (snapshot.value(for: $1)?.balance ?? .nan) }.bitPattern
+    }
+}
+
+extension Context {
+    /// Inserts teams in one transaction and people, whom `person` gives one at a time, in one for each batch.
+    func load(
+        teamNames: [String], batches: [Range<Int>], person: @Sendable (Int) -> PersonRow
+    ) async throws -> (teams: [Team.ID], people: [Person.ID]) {
+        let teams = insert(contentsOf: teamNames.map { Team(name: $0) })
+        try await save()
+        var people: [Person.ID] = []
+        people.reserveCapacity(batches.last?.upperBound ?? 0)
+        for batch in batches {
+            people += insert(
+                contentsOf: batch.map { index in
+                    let row = person(index)
+                    return Person(row, team: teams[row.team])
+                })
+            try await save()
+        }
+        return (teams, people)
+    }
+}
+
+extension Setting {
+    /// The engine in memory with all rows, for workloads that only read.
+    var engineStore: EngineStore {
+        get async throws {
+            try await shared("Graph in memory") { try await .inMemory(data) }
+        }
+    }
+
+    /// A closed file of the engine's with all rows, and the people's identifiers.
+    var engineFile: (path: String, people: [Person.ID]) {
+        get async throws {
+            try await shared("Graph file") {
+                let path = freshPath("people.graph")
+                let store = try await EngineStore(EngineStore.open(path), loading: data)
+                try await store.coordinator.close()
+                return (path, store.people)
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+extension EngineSuite {
+    /// The engine's side of everything.
+    static let graph: EngineSuite = {
+        let families = [
+            EngineInsert.contenders, EngineCommit.contenders, EngineRead.contenders, EngineTraversal.contenders,
+            EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
+        ]
+        var suite = EngineSuite()
+        for family in families {
+            suite.contenders.merge(family) { _, _ in preconditionFailure("a workload with two engine sides") }
+        }
+        suite.footprint = EngineInsert.footprint
+        suite.wordNet = EngineWordNet.check
+        return suite
+    }()
+}

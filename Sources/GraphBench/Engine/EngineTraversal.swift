@@ -1,0 +1,61 @@
+import Graph
+
+/// The engine's side of ``Workload/traversalWorkloads``.
+enum EngineTraversal {
+    static let contenders: [String: Workload.Contender] = [
+        "traverse_to_one": { setting in
+            let store = try await setting.engineStore
+            let ids = setting.data.lookups.map { store.people[$0] }
+            return { _ in try await Context(store.coordinator).teamNames(from: ids) }
+        },
+        "traverse_to_one_held": { setting in
+            let store = try await setting.engineStore
+            let ids = setting.data.lookups.map { store.people[$0] }
+            return { _ in try await Context(store.coordinator).teamNames(holding: ids) }
+        },
+        "traverse_to_many": { setting in
+            let store = try await setting.engineStore
+            let ids = setting.data.visitedTeams.map { store.teams[$0] }
+            return { _ in try await Context(store.coordinator).ages(of: ids) }
+        },
+    ]
+}
+
+extension Context {
+    /// Goes from identifiers to the teams' names.
+    func teamNames(from ids: [Person.ID]) throws -> Measurement {
+        let stopwatch = Stopwatch()
+        var answer: UInt64 = 0
+        for id in ids {
+            answer &+= Checksum.text(self[id]?.team?.name ?? "")
+        }
+        return Measurement(amount: stopwatch.seconds, count: ids.count, answer: answer)
+    }
+
+    /// Goes from objects in hand to the teams' names.
+    func teamNames(holding ids: [Person.ID]) throws -> Measurement {
+        let people = ids.compactMap { self[$0] }
+        let stopwatch = Stopwatch()
+        var answer: UInt64 = 0
+        for person in people {
+            answer &+= Checksum.text(person.team?.name ?? "")
+        }
+        return Measurement(amount: stopwatch.seconds, count: people.count, answer: answer)
+    }
+
+    /// Adds up the ages of the teams' members.
+    func ages(of ids: [Team.ID]) throws -> Measurement {
+        let stopwatch = Stopwatch()
+        var count = 0
+        var ages = 0
+        for id in ids {
+            guard let team = self[id] else { continue }
+            for person in team.members {
+                count += 1
+                ages += person.age
+            }
+        }
+        let answer = Checksum.people(count: count, ages: ages)
+        return Measurement(amount: stopwatch.seconds, count: count, answer: answer)
+    }
+}

@@ -1,0 +1,27 @@
+/// What the engine under test contributes: its side of the workloads, and the WordNet check.
+struct EngineSuite: Sendable {
+    /// Loads parsed files into a store at a path, reopens it and returns what the store says about them.
+    typealias WordNetCheck = @Sendable (WordNetFiles, _ path: String, ProgressLine) async throws -> WordNetStoreReport
+
+    /// By the name of the workload, except ``FootprintProcess/workload``.
+    var contenders: [String: Workload.Contender] = [:]
+    /// Makes the store whose memory is measured.
+    var footprint: FootprintProcess.Load?
+    var wordNet: WordNetCheck?
+
+    /// The workloads with the engine's side filled in.
+    ///
+    /// - Precondition: every contender has a workload of its name.
+    func joined(to workloads: [Workload]) -> [Workload] {
+        var contenders = contenders
+        if footprint != nil { contenders[FootprintProcess.workload] = FootprintProcess.contender(.engine) }
+        let names = Set(workloads.map(\.name))
+        let strangers = contenders.keys.filter { !names.contains($0) }
+        precondition(strangers.isEmpty, "no workloads for \(strangers.sorted())")
+        return workloads.map { workload in
+            var workload = workload
+            workload.engine = contenders[workload.name]
+            return workload
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// A store in a process of its own, so that no memory of other workloads is counted or used again.
+enum FootprintProcess {
+    /// The first argument of the process.
+    static let command = "footprint-of"
+    /// The workload that starts such processes.
+    static let workload = "memory"
+
+    /// Makes a store with `rows` people, whose strings are made one row at a time, and returns it with a way to its answer.
+    typealias Load = @Sendable (_ rows: Int) async throws -> Store
+
+    struct Store {
+        let object: AnyObject
+        /// Called once the memory was counted.
+        let answer: () throws -> UInt64
+    }
+
+    struct Failure: Error {
+        let status: Int32
+        let output: String
+    }
+
+    /// Starts the process for one side and reads what it printed.
+    static func contender(_ side: Side) -> Workload.Contender {
+        return { setting in
+            let rows = setting.data.rows
+            return { _ in
+                let process = Process()
+                let output = Pipe()
+                process.executableURL = Platform.executable
+                process.arguments = [command, side.rawValue, "--rows", String(rows)]
+                process.standardOutput = output
+                try process.run()
+                let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+                process.waitUntilExit()
+                let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
+                guard process.terminationStatus == 0, numbers.count == 2 else {
+                    throw Failure(status: process.terminationStatus, output: text)
+                }
+                return Measurement(amount: Double(numbers[0]), count: rows, answer: numbers[1])
+            }
+        }
+    }
+
+    /// What the process does: prints by how many bytes the resident memory grew, and the store's answer.
+    static func report(_ side: Side, rows: Int, engine: EngineSuite) async throws {
+        let load: Load? =
+            switch side {
+            case .engine: engine.footprint
+            case .sqlite: loadSQLite
+            case .native: loadNative
+            }
+        guard let load else { return }
+        let before = Platform.residentBytes ?? 0
+        let store = try await load(rows)
+        Platform.releaseFreeMemory()
+        let after = Platform.residentBytes ?? 0
+        // The store lives until its memory was counted.
+        try withExtendedLifetime(store.object) {
+            print(max(0, after - before), try store.answer())
+        }
+    }
+
+    private static func loadSQLite(rows: Int) throws -> Store {
+        let teams = PeopleData.teamCount(rows: rows)
+        let peer = try SQLitePeer(at: .memory)
+        try peer.load(teamNames: PeopleData.teamNames(teams), batches: PeopleData.batches(rows: rows)) {
+            PeopleData.person($0, teams: teams)
+        }
+        return Store(object: peer) { try peer.answer() }
+    }
+
+    private static func loadNative(rows: Int) -> Store {
+        let teams = PeopleData.teamCount(rows: rows)
+        let peer = NativePeer()
+        peer.insertTeams(PeopleData.teamNames(teams))
+        for index in 0..<rows {
+            peer.insert(PeopleData.person(index, teams: teams), id: index)
+        }
+        return Store(object: peer) { peer.answer }
+    }
+}

@@ -1,0 +1,57 @@
+/// Runs workloads: every side once to warm up, then in turn, so that a slow moment of the machine hits all of them.
+struct Runner {
+    let setting: Setting
+    let runs: Int
+    let usesPeer: Bool
+    let progress: ProgressLine
+
+    func measure(_ workload: Workload) async -> WorkloadResult {
+        var result = WorkloadResult(workload: workload)
+        var amounts: [Side: [Double]] = [:]
+        var trials: [Side: Workload.Trial] = [:]
+        for side in Side.allCases {
+            if let reason = absence(of: side, in: workload) {
+                result.columns[side] = .absent(reason)
+            } else if let contender = workload.contender(for: side) {
+                progress.show("\(workload.name): \(side.rawValue) gets ready")
+                do {
+                    trials[side] = try await contender(setting)
+                } catch {
+                    result.columns[side] = .failed(String(describing: error))
+                }
+            }
+        }
+        for run in 0...runs {
+            var answers: [(side: Side, answer: UInt64)] = []
+            for side in Side.allCases {
+                guard let trial = trials[side] else { continue }
+                progress.show("\(workload.name): \(side.rawValue), \(run == 0 ? "warm-up" : "run \(run) of \(runs)")")
+                do {
+                    let measurement = try await trial(run)
+                    answers.append((side, measurement.answer))
+                    if run > 0 { amounts[side, default: []].append(measurement.perUnit) }
+                } catch {
+                    trials[side] = nil
+                    amounts[side] = nil
+                    result.columns[side] = .failed(String(describing: error))
+                }
+            }
+            if let first = answers.first, answers.contains(where: { $0.answer != first.answer }) {
+                let all = answers.map { "\($0.side.rawValue) \($0.answer)" }.joined(separator: ", ")
+                result.mismatches.append("run \(run): \(all)")
+            }
+        }
+        for (side, values) in amounts {
+            result.columns[side] = .measured(Summary(values))
+        }
+        return result
+    }
+
+    private func absence(of side: Side, in workload: Workload) -> String? {
+        if side == .sqlite {
+            if !usesPeer { return "left out" }
+            if workload.sqlite != nil, SQLiteLibrary.shared == nil { return SQLitePeer.absence }
+        }
+        return workload.contender(for: side) == nil ? "–" : nil
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// What contenders are given: the data, a place for files, and stores that several workloads read without changing.
+final class Setting {
+    let data: PeopleData
+    /// A folder of this run's own.
+    let directory: String
+    private var shared: [String: Any] = [:]
+    private var pathCount = 0
+
+    init(data: PeopleData, directory: String) {
+        self.data = data
+        self.directory = directory
+    }
+
+    /// A path that nothing has used yet.
+    func freshPath(_ name: String) -> String {
+        pathCount += 1
+        return "\(directory)/\(pathCount)-\(name)"
+    }
+
+    /// Returns what `make` made at the first call with this key.
+    func shared<Value>(_ key: String, make: () async throws -> Value) async rethrows -> Value {
+        if let value = shared[key] as? Value { return value }
+        let value = try await make()
+        shared[key] = value
+        return value
+    }
+
+    /// Removes a file and the companions whose names begin with its name.
+    func remove(_ path: String) {
+        let name = (path as NSString).lastPathComponent
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        for other in names where other.hasPrefix(name) {
+            try? FileManager.default.removeItem(atPath: "\(directory)/\(other)")
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// One row of the report: a piece of work that up to three contenders do on the same data.
+struct Workload: Sendable {
+    /// What the figures are: smaller is better for both.
+    enum Unit: Sendable {
+        case seconds(per: String)
+        case bytes(per: String)
+
+        var name: String {
+            switch self {
+            case .seconds(let per), .bytes(let per): "per \(per)"
+            }
+        }
+    }
+
+    /// Runs the work once; the argument counts the runs from 0, which is the warm-up.
+    typealias Trial = (_ run: Int) async throws -> Measurement
+
+    /// Gets ready, which is not timed, and returns what is.
+    typealias Contender = @Sendable (Setting) async throws -> Trial
+
+    let name: String
+    let summary: String
+    let unit: Unit
+    let targets: [Target]
+    var engine: Contender?
+    let sqlite: Contender?
+    let native: Contender?
+
+    init(
+        _ name: String, _ summary: String, unit: Unit, targets: [Target], sqlite: Contender?, native: Contender?
+    ) {
+        self.name = name
+        self.summary = summary
+        self.unit = unit
+        self.targets = targets
+        self.sqlite = sqlite
+        self.native = native
+    }
+
+    func contender(for side: Side) -> Contender? {
+        switch side {
+        case .engine: engine
+        case .sqlite: sqlite
+        case .native: native
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/// What was measured of one workload.
+struct WorkloadResult: Sendable {
+    enum Column: Sendable {
+        case measured(Summary)
+        /// There is nothing to measure on this side, and why.
+        case absent(String)
+        case failed(String)
+
+        var summary: Summary? {
+            if case .measured(let summary) = self { summary } else { nil }
+        }
+    }
+
+    let workload: Workload
+    var columns: [Side: Column] = [:]
+    /// Answers that differ, one sentence for each.
+    var mismatches: [String] = []
+
+    func median(_ side: Side) -> Double? {
+        columns[side]?.summary?.median
+    }
+
+    /// How many times as fast as SQLite, above 1 when Graph is faster.
+    var ratio: Double? {
+        guard let engine = median(.engine), let sqlite = median(.sqlite), engine > 0 else { return nil }
+        return sqlite / engine
+    }
+
+    var verdict: Target.Verdict {
+        Target.verdict(
+            workload.targets.map {
+                $0.verdict(engine: median(.engine), sqlite: median(.sqlite), native: median(.native))
+            })
+    }
+
+    var failures: [String] {
+        Side.allCases.compactMap { side in
+            if case .failed(let message) = columns[side] { "\(side.rawValue): \(message)" } else { nil }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// The people in plain classes and dictionaries: the limit of the language, without transactions or isolation.
+final class NativePeer {
+    private(set) var teams: [Int: NativeTeam] = [:]
+    private(set) var people: [Int: NativePerson] = [:]
+    private(set) var peopleByEmail: [String: NativePerson] = [:]
+
+    init() {}
+
+    convenience init(loaded data: PeopleData) {
+        self.init()
+        insertTeams(data.teamNames)
+        for index in data.people.indices {
+            insert(data.people[index], id: index)
+        }
+    }
+
+    deinit {
+        // Members hold their team.
+        for team in teams.values { team.members = [] }
+    }
+
+    func insertTeams(_ names: [String]) {
+        for (id, name) in names.enumerated() {
+            teams[id] = NativeTeam(id: id, name: name)
+        }
+    }
+
+    @inline(__always)
+    func insert(_ row: PersonRow, id: Int) {
+        guard let team = teams[row.team] else { preconditionFailure("no team \(row.team)") }
+        let person = NativePerson(row, id: id, team: team)
+        team.members.append(person)
+        people[id] = person
+        peopleByEmail[person.email] = person
+    }
+
+    func deleteCascading(team id: Int) -> Int {
+        guard let team = teams.removeValue(forKey: id) else { return 0 }
+        for person in team.members {
+            people[person.id] = nil
+            peopleByEmail[person.email] = nil
+        }
+        let count = team.members.count
+        team.members = []
+        return count
+    }
+
+    /// The number of people and the sum of their ages.
+    var answer: UInt64 {
+        Checksum.people(count: people.count, ages: people.values.reduce(0) { $0 + $1.age })
+    }
+
+    /// The sum of some people's balances.
+    func balances(of ids: some Sequence<Int>) -> UInt64 {
+        ids.reduce(0.0) { $0 + (people[$1]?.balance ?? .nan) }.bitPattern
+    }
+}

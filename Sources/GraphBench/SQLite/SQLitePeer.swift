@@ -1,0 +1,79 @@
+/// The people in SQLite, as somebody who knows it well would keep them: row identifiers are the indices of the data
+/// plus one, every statement is prepared once, references are deleted by statements instead of being checked.
+final class SQLitePeer {
+    private let connection: SQLiteConnection
+    let begin: SQLiteStatement
+    let commit: SQLiteStatement
+    let insertTeam: SQLiteStatement
+    let insertPerson: SQLiteStatement
+    let updateBalance: SQLiteStatement
+    let deleteMembers: SQLiteStatement
+    let deleteTeam: SQLiteStatement
+    let personByID: SQLiteStatement
+    let personByEmail: SQLiteStatement
+    let countMatches: SQLiteStatement
+    let selectMatches: SQLiteStatement
+    let selectTop: SQLiteStatement
+    let teamNameByPerson: SQLiteStatement
+    let teamNameByID: SQLiteStatement
+    let agesByTeam: SQLiteStatement
+    let allPeople: SQLiteStatement
+    let totals: SQLiteStatement
+
+    /// The reason that the report gives where the peer cannot run.
+    static let absence = "no libsqlite3"
+
+    private static let personColumns = "name, email, age, balance, joined, team_id"
+
+    /// Opens or makes a database.
+    init(at location: SQLiteConnection.Location) throws {
+        guard let library = SQLiteLibrary.shared else {
+            throw SQLiteError(operation: "load", code: 0, message: Self.absence)
+        }
+        connection = try SQLiteConnection(library, at: location)
+        try connection.execute(
+            """
+            CREATE TABLE IF NOT EXISTS team (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+            CREATE TABLE IF NOT EXISTS person (
+                id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, age INTEGER NOT NULL,
+                balance REAL NOT NULL, joined REAL NOT NULL, team_id INTEGER REFERENCES team (id));
+            CREATE UNIQUE INDEX IF NOT EXISTS person_email ON person (email);
+            CREATE INDEX IF NOT EXISTS person_team ON person (team_id);
+            """)
+        begin = try connection.prepare("BEGIN IMMEDIATE")
+        commit = try connection.prepare("COMMIT")
+        insertTeam = try connection.prepare("INSERT INTO team (id, name) VALUES (?, ?)")
+        insertPerson = try connection.prepare(
+            "INSERT INTO person (id, \(Self.personColumns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
+        updateBalance = try connection.prepare("UPDATE person SET balance = ? WHERE id = ?")
+        deleteMembers = try connection.prepare("DELETE FROM person WHERE team_id = ?")
+        deleteTeam = try connection.prepare("DELETE FROM team WHERE id = ?")
+        personByID = try connection.prepare("SELECT \(Self.personColumns) FROM person WHERE id = ?")
+        personByEmail = try connection.prepare("SELECT \(Self.personColumns) FROM person WHERE email = ?")
+        countMatches = try connection.prepare("SELECT count(*) FROM person WHERE age > ? AND balance < ?")
+        selectMatches = try connection.prepare(
+            "SELECT \(Self.personColumns) FROM person WHERE age > ? AND balance < ?")
+        selectTop = try connection.prepare(
+            "SELECT \(Self.personColumns) FROM person WHERE age > ? ORDER BY balance DESC LIMIT 100")
+        teamNameByPerson = try connection.prepare(
+            "SELECT team.name FROM person JOIN team ON team.id = person.team_id WHERE person.id = ?")
+        teamNameByID = try connection.prepare("SELECT name FROM team WHERE id = ?")
+        agesByTeam = try connection.prepare("SELECT sum(age), count(*) FROM person WHERE team_id = ?")
+        allPeople = try connection.prepare("SELECT \(Self.personColumns) FROM person")
+        totals = try connection.prepare("SELECT count(*), total(age) FROM person")
+    }
+
+    /// A database with all rows of `data`.
+    convenience init(at location: SQLiteConnection.Location, loaded data: PeopleData) throws {
+        try self.init(at: location)
+        try load(data)
+    }
+
+    /// Does `body` in one transaction; the connection is given up when it throws.
+    @inline(__always)
+    func transaction(_ body: () throws -> Void) throws {
+        try begin.run()
+        try body()
+        try commit.run()
+    }
+}

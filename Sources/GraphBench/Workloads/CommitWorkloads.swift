@@ -1,0 +1,115 @@
+extension Workload {
+    /// How many commits one run makes, and how many tasks share them where they are concurrent.
+    enum Commits {
+        static let durable = 1_000
+        static let inMemory = 10_000
+        static let tasks = 16
+        static let perTask = 200
+    }
+
+    static let commitWorkloads: [Workload] = [
+        Workload(
+            "commit_small_durable", "one-row updates, each its own durable commit, one writer",
+            unit: .seconds(per: "commit"), targets: [.timesSQLite(1.5)],
+            sqlite: { setting in
+                let path = setting.freshPath("commit.sqlite")
+                return sqliteCommits(
+                    setting.data, count: Commits.durable,
+                    peer: try SQLitePeer(at: .file(path), loaded: setting.data))
+            },
+            native: { setting in
+                let data = setting.data
+                let ids = data.updates.prefix(Commits.durable)
+                let peer = NativePeer(loaded: data)
+                let journal = try NativeJournal(creating: setting.freshPath("commit.native"))
+                return { run in
+                    let stopwatch = Stopwatch()
+                    for (position, id) in ids.enumerated() {
+                        guard let person = peer.people[id] else { continue }
+                        person.balance = PeopleData.updatedBalance(position: position, run: run)
+                        journal.append(person.value)
+                        try journal.commit()
+                    }
+                    return Measurement(amount: stopwatch.seconds, count: ids.count, answer: peer.balances(of: ids))
+                }
+            }),
+        Workload(
+            "commit_small_concurrent", "one-row durable commits of 16 tasks at once",
+            unit: .seconds(per: "commit"), targets: [.timesSQLite(8)],
+            sqlite: { setting in
+                let data = setting.data
+                let writer = try SQLiteWriter(path: setting.freshPath("concurrent.sqlite"), loaded: data)
+                return { run in
+                    let (seconds, ids) = try await concurrentCommits(data, run: run) { _, balance, index in
+                        try await writer.commitBalance(balance, id: index + 1)
+                    }
+                    let answer = try await writer.balances(of: ids.map { $0 + 1 })
+                    return Measurement(amount: seconds, count: ids.count, answer: answer)
+                }
+            },
+            native: { setting in
+                let data = setting.data
+                let writer = try NativeGroupWriter(path: setting.freshPath("concurrent.native"), loaded: data)
+                return { run in
+                    let (seconds, ids) = try await concurrentCommits(data, run: run) { _, balance, index in
+                        try await writer.commitBalance(balance, id: index)
+                    }
+                    return Measurement(amount: seconds, count: ids.count, answer: await writer.balances(of: ids))
+                }
+            }),
+        Workload(
+            "commit_small_memory", "one-row updates, each its own commit in memory",
+            unit: .seconds(per: "commit"), targets: [.timesSQLite(1)],
+            sqlite: { setting in
+                sqliteCommits(
+                    setting.data, count: Commits.inMemory,
+                    peer: try SQLitePeer(at: .memory, loaded: setting.data))
+            },
+            native: { setting in
+                let ids = setting.data.updates.prefix(Commits.inMemory)
+                let peer = NativePeer(loaded: setting.data)
+                return { run in
+                    let stopwatch = Stopwatch()
+                    for (position, id) in ids.enumerated() {
+                        peer.people[id]?.balance = PeopleData.updatedBalance(position: position, run: run)
+                    }
+                    return Measurement(amount: stopwatch.seconds, count: ids.count, answer: peer.balances(of: ids))
+                }
+            }),
+    ]
+
+    /// Gives every task updates of its own and does them all with `commit`, which gets the number of the task, a balance
+    /// and an index of the data.
+    ///
+    /// - Returns: the time and the indices that were updated.
+    static func concurrentCommits(
+        _ data: PeopleData, run: Int,
+        commit: @escaping @Sendable (_ task: Int, _ balance: Double, _ index: Int) async throws -> Void
+    ) async throws -> (seconds: Double, indices: [Int]) {
+        let perTask = min(Commits.perTask, data.updates.count / Commits.tasks)
+        let stopwatch = Stopwatch()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<Commits.tasks {
+                group.addTask {
+                    for position in task * perTask..<(task + 1) * perTask {
+                        let balance = PeopleData.updatedBalance(position: position, run: run)
+                        try await commit(task, balance, data.updates[position])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return (stopwatch.seconds, Array(data.updates.prefix(perTask * Commits.tasks)))
+    }
+
+    private static func sqliteCommits(_ data: PeopleData, count: Int, peer: SQLitePeer) -> Trial {
+        let ids = data.updates.prefix(count).map { $0 + 1 }
+        return { run in
+            let stopwatch = Stopwatch()
+            for (position, id) in ids.enumerated() {
+                try peer.setBalance(PeopleData.updatedBalance(position: position, run: run), id: id)
+            }
+            return Measurement(amount: stopwatch.seconds, count: ids.count, answer: try peer.balances(of: ids))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+extension Workload {
+    static let footprintWorkloads: [Workload] = [
+        Workload(
+            FootprintProcess.workload, "resident memory that a loaded store adds, with its indexes",
+            unit: .bytes(per: "row"),
+            targets: [.atMost(200, .bytes)],
+            sqlite: FootprintProcess.contender(.sqlite), native: FootprintProcess.contender(.native)),
+        Workload(
+            "disk", "the size of the closed durable file", unit: .bytes(per: "row"), targets: [.atMost(80, .bytes)],
+            sqlite: { setting in
+                let path = try await setting.sqliteFile
+                return { _ in try fileSize(path, rows: setting.data.rows) }
+            },
+            native: { setting in
+                let path = try await setting.nativeFile
+                return { _ in try fileSize(path, rows: setting.data.rows) }
+            }),
+    ]
+
+    /// The answer is the number of rows: sizes are compared, not expected to be equal.
+    static func fileSize(_ path: String, rows: Int) throws -> Measurement {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        let size = (attributes[.size] as? NSNumber)?.doubleValue ?? 0
+        return Measurement(amount: size, count: rows, answer: UInt64(rows))
+    }
+}

@@ -1,0 +1,120 @@
+extension Workload {
+    static let readWorkloads: [Workload] = [
+        Workload(
+            "get_by_id", "random look-ups giving the whole row", unit: .seconds(per: "look-up"),
+            targets: [.timesSQLite(4), .withinNative(1.3)],
+            sqlite: { setting in
+                let ids = setting.data.lookups.map { $0 + 1 }
+                let peer = try await setting.sqliteStore
+                return timed(count: ids.count) { try ids.reduce(0) { $0 &+ (try peer.person(id: $1)?.checksum ?? 0) } }
+            },
+            native: { setting in
+                let ids = setting.data.lookups
+                let peer = await setting.nativeStore
+                return timed(count: ids.count) { ids.reduce(0) { $0 &+ (peer.people[$1]?.value.checksum ?? 0) } }
+            }),
+        Workload(
+            "get_by_email", "random look-ups in the unique index giving the whole row",
+            unit: .seconds(per: "look-up"), targets: [.timesSQLite(3)],
+            sqlite: { setting in
+                let emails = setting.data.lookupEmails
+                let peer = try await setting.sqliteStore
+                return timed(count: emails.count) {
+                    try emails.reduce(0) { $0 &+ (try peer.person(email: $1)?.checksum ?? 0) }
+                }
+            },
+            native: { setting in
+                let emails = setting.data.lookupEmails
+                let peer = await setting.nativeStore
+                return timed(count: emails.count) {
+                    emails.reduce(0) { $0 &+ (peer.peopleByEmail[$1]?.value.checksum ?? 0) }
+                }
+            }),
+        Workload(
+            "scan_filter_count", "age > 50 and balance < 5,000 counted, about a quarter matches",
+            unit: .seconds(per: "row scanned"), targets: [.timesSQLite(5), .withinNative(1.3)],
+            sqlite: { setting in
+                let peer = try await setting.sqliteStore
+                return timed(count: setting.data.rows) {
+                    let count = try peer.count(
+                        olderThan: PeopleData.ageLimit, balanceBelow: PeopleData.balanceLimit)
+                    return UInt64(count)
+                }
+            },
+            native: { setting in
+                let people = setting.data.people
+                return timed(count: people.count) { UInt64(people.count(where: isMatch)) }
+            }),
+        Workload(
+            "fetch_filter_rows", "the same people as values", unit: .seconds(per: "row returned"),
+            targets: [.timesSQLite(6)], sqlite: sqliteFetch, native: nativeFetch),
+        Workload(
+            "fetch_filter_objects", "the same people as managed objects", unit: .seconds(per: "row returned"),
+            targets: [.timesSQLite(3)], sqlite: sqliteFetch, native: nativeFetch),
+        Workload(
+            "sort_limit", "the 100 richest of those above 50", unit: .seconds(per: "query"),
+            targets: [.timesSQLite(7)],
+            sqlite: { setting in
+                let peer = try await setting.sqliteStore
+                return timed(count: 1) { ranking(try peer.richest(olderThan: PeopleData.ageLimit)) }
+            },
+            native: { setting in
+                let people = setting.data.people
+                return timed(count: 1) { ranking(richest(of: people)) }
+            }),
+    ]
+
+    /// A trial that times all of `body`, whose result is the answer.
+    static func timed(count: Int, _ body: @escaping () async throws -> UInt64) -> Trial {
+        return { _ in
+            let stopwatch = Stopwatch()
+            let answer = try await body()
+            return Measurement(amount: stopwatch.seconds, count: count, answer: answer)
+        }
+    }
+
+    private static let sqliteFetch: Contender = { setting in
+        let peer = try await setting.sqliteStore
+        return fetch(setting.data) {
+            try peer.people(olderThan: PeopleData.ageLimit, balanceBelow: PeopleData.balanceLimit)
+        }
+    }
+
+    private static let nativeFetch: Contender = { setting in
+        let people = setting.data.people
+        return fetch(setting.data) { people.filter(isMatch) }
+    }
+
+    /// Times the fetch alone: looking at every row is the same work for all.
+    private static func fetch(_ data: PeopleData, _ body: @escaping () throws -> [PersonRow]) -> Trial {
+        return { _ in
+            let stopwatch = Stopwatch()
+            let rows = try body()
+            let seconds = stopwatch.seconds
+            return Measurement(
+                amount: seconds, count: rows.count, answer: rows.reduce(0) { $0 &+ $1.checksum })
+        }
+    }
+
+    private static func isMatch(_ row: PersonRow) -> Bool {
+        row.age > PeopleData.ageLimit && row.balance < PeopleData.balanceLimit
+    }
+
+    private static func ranking(_ rows: [PersonRow]) -> UInt64 {
+        rows.reduce(0) { Checksum.ranked($0, $1.checksum) }
+    }
+
+    /// Keeps the best hundred in order: of a million rows hardly any gets past the first comparison.
+    private static func richest(of people: [PersonRow]) -> [PersonRow] {
+        var best: [(balance: Double, index: Int)] = []
+        best.reserveCapacity(101)
+        for index in people.indices where people[index].age > PeopleData.ageLimit {
+            let balance = people[index].balance
+            if best.count == 100, balance <= best[99].balance { continue }
+            let position = best.firstIndex { $0.balance < balance } ?? best.count
+            best.insert((balance, index), at: position)
+            if best.count > 100 { best.removeLast() }
+        }
+        return best.map { people[$0.index] }
+    }
+}

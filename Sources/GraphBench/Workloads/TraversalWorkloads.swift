@@ -1,0 +1,66 @@
+extension Workload {
+    static let traversalWorkloads: [Workload] = [
+        Workload(
+            "traverse_to_one", "from a random person's identifier to the team's name", unit: .seconds(per: "person"),
+            targets: [.timesSQLite(6)],
+            sqlite: { setting in
+                let ids = setting.data.lookups.map { $0 + 1 }
+                let peer = try await setting.sqliteStore
+                return timed(count: ids.count) {
+                    try ids.reduce(0) { $0 &+ Checksum.text(try peer.teamName(person: $1) ?? "") }
+                }
+            },
+            native: { setting in
+                let ids = setting.data.lookups
+                let peer = await setting.nativeStore
+                return timed(count: ids.count) {
+                    ids.reduce(0) { $0 &+ Checksum.text(peer.people[$1]?.team.name ?? "") }
+                }
+            }),
+        Workload(
+            "traverse_to_one_held", "from a random person in hand to the team's name", unit: .seconds(per: "person"),
+            targets: [.timesSQLite(6)],
+            sqlite: { setting in
+                let peer = try await setting.sqliteStore
+                let held = try setting.data.lookups.compactMap { try peer.person(id: $0 + 1) }
+                return timed(count: held.count) {
+                    try held.reduce(0) { $0 &+ Checksum.text(try peer.teamName(team: $1.team + 1) ?? "") }
+                }
+            },
+            native: { setting in
+                let peer = await setting.nativeStore
+                let held = setting.data.lookups.compactMap { peer.people[$0] }
+                return timed(count: held.count) { held.reduce(0) { $0 &+ Checksum.text($1.team.name) } }
+            }),
+        Workload(
+            "traverse_to_many", "the sum of the members' ages of random teams", unit: .seconds(per: "member"),
+            targets: [.timesSQLite(20)],
+            sqlite: { setting in
+                let teams = setting.data.visitedTeams.map { $0 + 1 }
+                let peer = try await setting.sqliteStore
+                return sums { try teams.map { try peer.ages(team: $0) } }
+            },
+            native: { setting in
+                let teams = setting.data.visitedTeams
+                let peer = await setting.nativeStore
+                return sums {
+                    teams.map { id in
+                        let members = peer.teams[id]?.members ?? []
+                        return (members.reduce(0) { $0 + $1.age }, members.count)
+                    }
+                }
+            }),
+    ]
+
+    /// Times the sums of all teams together; the unit is a member.
+    private static func sums(_ body: @escaping () throws -> [(sum: Int, count: Int)]) -> Trial {
+        return { _ in
+            let stopwatch = Stopwatch()
+            let sums = try body()
+            let seconds = stopwatch.seconds
+            let members = sums.reduce(0) { $0 + $1.count }
+            let ages = sums.reduce(0) { $0 + $1.sum }
+            return Measurement(amount: seconds, count: members, answer: Checksum.people(count: members, ages: ages))
+        }
+    }
+}
