@@ -17,49 +17,45 @@ public final class ManagedObject<E: Entity> {
     public let id: PersistentID<E>
     @usableFromInline let context: ContextState
     let entity: Int
-    @usableFromInline var epoch: UInt64
-    @usableFromInline var flags: ObjectFlags
+    var flags: ObjectFlags
+    // The exclusivity checks are off because they would protect nothing: the object is not Sendable, so all access is in
+    // its context's isolation, and no access to these runs code of others while it lasts.
+
+    /// The context's epoch when the object last looked at the working state.
+    @exclusivity(unchecked) @usableFromInline var epoch: Epoch
+    /// Whether the row was written to and the working state does not have it yet.
+    @exclusivity(unchecked) @usableFromInline var isDirty: Bool
     /// What programs read and write; ahead of the context's working state while the object is dirty.
-    ///
-    /// The exclusivity check is off because it would protect nothing: the object is not Sendable, so all access is in its
-    /// context's isolation, and no access to the row runs code of others while it lasts.
     @exclusivity(unchecked) @usableFromInline var row: E
 
-    init(id: PersistentID<E>, entity: Int, context: ContextState, row: E, flags: ObjectFlags) {
+    init(id: PersistentID<E>, entity: Int, context: ContextState, row: E, flags: ObjectFlags, isDirty: Bool = false) {
         self.id = id
         self.entity = entity
         self.context = context
         self.row = row
         self.flags = flags
+        self.isDirty = isDirty
         epoch = context.epoch
     }
 }
 
 /// How an object stands to its context.
-@usableFromInline
 struct ObjectFlags: OptionSet, Sendable {
-    @usableFromInline let rawValue: UInt8
+    let rawValue: UInt8
 
-    @usableFromInline
-    init(rawValue: UInt8) {
-        self.rawValue = rawValue
-    }
-
-    /// The row was written to and the working state does not have it yet.
-    @usableFromInline static let dirty = ObjectFlags(rawValue: 1)
     /// Dirty by its insert: the working state has no such row at all.
-    static let new = ObjectFlags(rawValue: 2)
+    static let new = ObjectFlags(rawValue: 1)
     /// The working state has no such row any more.
-    static let deleted = ObjectFlags(rawValue: 4)
+    static let deleted = ObjectFlags(rawValue: 2)
     /// On the context's list of objects to keep alive until they are saved.
-    static let kept = ObjectFlags(rawValue: 8)
+    static let kept = ObjectFlags(rawValue: 4)
 }
 
 extension ManagedObject {
     /// The row as a plain value, which may go anywhere. A to-many relationship shows nothing in it; see `ToMany`.
     @inlinable
     public var value: E {
-        if epoch != context.epoch { catchUp() }
+        if !epoch.isCurrent { catchUp() }
         return row
     }
 
@@ -74,7 +70,7 @@ extension ManagedObject {
 
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
     public var isDeleted: Bool {
-        if epoch != context.epoch { catchUp() }
+        if !epoch.isCurrent { catchUp() }
         return flags.contains(.deleted)
     }
 
@@ -96,8 +92,7 @@ extension ManagedObject {
     /// The current value of a property.
     @inlinable
     public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V {
-        if epoch != context.epoch { catchUp() }
-        return row[keyPath: keyPath]
+        epoch.isCurrent ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
     }
 
     /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
@@ -105,12 +100,14 @@ extension ManagedObject {
     @inlinable
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get {
-            if epoch != context.epoch { catchUp() }
-            return row[keyPath: keyPath]
+            epoch.isCurrent ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
         }
         set {
-            guard flags.contains(.dirty) || beginWrite() else { return }
-            row[keyPath: keyPath] = newValue
+            if isDirty {
+                row[keyPath: keyPath] = newValue
+            } else if beginWrite() {
+                row[keyPath: keyPath] = newValue
+            }
         }
     }
 
@@ -119,12 +116,12 @@ extension ManagedObject {
     /// - Precondition: a new value belongs to the same context.
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ManagedObject<Target>? {
         get {
-            if epoch != context.epoch { catchUp() }
+            if !epoch.isCurrent { catchUp() }
             return row[keyPath: keyPath].id.flatMap { context.object(for: $0) }
         }
         set {
             if let newValue { context.requireOwn(newValue) }
-            guard flags.contains(.dirty) || beginWrite() else { return }
+            guard isDirty || beginWrite() else { return }
             row[keyPath: keyPath] = ToOne(newValue?.id)
         }
     }
@@ -151,7 +148,7 @@ extension ManagedObject {
     @usableFromInline
     func catchUp() {
         epoch = context.epoch
-        guard !flags.contains(.dirty) else { return }
+        guard !isDirty else { return }
         if let current = context.row(of: id, entity) {
             row = current
             flags.remove(.deleted)
@@ -160,12 +157,20 @@ extension ManagedObject {
         }
     }
 
+    /// The way of a read after the working state moved. It gives the value, so that the common way has no call and joins
+    /// none: for a call the compiler would retain the object.
+    @usableFromInline @inline(never)
+    func caughtUp() -> E {
+        catchUp()
+        return row
+    }
+
     /// Makes the object dirty. False if there is nothing to write to any more.
     @usableFromInline
     func beginWrite() -> Bool {
-        if epoch != context.epoch { catchUp() }
+        if !epoch.isCurrent { catchUp() }
         guard !flags.contains(.deleted), context.register(dirty: self) else { return false }
-        flags.insert(.dirty)
+        isDirty = true
         return true
     }
 }
@@ -213,6 +218,7 @@ extension ManagedObject: CustomStringConvertible {
 /// What a context asks of its objects without knowing their type.
 protocol RegisteredObject: AnyManagedObject {
     var flags: ObjectFlags { get set }
+    var isDirty: Bool { get set }
     /// Writes a dirty row into the working state.
     func flush()
 }
@@ -220,7 +226,8 @@ protocol RegisteredObject: AnyManagedObject {
 extension ManagedObject: RegisteredObject {
     func flush() {
         let isNew = flags.contains(.new)
-        flags.subtract([.dirty, .new])
+        flags.remove(.new)
+        isDirty = false
         withUnsafeMutablePointer(to: &row) { context.write(id.row, of: entity, at: $0, isNew: isNew) }
     }
 }

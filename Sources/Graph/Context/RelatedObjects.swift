@@ -90,7 +90,7 @@ extension RelatedObjects: Sequence {
 extension ManagedObject {
     /// Writes a to-one relationship that is known by its place in the row only.
     fileprivate func setReference(through toOne: ToOneDescription, to target: RowNumber) {
-        guard flags.contains(.dirty) || beginWrite() else { return }
+        guard isDirty || beginWrite() else { return }
         withUnsafeMutableBytes(of: &row) { $0.storeBytes(of: target, toByteOffset: toOne.offset, as: RowNumber.self) }
     }
 }

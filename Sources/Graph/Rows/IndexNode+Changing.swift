@@ -53,15 +53,6 @@ extension IndexNode {
         }
     }
 
-    /// Settles the last child at every level, for a tree that was built from left to right.
-    static func settleRightEdge(_ node: inout IndexNode) {
-        guard !node.page.isLeaf else { return }
-        let last = node.page.count - 1
-        makeUnique(&node)
-        settleRightEdge(&node.page.child(last).pointee)
-        settleChild(last, of: &node)
-    }
-
     private static func settleChild(_ index: Int, of node: inout IndexNode) {
         let page = node.page
         let child = page.childPage(index)

@@ -71,6 +71,24 @@ struct IndexPage: Equatable {
         return IndexKey(base: bytes + start, count: end(of: index) &- start)
     }
 
+    /// Calls `body` for the keys at `positions` in order until it returns false, and says whether it never did.
+    ///
+    /// The header is read once, which the compiler cannot do by itself across calls of a closure.
+    @inline(__always)
+    func forEachKey(at positions: Range<Int>, _ body: (IndexKey) throws -> Bool) rethrows -> Bool {
+        let bytes = bytes
+        let slotSize = slotSize
+        var slot = slot(positions.lowerBound)
+        var start = start(of: positions.lowerBound)
+        for _ in positions {
+            let end = slotSize == 2 ? Int(slot.load(as: UInt16.self)) : Int(slot.load(as: UInt32.self))
+            guard try body(IndexKey(base: bytes + start, count: end &- start)) else { return false }
+            start = end
+            slot -= slotSize
+        }
+        return true
+    }
+
     // MARK: Searching
 
     /// How many keys of a leaf are less than `key`.

@@ -2,7 +2,7 @@ extension OrderedIndex {
     /// Builds an index from entries that come in order, in one pass and with full pages.
     ///
     /// Each level has one page that is being filled; a full one goes to the level above, with the separator that it
-    /// began with.
+    /// began with. The last page of each level holds what is left.
     struct Builder {
         private var open = [IndexNode.makeForBuilding(level: 0)]
         /// The separator below the open page of each level, empty at the left edge.
@@ -42,11 +42,7 @@ extension OrderedIndex {
                 file(level)
                 level += 1
             }
-            var root = open[level]
-            open = []
-            IndexNode.settleRightEdge(&root)
-            IndexNode.settleRoot(&root, isLast: false)
-            return OrderedIndex(root: root, count: count)
+            return OrderedIndex(root: open[level], count: count)
         }
 
         /// Appends the open page of `level` to the one above, which is filed in turn if it is full.
@@ -70,8 +66,8 @@ extension OrderedIndex {
             }
         }
 
-        /// Files the open inner page of `level` without its last child, with which the next one begins: whenever the
-        /// entries end, no page has a single child, and the right edge can be settled as after a removal.
+        /// Files the open inner page of `level` without its last child, with which the next one begins, so
+        /// that none has a single child, whenever the entries end.
         private mutating func reopen(_ level: Int) {
             let next = IndexNode.makeForBuilding(level: level)
             IndexNode.makeUnique(&open[level])

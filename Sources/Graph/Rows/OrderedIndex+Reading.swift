@@ -17,13 +17,7 @@ extension OrderedIndex {
             if descending {
                 for position in positions.reversed() where try !body(page.key(position).buffer) { return false }
             } else {
-                var start = page.start(of: positions.lowerBound)
-                for position in positions {
-                    let end = page.end(of: position)
-                    let entry = UnsafeRawBufferPointer(start: page.bytes + start, count: end &- start)
-                    guard try body(entry) else { return false }
-                    start = end
-                }
+                return try page.forEachKey(at: positions) { try body($0.buffer) }
             }
             return true
         }
@@ -41,12 +35,7 @@ extension OrderedIndex {
             if descending {
                 for position in positions.reversed() where try !body(page.key(position).row) { return false }
             } else {
-                var start = page.start(of: positions.lowerBound)
-                for position in positions {
-                    let end = page.end(of: position)
-                    guard try body(IndexKey(base: page.bytes + start, count: end &- start).row) else { return false }
-                    start = end
-                }
+                return try page.forEachKey(at: positions) { try body($0.row) }
             }
             return true
         }
