@@ -16,21 +16,24 @@ public final class ManagedObject<E: Entity> {
     /// Identifies the object for good, from its insert on.
     public let id: PersistentID<E>
     @usableFromInline let context: ContextState
-    let entity: Int
-    var flags: ObjectFlags
     // The exclusivity checks are off because they would protect nothing: the object is not Sendable, so all access is in
     // its context's isolation, and no access to these runs code of others while it lasts.
 
     /// The context's epoch when the object last looked at the working state.
     @exclusivity(unchecked) @usableFromInline var epoch: Epoch
+    private let entityNumber: UInt32
     /// Whether the row was written to and the working state does not have it yet.
     @exclusivity(unchecked) @usableFromInline var isDirty: Bool
+    var flags: ObjectFlags
     /// What programs read and write; ahead of the context's working state while the object is dirty.
     @exclusivity(unchecked) @usableFromInline var row: E
 
+    /// The entity's number in the schema.
+    var entity: Int { Int(entityNumber) }
+
     init(id: PersistentID<E>, entity: Int, context: ContextState, row: E, flags: ObjectFlags, isDirty: Bool = false) {
         self.id = id
-        self.entity = entity
+        entityNumber = UInt32(entity)
         self.context = context
         self.row = row
         self.flags = flags
@@ -92,7 +95,7 @@ extension ManagedObject {
     /// The current value of a property.
     @inlinable
     public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V {
-        epoch.isCurrent ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
+        _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
     }
 
     /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
@@ -100,10 +103,10 @@ extension ManagedObject {
     @inlinable
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get {
-            epoch.isCurrent ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
+            _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
         }
         set {
-            if isDirty {
+            if _fastPath(isDirty) {
                 row[keyPath: keyPath] = newValue
             } else if beginWrite() {
                 row[keyPath: keyPath] = newValue

@@ -87,15 +87,18 @@ actor Journal {
         try writer.write(records)
     }
 
-    /// Appends a mark without waiting for the disk. It shows the next open that the group before it was durable, so
-    /// that damage to that group is not taken for an unfinished write. Meant for when nothing else is to be done.
+    /// Appends a mark without waiting for the disk, meant for when nothing else is to be done.
+    ///
+    /// It shows the next open that the group before it was durable, so that damage to that group is not taken for an
+    /// unfinished write.
     func mark(_ payload: [UInt8]) throws(GraphError) {
         try requireOwnProcess()
         try writer.write([Record(kind: .mark, payload: payload)], durably: false)
     }
 
-    /// Writes the close record, cuts off the zeros ahead and gives back file and lock, these two also when it throws. A
-    /// second call does nothing, and after a failure no more is written.
+    /// Writes the close record, cuts off the zeros ahead and gives back file and lock, these two also when it throws.
+    ///
+    /// A second call does nothing, and after a failure no more is written.
     func close(_ payload: [UInt8]) throws(GraphError) {
         defer {
             file.close()

@@ -14,8 +14,13 @@ struct JournalLocation: Sendable, Equatable {
             let resolved = try fileSystem.resolve(path)
             (directory, name) = Self.split(resolved)
         } catch {
-            guard error.reason == .missing else { throw error.graphError(path: path) }
             let (parent, last) = Self.split(path)
+            switch error.reason {
+            case .missing: break
+            case .notDirectory: throw .directoryMissing(path: parent)
+            case .symbolicLink: throw .unusableFile(path: path, reason: "symbolic links in a circle")
+            default: throw error.graphError(path: path)
+            }
             guard !last.isEmpty, last != ".", last != ".." else {
                 throw .unusableFile(path: path, reason: "not the name of a file")
             }

@@ -1,5 +1,6 @@
-/// Reads a journal from its first record to its end and tells a torn tail from damage. It never writes.
+/// Reads a journal from its first record to its end and tells a torn tail from damage.
 ///
+/// It never writes.
 /// For the record at `offset`, expected to have the sequence *s*:
 ///
 /// 1. A read error refuses the file.

@@ -1,13 +1,13 @@
 /// Makes a scanned file fit to be continued: exactly its valid records, all of them durable.
 ///
-/// 1. A torn tail is copied to `<path>.torn-<sequence>`, of which the last three are kept.
-/// 2. Everything behind the last record is overwritten with zeros and synced before it is cut off: otherwise blocks of
+/// 1. The records not known to be durable are written again, unchanged. After a failed sync the system counts their
+///    pages as clean: they can be read, but are not on the disk, and a sync would not write them.
+/// 2. A torn tail is copied to `<path>.torn-<sequence>`, of which the last three are kept.
+/// 3. Everything behind the last record is overwritten with zeros and synced before it is cut off: otherwise blocks of
 ///    the dead group, which carry the file's salt and the next sequences, could come to light in a later extension.
-/// 3. The records not known to be durable are written again. After a failed sync the system counts their pages as
-///    clean: they can be read, but are not on the disk, and a sync would not write them.
 /// 4. The folder is synced, in case the program that created the file did not live to do it.
 ///
-/// Each step may be interrupted and repeated.
+/// Each step may be interrupted and repeated, and everything is read before anything is lost.
 struct JournalRecovery {
     private static let copiesKept = 3
 
@@ -28,15 +28,18 @@ struct JournalRecovery {
         _ file: any StoreFile, _ lengthBytes: UInt64, _ scan: JournalScan
     ) throws(IOError) -> [String] {
         var remarks: [String] = []
-        if case .torn(let end, let reason) = scan.tail {
-            let name = "\(path).torn-\(scan.lastSequence + 1)"
-            try keep(file, scan.validEnd..<end, as: name)
-            remarks.append("unfinished write at \(scan.validEnd) cut off, kept as \(name): \(reason)")
-        }
-        if lengthBytes > scan.validEnd { try file.writeZeros(scan.validEnd..<lengthBytes) }
+        // Bytes that are zero already need this only where a group may have been, or a sparse file could fill the disk.
+        var zerosEnd = scan.validEnd + UInt64(JournalFormat.payloadLimitBytes)
         if scan.validEnd > scan.durableEnd {
             try copy(file, scan.durableEnd..<scan.validEnd, to: file, at: scan.durableEnd)
         }
+        if case .torn(let end, let reason) = scan.tail {
+            let name = "\(path).torn-\(scan.lastSequence + 1)"
+            try keep(file, scan.validEnd..<end, as: name)
+            zerosEnd = max(zerosEnd, end)
+            remarks.append("unfinished write at \(scan.validEnd) cut off, kept as \(name): \(reason)")
+        }
+        if lengthBytes > scan.validEnd { try file.writeZeros(scan.validEnd..<min(lengthBytes, zerosEnd)) }
         if lengthBytes > scan.durableEnd { try file.dataSync() }
         if lengthBytes > scan.validEnd {
             try file.truncate(to: scan.validEnd)
@@ -78,7 +81,7 @@ struct JournalRecovery {
         }
     }
 
-    /// Sequences start again in every generation, so age decides. A copy that stays costs only space.
+    /// Sequences start again in every generation, so age decides; a copy that stays costs only space.
     private func removeOldCopies() {
         let prefix = path.dropFirst(directory == "/" ? 1 : directory.count + 1) + ".torn-"
         guard let names = try? fileSystem.list(directory) else { return }

@@ -32,7 +32,7 @@ protocol StoreFileSystem: Sendable {
     func lock(_ path: String) throws(IOError) -> LockOutcome
 }
 
-/// One open file. It is closed when the last reference goes away, if not before.
+/// One open file, closed when the last reference goes away if not before.
 protocol StoreFile: Sendable {
     /// May read less than asked for; zero bytes mean the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int

@@ -56,8 +56,9 @@ struct JournalWriter: Sendable {
         try append(records, zerosAhead: durably, durably: durably)
     }
 
-    /// Ends the file with a close record and cuts off the zeros ahead. Whatever it throws, the writer is closed and
-    /// every earlier group is as durable as it was.
+    /// Ends the file with a close record and cuts off the zeros ahead.
+    ///
+    /// Whatever it throws, the writer is closed and every earlier group is as durable as it was.
     mutating func close(_ payload: [UInt8]) throws(GraphError) {
         if phase == .closed { return }
         defer { phase = .closed }
@@ -142,8 +143,9 @@ struct JournalWriter: Sendable {
         if durably { durableThrough = sequence }
     }
 
-    /// Writes zeros behind a group that has reached the end of the file, to be synced with it. A disk too full for
-    /// them is no reason to refuse the group.
+    /// Writes zeros behind a group that has reached the end of the file, to be synced with it.
+    ///
+    /// A disk too full for them is no reason to refuse the group.
     private func allocate(after groupEnd: UInt64) throws(IOError) -> UInt64 {
         let ahead = min(max(groupEnd, options.allocationMinimumBytes), options.allocationMaximumBytes)
         let target = (groupEnd + ahead + 4_095) & ~4_095
@@ -157,8 +159,10 @@ struct JournalWriter: Sendable {
         }
     }
 
-    /// Takes back a group that found no space. Its bytes carry this file's salt and the next sequences, so they must
-    /// not come back: they are overwritten and synced before the file is cut.
+    /// Takes back a group that found no space.
+    ///
+    /// Its bytes carry this file's salt and the next sequences, so they must not come back: they are overwritten and
+    /// synced before the file is cut.
     private mutating func reject(_ error: IOError, through groupEnd: UInt64) -> GraphError {
         guard error.reason == .diskFull else { return fail(error) }
         do throws(IOError) {

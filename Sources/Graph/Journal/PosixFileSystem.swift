@@ -1,14 +1,14 @@
 import Synchronization
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Glibc
+    import Glibc
 #endif
 
-/// The disk of this computer. The only file that names a platform.
+/// The disk of this computer, in the only file that names a platform.
 struct PosixFileSystem: StoreFileSystem {
     var processID: Int32 { getpid() }
 
@@ -41,22 +41,22 @@ struct PosixFileSystem: StoreFileSystem {
 
     func rename(_ path: String, to newPath: String) throws(IOError) {
         #if canImport(Darwin)
-        let result = Darwin.rename(path, newPath)
+            let result = Darwin.rename(path, newPath)
         #elseif canImport(Musl)
-        let result = Musl.rename(path, newPath)
+            let result = Musl.rename(path, newPath)
         #else
-        let result = Glibc.rename(path, newPath)
+            let result = Glibc.rename(path, newPath)
         #endif
         guard result == 0 else { throw .current(.rename) }
     }
 
     func unlink(_ path: String) throws(IOError) {
         #if canImport(Darwin)
-        let result = Darwin.unlink(path)
+            let result = Darwin.unlink(path)
         #elseif canImport(Musl)
-        let result = Musl.unlink(path)
+            let result = Musl.unlink(path)
         #else
-        let result = Glibc.unlink(path)
+            let result = Glibc.unlink(path)
         #endif
         guard result == 0 else { throw .current(.unlink) }
     }
@@ -109,13 +109,14 @@ struct PosixFileSystem: StoreFileSystem {
     }
 
     /// Descriptors 0 to 2 are left to the streams of the host, which would otherwise write into the journal.
-    private func openDescriptor(_ path: String, _ flags: Int32, _ operation: IOError.Operation) throws(IOError) -> Int32 {
+    private func openDescriptor(_ path: String, _ flags: Int32, _ operation: IOError.Operation) throws(IOError) -> Int32
+    {
         #if canImport(Darwin)
-        let first = Darwin.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let first = Darwin.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
         #elseif canImport(Musl)
-        let first = Musl.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let first = Musl.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
         #else
-        let first = Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let first = Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
         #endif
         guard first >= 0 else { throw .current(operation) }
         if first > 2 { return first }
@@ -160,9 +161,9 @@ private final class PosixFile: StoreFile, StoreLock {
 
     func dataSync() throws(IOError) {
         #if canImport(Darwin)
-        let result = fullSync(descriptor)
+            let result = fullSync(descriptor)
         #else
-        let result = fdatasync(descriptor)
+            let result = fdatasync(descriptor)
         #endif
         guard result == 0 else { throw .current(.sync) }
     }
@@ -191,21 +192,21 @@ private final class PosixFile: StoreFile, StoreLock {
 /// On Darwin `fsync` leaves the data in the drive's cache, whose order is the drive's; `F_FULLFSYNC` flushes that too.
 private func fullSync(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
-    let result = fcntl(descriptor, F_FULLFSYNC)
-    return result != -1 || errno != ENOTSUP ? result : fsync(descriptor)
+        let result = fcntl(descriptor, F_FULLFSYNC)
+        return result != -1 || errno != ENOTSUP ? result : fsync(descriptor)
     #else
-    return fsync(descriptor)
+        return fsync(descriptor)
     #endif
 }
 
 /// After an interrupted `close` the descriptor is gone on Linux, so it is never tried again.
 private func closeDescriptor(_ descriptor: Int32) {
     #if canImport(Darwin)
-    _ = Darwin.close(descriptor)
+        _ = Darwin.close(descriptor)
     #elseif canImport(Musl)
-    _ = Musl.close(descriptor)
+        _ = Musl.close(descriptor)
     #else
-    _ = Glibc.close(descriptor)
+        _ = Glibc.close(descriptor)
     #endif
 }
 
@@ -221,9 +222,9 @@ extension FileStatus {
         linkCount = UInt64(clamping: information.st_nlink)
         permissions = UInt16(information.st_mode & 0o777)
         #if canImport(Darwin)
-        let time = information.st_mtimespec
+            let time = information.st_mtimespec
         #else
-        let time = information.st_mtim
+            let time = information.st_mtim
         #endif
         modifiedNanoseconds = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

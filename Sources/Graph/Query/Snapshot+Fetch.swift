@@ -147,23 +147,27 @@ extension Snapshot {
     }
 
     /// Calls the body with the rows that match, in ascending order, until it returns false.
-    @inlinable
+    ///
+    /// Always inlined, so that the predicate is part of the loop: a call would copy each row, strings and all.
+    @inlinable @inline(__always)
     func scan<E: Entity>(
         _ type: E.Type,
         where predicate: (E) throws -> Bool,
         _ body: (RowNumber, UnsafeRawPointer) throws -> Bool
     ) throws {
-        let entity = try entityIndex(of: type)
-        try entities[entity].rows.forEachRun { run in
+        let rows = entities[try entityIndex(of: type)].rows
+        defer { withExtendedLifetime(rows) {} }
+        var next: RowNumber = 0
+        while let run = rows.run(from: next) {
             let values = run.values.assumingMemoryBound(to: E.self)
             var occupancy = run.occupancy
             while occupancy != 0 {
                 let place = occupancy.trailingZeroBitCount
                 occupancy &= occupancy &- 1
                 guard try predicate(values[place]) else { continue }
-                guard try body(run.firstRow + UInt64(place), values + place) else { return false }
+                guard try body(run.firstRow &+ UInt64(place), values + place) else { return }
             }
-            return true
+            next = run.end
         }
     }
 }

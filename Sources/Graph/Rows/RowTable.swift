@@ -45,8 +45,10 @@ struct RowTable: @unchecked Sendable {
     /// A copy of a row. `Value` must be the type that the layout was made for.
     @inlinable
     func value<Value>(of row: RowNumber, as type: Value.Type = Value.self) -> Value? {
-        guard let address = address(of: row) else { return nil }
-        return address.assumingMemoryBound(to: Value.self).pointee
+        // The table must outlast the read: nothing else says so to an optimiser that has inlined this.
+        withExtendedLifetime(self) {
+            address(of: row)?.assumingMemoryBound(to: Value.self).pointee
+        }
     }
 
     /// Descends without retaining the nodes: the root, which `self` holds, holds them all.
@@ -231,18 +233,54 @@ extension RowTable {
         /// Where the row at place 0 is; the others follow at the layout's stride.
         @usableFromInline let values: UnsafeRawPointer
         let versions: UnsafePointer<UInt64>
+
+        /// Where to ask for the next run.
+        @inlinable var end: RowNumber { firstRow &+ 32 }
     }
 
-    /// Calls the body with all rows, leaf by leaf in ascending order, until it returns false.
+    /// The first leaf that holds rows from a row number on; nil if there is none. The addresses are valid while this table,
+    /// or a copy made of it, is neither changed nor released.
+    ///
+    /// Walking is asking again from the run's end. That costs a descent for every 32 rows, and leaves the loop, with what
+    /// it does to a row, to the caller's own code.
     @usableFromInline
-    func forEachRun(_ body: (Run) throws -> Bool) rethrows {
-        guard let root else { return }
-        _ = try Self.forEachRun(Unmanaged.passUnretained(root).toOpaque(), height, 0, body)
+    func run(from row: RowNumber) -> Run? {
+        guard let root, covers(row >> 5) else { return nil }
+        return Self.run(from: row >> 5, in: Unmanaged.passUnretained(root).toOpaque(), at: height, leafNumber: 0)
+    }
+
+    /// - Parameter leafNumber: of the first leaf that could be under the node.
+    private static func run(
+        from first: UInt64,
+        in node: UnsafeMutableRawPointer,
+        at level: UInt64,
+        leafNumber: UInt64
+    ) -> Run? {
+        if level == 0 {
+            return Unmanaged<RowLeaf>.fromOpaque(node)._withUnsafeGuaranteedRef { leaf in
+                Run(
+                    firstRow: leafNumber << 5,
+                    occupancy: leaf.header.occupancy,
+                    values: UnsafeRawPointer(leaf.values),
+                    versions: UnsafePointer(leaf.versions)
+                )
+            }
+        }
+        let children = Unmanaged<RowBranch>.fromOpaque(node)._withUnsafeGuaranteedRef { UnsafeRawPointer($0.children) }
+        let shift = (level - 1) * RowBranch.bits
+        // Below the first digit, only leaves that come after `first` are left to ask for.
+        let firstDigit = first > leafNumber ? (first - leafNumber) >> shift : 0
+        for digit in firstDigit..<UInt64(RowBranch.capacity) {
+            guard let child = (children + 8 * Int(digit)).load(as: UnsafeMutableRawPointer?.self) else { continue }
+            if let run = run(from: first, in: child, at: level - 1, leafNumber: leafNumber + digit << shift) { return run }
+        }
+        return nil
     }
 
     /// Calls the body with number, version and address of each row, in ascending order.
     func forEach(_ body: (RowNumber, RowVersion, UnsafeRawPointer) throws -> Void) rethrows {
-        try forEachRun { run in
+        var next: RowNumber = 0
+        while let run = run(from: next) {
             var occupancy = run.occupancy
             while occupancy != 0 {
                 let place = occupancy.trailingZeroBitCount
@@ -250,35 +288,8 @@ extension RowTable {
                 let version = RowVersion(run.versions[place])
                 try body(run.firstRow + UInt64(place), version, run.values + place * layout.stride)
             }
-            return true
+            next = run.end
         }
-    }
-
-    private static func forEachRun(
-        _ node: UnsafeMutableRawPointer,
-        _ level: UInt64,
-        _ leafNumber: UInt64,
-        _ body: (Run) throws -> Bool
-    ) rethrows -> Bool {
-        if level == 0 {
-            return try Unmanaged<RowLeaf>.fromOpaque(node)._withUnsafeGuaranteedRef { leaf in
-                try body(
-                    Run(
-                        firstRow: leafNumber << 5,
-                        occupancy: leaf.header.occupancy,
-                        values: UnsafeRawPointer(leaf.values),
-                        versions: UnsafePointer(leaf.versions)
-                    )
-                )
-            }
-        }
-        let children = Unmanaged<RowBranch>.fromOpaque(node)._withUnsafeGuaranteedRef { UnsafeRawPointer($0.children) }
-        for digit in 0..<RowBranch.capacity {
-            guard let child = (children + 8 * digit).load(as: UnsafeMutableRawPointer?.self) else { continue }
-            let next = leafNumber << RowBranch.bits | UInt64(digit)
-            guard try forEachRun(child, level - 1, next, body) else { return false }
-        }
-        return true
     }
 
     // MARK: Differences

@@ -1,8 +1,8 @@
 extension Workload {
     /// How often a run walks through how many objects: few enough to stay in the cache.
     enum Properties {
-        static let objects = 1_000
-        static let rounds = 1_000
+        static let objects = 100
+        static let rounds = 20_000
         static var accesses: Int { objects * rounds }
     }
 

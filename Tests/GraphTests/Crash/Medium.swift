@@ -1,0 +1,206 @@
+@testable import Graph
+
+/// What is on a simulated disk: files as programs see them, as the medium holds them, and what is still on its way.
+struct Medium {
+    /// What takes the place of bytes that were lost.
+    enum Fill: CaseIterable {
+        case old
+        case zeros
+        case garbage
+        /// What was at that place before the file was last cut.
+        case ghost
+    }
+
+    enum Change {
+        /// Within one sector.
+        case bytes(offset: Int, [UInt8])
+        case length(Int)
+    }
+
+    enum NameChange {
+        case set(String, Int)
+        case remove(String)
+        case move(String, String)
+    }
+
+    struct Inode {
+        var current: [UInt8] = []
+        var durable: [UInt8] = []
+        var ghost: [UInt8] = []
+        var pending: [Change] = []
+        var linkCount: UInt64 = 1
+        var kind = FileStatus.Kind.regular
+        var permissions: UInt16 = 0o600
+        var modified: Int64 = 0
+    }
+
+    var inodes: [Inode] = []
+    var names: [String: Int] = [:]
+    var durableNames: [String: Int] = [:]
+    var pendingNames: [NameChange] = []
+
+    /// The number of changes that a crash may keep or lose independently.
+    var pendingCount: Int { inodes.reduce(0) { $0 + $1.pending.count } }
+
+    mutating func create(_ path: String, modified: Int64) -> Int {
+        inodes.append(Inode(modified: modified))
+        names[path] = inodes.count - 1
+        pendingNames.append(.set(path, inodes.count - 1))
+        return inodes.count - 1
+    }
+
+    mutating func place(_ bytes: [UInt8], at path: String) {
+        inodes.append(Inode(current: bytes, durable: bytes))
+        names[path] = inodes.count - 1
+        durableNames[path] = inodes.count - 1
+    }
+
+    mutating func rename(_ path: String, to newPath: String) -> Bool {
+        guard let inode = names.removeValue(forKey: path) else { return false }
+        if let replaced = names[newPath] { inodes[replaced].linkCount -= 1 }
+        names[newPath] = inode
+        pendingNames.append(.move(path, newPath))
+        return true
+    }
+
+    mutating func unlink(_ path: String) -> Bool {
+        guard let inode = names.removeValue(forKey: path) else { return false }
+        inodes[inode].linkCount -= 1
+        pendingNames.append(.remove(path))
+        return true
+    }
+
+    mutating func syncNames() {
+        Self.apply(pendingNames[...], to: &durableNames)
+        pendingNames = []
+    }
+
+    /// The medium after a power cut that kept the pending changes for which `keeps` says so, and the first
+    /// `namesKept` changes of names.
+    func crashed(keeps: (Int) -> Bool, fill: Fill, keepsLength: Bool, namesKept: Int) -> Medium {
+        var result = self
+        Self.apply(pendingNames.prefix(namesKept), to: &result.durableNames)
+        result.pendingNames = []
+        result.names = result.durableNames
+        var ordinal = 0
+        for index in inodes.indices {
+            for change in inodes[index].pending {
+                let kept = keeps(ordinal)
+                result.inodes[index].land(change, kept: kept, fill: fill, keepsLength: keepsLength)
+                ordinal += 1
+            }
+            result.inodes[index].pending = []
+            result.inodes[index].current = result.inodes[index].durable
+        }
+        return result
+    }
+
+    private static func apply(_ changes: ArraySlice<NameChange>, to names: inout [String: Int]) {
+        for change in changes {
+            switch change {
+            case .set(let path, let inode): names[path] = inode
+            case .remove(let path): names[path] = nil
+            case .move(let old, let new):
+                if let inode = names.removeValue(forKey: old) { names[new] = inode }
+            }
+        }
+    }
+}
+
+extension Medium.Inode {
+    var status: FileStatus {
+        FileStatus(
+            kind: kind, lengthBytes: UInt64(current.count), linkCount: linkCount, permissions: permissions,
+            modifiedNanoseconds: modified)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, count: Int, at offset: Int) -> Int {
+        let available = min(count, max(0, current.count - offset))
+        if available > 0 { buffer.copyBytes(from: current[offset..<(offset + available)]) }
+        return available
+    }
+
+    mutating func write(_ bytes: [UInt8], at offset: Int) {
+        Self.put(bytes, at: offset, into: &current)
+        var position = 0
+        while position < bytes.count {
+            let start = offset + position
+            let sectorEnd = (start / SimulatedDisk.sectorBytes + 1) * SimulatedDisk.sectorBytes
+            let count = min(sectorEnd - start, bytes.count - position)
+            pending.append(.bytes(offset: start, Array(bytes[position..<(position + count)])))
+            position += count
+        }
+    }
+
+    /// Pages beyond the new end are dropped, not written.
+    mutating func truncate(to length: Int) {
+        Self.resize(&current, to: length)
+        pending = pending.compactMap { change in
+            guard case .bytes(let offset, let bytes) = change else { return change }
+            return offset < length ? .bytes(offset: offset, Array(bytes.prefix(length - offset))) : nil
+        }
+        pending.append(.length(length))
+    }
+
+    mutating func sync() {
+        for change in pending { land(change, kept: true, fill: .old, keepsLength: true) }
+        pending = []
+        if durable.count != current.count { cut(to: current.count) }
+    }
+
+    mutating func failSync(reverts: Bool) {
+        pending = []
+        if reverts { current = durable }
+    }
+
+    /// Lets one change reach the medium, or not, with what then is in its place.
+    mutating func land(_ change: Medium.Change, kept: Bool, fill: Medium.Fill, keepsLength: Bool) {
+        switch change {
+        case .length(let length):
+            if kept { cut(to: length) }
+        case .bytes(let offset, let bytes) where kept:
+            Self.put(bytes, at: offset, into: &durable)
+        case .bytes(let offset, let bytes):
+            if keepsLength, durable.count < offset { cut(to: offset) }
+            for (index, byte) in bytes.enumerated() {
+                let position = offset + index
+                if position < durable.count {
+                    if durable[position] != byte, fill == .zeros || fill == .garbage {
+                        durable[position] = substitute(fill, position)
+                    }
+                } else if keepsLength {
+                    durable.append(substitute(fill, position))
+                }
+            }
+        }
+    }
+
+    private func substitute(_ fill: Medium.Fill, _ position: Int) -> UInt8 {
+        switch fill {
+        case .old, .zeros: 0
+        case .garbage: UInt8(truncatingIfNeeded: (position &* 0x9E37_79B1) >> 11) | 1
+        case .ghost: position < ghost.count ? ghost[position] : 0
+        }
+    }
+
+    private mutating func cut(to length: Int) {
+        if length < durable.count {
+            if ghost.count < durable.count { Self.resize(&ghost, to: durable.count) }
+            ghost.replaceSubrange(length..<durable.count, with: durable[length...])
+        }
+        Self.resize(&durable, to: length)
+    }
+
+    private static func put(_ bytes: [UInt8], at offset: Int, into target: inout [UInt8]) {
+        if target.count < offset + bytes.count { resize(&target, to: offset + bytes.count) }
+        target.replaceSubrange(offset..<(offset + bytes.count), with: bytes)
+    }
+
+    private static func resize(_ bytes: inout [UInt8], to length: Int) {
+        if bytes.count > length {
+            bytes.removeLast(bytes.count - length)
+        } else {
+            bytes.append(contentsOf: [UInt8](repeating: 0, count: length - bytes.count))
+        }
+    }
+}

@@ -1,0 +1,322 @@
+import Synchronization
+
+@testable import Graph
+
+/// A disk in memory that forgets what was not synced, as a worst case that POSIX allows.
+///
+/// - A write changes what programs read at once, and the disk sector by sector at the next successful sync.
+/// - A sync of a file makes its contents and length durable, but not its name; names become durable in order when their
+///   folder is synced.
+/// - A failed sync reports once; its pages then count as clean, so that the next sync succeeds without writing them.
+/// - Bytes cut off by a truncation stay on the medium and may show up in a later extension.
+/// - Sectors of which a write changes only some bytes keep the others (powersafe overwrite).
+final class SimulatedDisk: StoreFileSystem {
+    static let sectorBytes = 512
+
+    enum Fault {
+        case error(IOError.Reason, Int32)
+        /// Half of the transfer happens before the error.
+        case errorAfterHalf(IOError.Reason, Int32)
+        case short
+        case zero
+        /// The sync fails; programs see the new contents (false) or the old ones (true) afterwards.
+        case syncFailure(reverts: Bool)
+    }
+
+    /// What a crash may find, and what had been acknowledged by then.
+    struct Moment {
+        let medium: Medium
+        let acknowledged: Int
+        let operation: String
+    }
+
+    fileprivate struct State {
+        var medium = Medium()
+        var directories: Set<String> = ["/", "/data"]
+        var symbolicLinks: [String: String] = [:]
+        var locks: Set<String> = []
+        var process: Int32 = 100
+        var acknowledged = -1
+        var operationCount = 0
+        var faults: [Int: Fault] = [:]
+        var faultForEver: (from: Int, fault: Fault)?
+        var trace: [String] = []
+        var records = false
+        var moments: [Moment] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ medium: Medium = Medium()) {
+        var state = State()
+        state.medium = medium
+        self.state = Mutex(state)
+    }
+
+    // MARK: Control
+
+    var operationCount: Int { state.withLock { $0.operationCount } }
+    var trace: [String] { state.withLock { $0.trace } }
+    var moments: [Moment] { state.withLock { $0.moments } }
+    var medium: Medium { state.withLock { $0.medium } }
+    var names: [String] { state.withLock { $0.medium.names.keys.sorted() } }
+
+    func startRecording() { state.withLock { $0.records = true } }
+
+    func fail(operation index: Int, with fault: Fault) { state.withLock { $0.faults[index] = fault } }
+
+    func failForEver(from index: Int, with fault: Fault) { state.withLock { $0.faultForEver = (index, fault) } }
+
+    func stopFailing() {
+        state.withLock {
+            $0.faults = [:]
+            $0.faultForEver = nil
+        }
+    }
+
+    /// Notes in history and trace that the program was told so many commits are safe.
+    func acknowledge(_ count: Int) {
+        state.withLock {
+            $0.acknowledged = count
+            $0.trace.append("acknowledge \(count)")
+        }
+    }
+
+    /// The process dies, the system goes on: locks are gone, unsynced contents are not.
+    func killProcess() {
+        state.withLock {
+            $0.process += 1
+            $0.locks = []
+        }
+    }
+
+    func contents(_ path: String) -> [UInt8]? {
+        state.withLock { state in state.medium.names[path].map { state.medium.inodes[$0].current } }
+    }
+
+    /// Puts a durable file there, as if it had always been.
+    func setContents(_ bytes: [UInt8], at path: String) {
+        state.withLock { $0.medium.place(bytes, at: path) }
+    }
+
+    func change(_ path: String, _ body: (inout Medium.Inode) -> Void) {
+        state.withLock { state in
+            if let inode = state.medium.names[path] { body(&state.medium.inodes[inode]) }
+        }
+    }
+
+    func addSymbolicLink(_ path: String, to target: String) { state.withLock { $0.symbolicLinks[path] = target } }
+
+    // MARK: StoreFileSystem
+
+    var processID: Int32 { state.withLock { $0.process } }
+
+    func resolve(_ path: String) throws(IOError) -> String {
+        try perform(.resolve, path) { state, _ throws(IOError) in
+            let target = state.symbolicLinks[path] ?? path
+            guard state.medium.names[target] != nil || state.directories.contains(target) else {
+                throw IOError(operation: .resolve, reason: .missing, code: 2)
+            }
+            return target
+        }
+    }
+
+    func open(_ path: String) throws(IOError) -> any StoreFile {
+        try perform(.open, path) { state, _ throws(IOError) in
+            guard let inode = state.medium.names[path] else {
+                throw IOError(operation: .open, reason: .missing, code: 2)
+            }
+            return SimulatedFile(disk: self, inode: inode, lockPath: nil, process: state.process)
+        }
+    }
+
+    func create(_ path: String) throws(IOError) -> any StoreFile {
+        try perform(.create, path) { state, _ throws(IOError) in
+            guard state.medium.names[path] == nil else {
+                throw IOError(operation: .create, reason: .exists, code: 17)
+            }
+            let inode = state.medium.create(path, modified: Int64(state.operationCount))
+            return SimulatedFile(disk: self, inode: inode, lockPath: nil, process: state.process)
+        }
+    }
+
+    func status(_ path: String) throws(IOError) -> FileStatus {
+        try perform(.status, path) { state, _ throws(IOError) in
+            if state.symbolicLinks[path] != nil {
+                return FileStatus(
+                    kind: .symbolicLink, lengthBytes: 0, linkCount: 1, permissions: 0o777, modifiedNanoseconds: 0)
+            }
+            if state.directories.contains(path) {
+                return FileStatus(
+                    kind: .directory, lengthBytes: 0, linkCount: 2, permissions: 0o700, modifiedNanoseconds: 0)
+            }
+            guard let inode = state.medium.names[path] else {
+                throw IOError(operation: .status, reason: .missing, code: 2)
+            }
+            return state.medium.inodes[inode].status
+        }
+    }
+
+    func rename(_ path: String, to newPath: String) throws(IOError) {
+        try perform(.rename, "\(path) \(newPath)") { state, _ throws(IOError) in
+            guard state.medium.rename(path, to: newPath) else {
+                throw IOError(operation: .rename, reason: .missing, code: 2)
+            }
+        }
+    }
+
+    func unlink(_ path: String) throws(IOError) {
+        try perform(.unlink, path) { state, _ throws(IOError) in
+            guard state.medium.unlink(path) else {
+                throw IOError(operation: .unlink, reason: .missing, code: 2)
+            }
+        }
+    }
+
+    func list(_ directory: String) throws(IOError) -> [String] {
+        try perform(.list, directory) { state, _ throws(IOError) in
+            state.medium.names.keys.filter { $0.hasPrefix(directory + "/") }.sorted()
+                .map { String($0.dropFirst(directory.count + 1)) }
+        }
+    }
+
+    func syncDirectory(_ directory: String) throws(IOError) {
+        try perform(.syncDirectory, directory) { state, _ throws(IOError) in state.medium.syncNames() }
+    }
+
+    func lock(_ path: String) throws(IOError) -> LockOutcome {
+        try perform(.lock, path) { state, _ throws(IOError) in
+            guard !state.locks.contains(path) else { return .held(processID: state.process) }
+            if state.medium.names[path] == nil { _ = state.medium.create(path, modified: 0) }
+            state.locks.insert(path)
+            let file = SimulatedFile(
+                disk: self, inode: state.medium.names[path] ?? 0, lockPath: path, process: state.process)
+            return .acquired(file)
+        }
+    }
+
+    // MARK: Operations
+
+    /// Counts the operation, lets it fail if that was asked for, and remembers the moment after it.
+    fileprivate func perform<Result>(
+        _ operation: IOError.Operation, _ detail: String, process: Int32? = nil,
+        _ body: (inout State, Fault?) throws(IOError) -> Result
+    ) throws(IOError) -> Result {
+        let outcome = state.withLock { state -> Swift.Result<Result, IOError> in
+            let index = state.operationCount
+            state.operationCount += 1
+            state.trace.append("\(operation.rawValue) \(detail)")
+            var fault = state.faults[index]
+            if let forEver = state.faultForEver, index >= forEver.from { fault = forEver.fault }
+            if let process, process != state.process {
+                return .failure(IOError(operation: operation, reason: .other, code: 9))
+            }
+            if case .error(let reason, let code) = fault, operation != .sync {
+                return .failure(IOError(operation: operation, reason: reason, code: code))
+            }
+            let result: Swift.Result<Result, IOError>
+            do throws(IOError) {
+                result = .success(try body(&state, fault))
+            } catch {
+                result = .failure(error)
+            }
+            if state.records {
+                let moment = Moment(
+                    medium: state.medium, acknowledged: state.acknowledged, operation: state.trace.last ?? "")
+                state.moments.append(moment)
+            }
+            return result
+        }
+        return try outcome.get()
+    }
+
+    fileprivate func unlock(_ path: String, process: Int32) {
+        state.withLock { state in
+            if state.process == process { state.locks.remove(path) }
+        }
+    }
+
+    fileprivate func transfer(
+        _ operation: IOError.Operation, _ inode: Int, count: Int, offset: UInt64, process: Int32,
+        _ body: (inout Medium.Inode, _ count: Int) -> Int
+    ) throws(IOError) -> Int {
+        try perform(operation, "\(inode) \(count) at \(offset)", process: process) { state, fault throws(IOError) in
+            var allowed = count
+            switch fault {
+            case .short: allowed = max(1, count / 2)
+            case .zero: allowed = 0
+            case .errorAfterHalf(let reason, let code):
+                _ = body(&state.medium.inodes[inode], count / 2)
+                throw IOError(operation: operation, reason: reason, code: code)
+            default: break
+            }
+            return body(&state.medium.inodes[inode], allowed)
+        }
+    }
+
+    fileprivate func sync(_ inode: Int, process: Int32) throws(IOError) {
+        try perform(.sync, "\(inode)", process: process) { state, fault throws(IOError) in
+            switch fault {
+            case .error(let reason, let code), .errorAfterHalf(let reason, let code):
+                state.medium.inodes[inode].failSync(reverts: false)
+                throw IOError(operation: .sync, reason: reason, code: code)
+            case .syncFailure(let reverts):
+                state.medium.inodes[inode].failSync(reverts: reverts)
+                throw IOError(operation: .sync, reason: .other, code: 5)
+            default:
+                state.medium.inodes[inode].sync()
+            }
+        }
+    }
+}
+
+private final class SimulatedFile: StoreFile, StoreLock {
+    private let disk: SimulatedDisk
+    private let inode: Int
+    private let lockPath: String?
+    private let process: Int32
+
+    init(disk: SimulatedDisk, inode: Int, lockPath: String?, process: Int32) {
+        self.disk = disk
+        self.inode = inode
+        self.lockPath = lockPath
+        self.process = process
+    }
+
+    deinit { release() }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
+        try disk.transfer(.read, inode, count: buffer.count, offset: offset, process: process) { inode, count in
+            inode.read(into: buffer, count: count, at: Int(offset))
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
+        try disk.transfer(.write, inode, count: bytes.count, offset: offset, process: process) { inode, count in
+            inode.write(Array(bytes[..<count]), at: Int(offset))
+            return count
+        }
+    }
+
+    func truncate(to lengthBytes: UInt64) throws(IOError) {
+        try disk.perform(.truncate, "\(inode) to \(lengthBytes)", process: process) { state, _ throws(IOError) in
+            state.medium.inodes[inode].truncate(to: Int(lengthBytes))
+        }
+    }
+
+    func dataSync() throws(IOError) { try disk.sync(inode, process: process) }
+
+    func sync() throws(IOError) { try disk.sync(inode, process: process) }
+
+    func status() throws(IOError) -> FileStatus {
+        try disk.perform(.status, "\(inode)", process: process) { state, _ throws(IOError) in
+            state.medium.inodes[inode].status
+        }
+    }
+
+    func close() {}
+
+    func release() {
+        if let lockPath { disk.unlock(lockPath, process: process) }
+    }
+}

@@ -1,0 +1,98 @@
+import Synchronization
+
+@testable import Graph
+
+/// A small journal on a simulated disk, opened without actors.
+struct JournalFixture {
+    static let path = "/data/store.graph"
+    static let schema = Array("schema".utf8)
+    static let seal = Array("counters".utf8)
+
+    /// A record as `replay` met it.
+    struct Replayed: Sendable, Equatable {
+        var kind: Journal.RecordKind
+        var sequence: UInt64
+        var offset: UInt64
+        var payload: [UInt8]
+    }
+
+    /// Short allocations, and identifiers that a seed fixes.
+    static func options(seed: UInt64 = 1) -> JournalOptions {
+        let random = SharedGenerator(seed: seed)
+        var options = JournalOptions()
+        options.allocationMinimumBytes = 512
+        options.allocationMaximumBytes = 1_024
+        options.random = { random.next() }
+        options.nanosecondsSince1970 = { 1_000 }
+        return options
+    }
+
+    static func open(
+        _ disk: any StoreFileSystem, at path: String = Self.path, options: JournalOptions = Self.options()
+    ) throws(GraphError) -> (opened: JournalOpening.Opened, records: [Replayed]) {
+        var records: [Replayed] = []
+        let opening = JournalOpening(fileSystem: disk, options: options)
+        let opened = try opening.open(at: path, schema: schema, seal: seal, into: &records) { records, entry in
+            records.append(
+                Replayed(
+                    kind: entry.kind, sequence: entry.sequence, offset: entry.offset, payload: Array(entry.payload)))
+        }
+        return (opened, records)
+    }
+
+    static func commit(_ number: Int) -> Journal.Record {
+        // Some reach over several sectors.
+        let count = number % 7 == 6 ? 1_100 : 8 + number * 37 % 90
+        let payload = (0..<count).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0 &* 7) | 1 }
+        return Journal.Record(kind: .commit, payload: payload)
+    }
+
+    static func commits(in records: [Replayed]) -> [[UInt8]] {
+        records.filter { $0.kind == .commit }.map(\.payload)
+    }
+
+    /// A journal with commits 1 to 4 in three groups, as its bytes.
+    static func bytes(closed: Bool) throws -> [UInt8] {
+        let disk = SimulatedDisk()
+        var writer = try open(disk).opened.writer
+        try writer.write([commit(1)])
+        try writer.write([commit(2), commit(3)])
+        try writer.write([commit(4)])
+        if closed { try writer.close([9]) }
+        return disk.contents(path) ?? []
+    }
+
+    /// Opens those bytes as a journal.
+    static func open(bytes: [UInt8]) throws(GraphError) -> (opened: JournalOpening.Opened, records: [Replayed]) {
+        let disk = SimulatedDisk()
+        disk.setContents(bytes, at: path)
+        return try open(disk)
+    }
+}
+
+/// SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+private final class SharedGenerator: Sendable {
+    private let generator: Mutex<SeededGenerator>
+
+    init(seed: UInt64) {
+        generator = Mutex(SeededGenerator(seed: seed))
+    }
+
+    func next() -> UInt64 { generator.withLock { $0.next() } }
+}
