@@ -101,7 +101,7 @@ final class ContextState {
         flush()
         var found: [any AnyManagedObject] = []
         for entity in schema.entities.indices {
-            working.changes[entity].forEach { row, change, _ in
+            working.changes[entity].forEachChange { row, change, _ in
                 guard change == kind else { return }
                 found.append(changedObject(schema.entities[entity].type, entity, row))
             }
@@ -114,8 +114,9 @@ final class ContextState {
         let id = PersistentID<E>(row: row)
         if let object = registeredObject(for: id) { return object }
         if let object = object(for: id, entity) { return object }
-        guard let value: E = working.base.entities[entity].rows.value(of: row)
-            ?? working.changes[entity].lostRows.value(of: row)
+        guard
+            let value: E = working.base.entities[entity].rows.value(of: row)
+                ?? working.changes[entity].lostRows.value(of: row)
         else { preconditionFailure("\(id) is changed, but in no state") }
         return makeObject(id, entity, value, flags: .deleted)
     }
@@ -201,7 +202,9 @@ final class ContextState {
         var assignments: [(ToManyDescription, [RowNumber])] = []
         for relationship in schema.entities[entity].toManys {
             let property = schema.entities[entity].properties[relationship.property]
-            if let rows = property.takeInitialRows?(address + property.offset) { assignments.append((relationship, rows)) }
+            if let rows = property.takeInitialRows?(address + property.offset) {
+                assignments.append((relationship, rows))
+            }
         }
         if isNew {
             working.insert(row, of: entity, copying: address)

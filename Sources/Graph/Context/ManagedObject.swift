@@ -137,11 +137,12 @@ extension ManagedObject {
             RelatedObjects(context: context, owner: id.row, relationship: context.schema.toMany(keyPath, of: entity))
         }
         set {
-            newValue.replaceMembers(of: RelatedObjects(
-                context: context,
-                owner: id.row,
-                relationship: context.schema.toMany(keyPath, of: entity)
-            ))
+            newValue.replaceMembers(
+                of: RelatedObjects(
+                    context: context,
+                    owner: id.row,
+                    relationship: context.schema.toMany(keyPath, of: entity)
+                ))
         }
     }
 

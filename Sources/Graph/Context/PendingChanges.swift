@@ -64,8 +64,8 @@ struct EntityChanges: Sendable {
     }
 
     /// Calls the body with each changed row, in ascending order.
-    func forEach(_ body: (RowNumber, ChangeKind, _ baseVersion: RowVersion) throws -> Void) rethrows {
-        try kinds.forEach { row, version, address in
+    func forEachChange(_ body: (RowNumber, ChangeKind, _ baseVersion: RowVersion) throws -> Void) rethrows {
+        try kinds.forEachRow { row, version, address in
             try body(row, address.assumingMemoryBound(to: ChangeKind.self).pointee, version)
         }
     }

@@ -115,7 +115,8 @@ struct WorkingState: Sendable {
         guard snapshot.remove(row, of: entity, scratch: &scratch) else { return }
         switch changes[entity].kind(of: row) {
         case .inserted: changes[entity].remove(row)
-        case .updated, .deleted: changes[entity].set(row, .deleted, baseVersion: changes[entity].baseVersion(of: row) ?? .none)
+        case .updated, .deleted:
+            changes[entity].set(row, .deleted, baseVersion: changes[entity].baseVersion(of: row) ?? .none)
         case nil: changes[entity].set(row, .deleted, baseVersion: base.entities[entity].rows.version(of: row) ?? .none)
         }
     }
@@ -141,11 +142,13 @@ struct WorkingState: Sendable {
     mutating func reapply(_ later: WorkingState) {
         for entity in schema.entities.indices {
             let description = schema.entities[entity]
-            later.changes[entity].forEach { row, kind, baseVersion in
+            later.changes[entity].forEachChange { row, kind, baseVersion in
                 let theirs = snapshot.entities[entity].rows.address(of: row)
-                let ours = later.snapshot.entities[entity].rows.address(of: row)
+                let ours =
+                    later.snapshot.entities[entity].rows.address(of: row)
                     ?? later.changes[entity].lostRows.address(of: row)
-                let original = later.base.entities[entity].rows.address(of: row)
+                let original =
+                    later.base.entities[entity].rows.address(of: row)
                     ?? later.changes[entity].lostBases.address(of: row)
                 switch (kind, ours, original) {
                 case (.inserted, let ours?, _):

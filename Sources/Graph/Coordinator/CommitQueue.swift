@@ -43,7 +43,10 @@ struct CommitQueue {
 
     /// Ends the leader's turn: the next in line leads, or nobody.
     mutating func passOn() {
-        guard !entries.isEmpty else { return isBusy = false }
+        guard !entries.isEmpty else {
+            isBusy = false
+            return
+        }
         entries[0].continuation?.resume(returning: .lead)
         entries[0].continuation = nil
     }

@@ -4,10 +4,6 @@ struct CommitState: Sendable {
     /// The newest state. Ahead of the published one while a sync is under way.
     private(set) var head: Snapshot
 
-    init(head: Snapshot) {
-        self.head = head
-    }
-
     /// What a save comes to.
     struct Commit: Sendable {
         /// The state after the commit, on the state before it, with the changes that lead from one to the other.
@@ -57,7 +53,7 @@ struct CommitState: Sendable {
     private func conflicts(of request: WorkingState) -> [MergeConflict] {
         var conflicts: [MergeConflict] = []
         for (entity, description) in head.schema.entities.enumerated() {
-            request.changes[entity].forEach { row, kind, oldVersion in
+            request.changes[entity].forEachChange { row, kind, oldVersion in
                 let newVersion = head.entities[entity].rows.version(of: row)
                 guard kind != .inserted, newVersion ?? .none != oldVersion, kind != .deleted || newVersion != nil else {
                     return

@@ -20,7 +20,8 @@ enum SchemaRecord {
         for (number, entity) in schema.entities.enumerated() {
             lines.append("entity \(tag(number)) \(quoted(entity.name))")
             for (number, property) in entity.properties.enumerated() {
-                lines.append("property \(tag(number)) \(quoted(property.name)) \(kind(of: number, of: entity, in: schema))")
+                let kind = kind(of: number, of: entity, in: schema)
+                lines.append("property \(tag(number)) \(quoted(property.name)) \(kind)")
             }
         }
         return Array((lines.joined(separator: "\n") + "\n").utf8)

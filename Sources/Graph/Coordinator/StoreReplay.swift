@@ -174,7 +174,9 @@ struct StoreReplay: Sendable {
             do {
                 try property.operations.decode(&reader, address + property.offset)
             } catch {
-                for property in properties.prefix(number) { property.operations.deinitialize(address + property.offset) }
+                for property in properties.prefix(number) {
+                    property.operations.deinitialize(address + property.offset)
+                }
                 throw error
             }
         }

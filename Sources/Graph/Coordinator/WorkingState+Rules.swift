@@ -9,7 +9,7 @@ extension WorkingState {
         var denied: [DeniedDelete] = []
         for entity in schema.entities.indices where !schema.entities[entity].references.isEmpty {
             var deleted: [RowNumber] = []
-            changes[entity].forEach { row, kind, _ in if kind == .deleted { deleted.append(row) } }
+            changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
             for row in deleted { denied += applyDeleteRules(to: row, of: entity) }
         }
         return denied
@@ -28,7 +28,10 @@ extension WorkingState {
                         DeniedDelete(
                             id: AnyPersistentID(entityName: schema.entities[entity].name, row: row),
                             relationship: schema.name(of: toOne, from: reference.entity),
-                            remaining: AnyPersistentID(entityName: schema.entities[reference.entity].name, row: referrer)
+                            remaining: AnyPersistentID(
+                                entityName: schema.entities[reference.entity].name,
+                                row: referrer
+                            )
                         )
                     )
                 }
@@ -89,7 +92,7 @@ extension WorkingState {
         of entity: Int,
         _ body: (RowNumber, UnsafeRawPointer, _ original: UnsafeRawPointer?) -> Void
     ) {
-        changes[entity].forEach { row, kind, _ in
+        changes[entity].forEachChange { row, kind, _ in
             guard kind != .deleted, let address = snapshot.entities[entity].rows.address(of: row) else { return }
             body(row, address, base.entities[entity].rows.address(of: row))
         }

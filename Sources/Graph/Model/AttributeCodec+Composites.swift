@@ -44,7 +44,8 @@ extension Set: AttributeValue where Element: AttributeValue {
         /// In the order of their bytes, so that equal sets have equal encodings.
         @Sendable func encode(_ value: Set<Element>, to writer: inout ByteWriter) throws {
             writer.appendVarint(UInt64(value.count))
-            for bytes in try value.map({ try element.encoding(of: $0) }).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            for bytes in try value.map({ try element.encoding(of: $0) }).sorted(by: { $0.lexicographicallyPrecedes($1) }
+            ) {
                 writer.append(contentsOf: bytes)
             }
         }

@@ -16,10 +16,12 @@ private func signedCodec<Value: FixedWidthInteger & SignedInteger & Sendable>(_ 
             return value
         },
         isIdentical: { $0 == $1 }
-    ).ordered(by: { $0 < $1 }) { value, key in
-        key.appendBigEndian(UInt64(bitPattern: Int64(value)) ^ (1 << 63))
-        return true
-    }
+    ).ordered(
+        by: { $0 < $1 },
+        appendKey: { value, key in
+            key.appendBigEndian(UInt64(bitPattern: Int64(value)) ^ (1 << 63))
+            return true
+        })
 }
 
 private func unsignedCodec<Value: FixedWidthInteger & UnsignedInteger & Sendable>(
@@ -35,10 +37,12 @@ private func unsignedCodec<Value: FixedWidthInteger & UnsignedInteger & Sendable
             return value
         },
         isIdentical: { $0 == $1 }
-    ).ordered(by: { $0 < $1 }) { value, key in
-        key.appendBigEndian(UInt64(value))
-        return true
-    }
+    ).ordered(
+        by: { $0 < $1 },
+        appendKey: { value, key in
+            key.appendBigEndian(UInt64(value))
+            return true
+        })
 }
 
 extension Int: OrderedAttributeValue {
@@ -99,10 +103,12 @@ extension Int128: OrderedAttributeValue {
             encode: { $1.appendFixed($0) },
             decode: { try $0.readFixed() },
             isIdentical: { $0 == $1 }
-        ).ordered(by: { $0 < $1 }) { value, key in
-            key.appendBigEndian(UInt128(bitPattern: value) ^ (1 << 127))
-            return true
-        }
+        ).ordered(
+            by: { $0 < $1 },
+            appendKey: { value, key in
+                key.appendBigEndian(UInt128(bitPattern: value) ^ (1 << 127))
+                return true
+            })
     }
 }
 
@@ -114,10 +120,12 @@ extension UInt128: OrderedAttributeValue {
             encode: { $1.appendFixed($0) },
             decode: { try $0.readFixed() },
             isIdentical: { $0 == $1 }
-        ).ordered(by: { $0 < $1 }) { value, key in
-            key.appendBigEndian(value)
-            return true
-        }
+        ).ordered(
+            by: { $0 < $1 },
+            appendKey: { value, key in
+                key.appendBigEndian(value)
+                return true
+            })
     }
 }
 
@@ -133,10 +141,12 @@ extension Bool: OrderedAttributeValue {
                 return byte == 1
             },
             isIdentical: { $0 == $1 }
-        ).ordered(by: { !$0 && $1 }) { value, key in
-            key.append(value ? 1 : 0)
-            return true
-        }
+        ).ordered(
+            by: { !$0 && $1 },
+            appendKey: { value, key in
+                key.append(value ? 1 : 0)
+                return true
+            })
     }
 }
 
@@ -154,10 +164,12 @@ extension Double: OrderedAttributeValue {
             encode: { $1.appendFixed($0.bitPattern) },
             decode: { Double(bitPattern: try $0.readFixed()) },
             isIdentical: { $0.bitPattern == $1.bitPattern }
-        ).ordered(by: { totalOrderBits($0) < totalOrderBits($1) }) { value, key in
-            key.appendBigEndian(totalOrderBits(value))
-            return true
-        }
+        ).ordered(
+            by: { totalOrderBits($0) < totalOrderBits($1) },
+            appendKey: { value, key in
+                key.appendBigEndian(totalOrderBits(value))
+                return true
+            })
     }
 }
 
@@ -173,10 +185,12 @@ extension Float: OrderedAttributeValue {
             encode: { $1.appendFixed($0.bitPattern) },
             decode: { Float(bitPattern: try $0.readFixed()) },
             isIdentical: { $0.bitPattern == $1.bitPattern }
-        ).ordered(by: { bits($0) < bits($1) }) { value, key in
-            key.appendBigEndian(bits(value))
-            return true
-        }
+        ).ordered(
+            by: { bits($0) < bits($1) },
+            appendKey: { value, key in
+                key.appendBigEndian(bits(value))
+                return true
+            })
     }
 }
 
@@ -190,12 +204,14 @@ extension Date: OrderedAttributeValue {
             isIdentical: {
                 $0.timeIntervalSinceReferenceDate.bitPattern == $1.timeIntervalSinceReferenceDate.bitPattern
             }
-        ).ordered(by: {
-            totalOrderBits($0.timeIntervalSinceReferenceDate) < totalOrderBits($1.timeIntervalSinceReferenceDate)
-        }) { value, key in
-            key.appendBigEndian(totalOrderBits(value.timeIntervalSinceReferenceDate))
-            return true
-        }
+        ).ordered(
+            by: {
+                totalOrderBits($0.timeIntervalSinceReferenceDate) < totalOrderBits($1.timeIntervalSinceReferenceDate)
+            },
+            appendKey: { value, key in
+                key.appendBigEndian(totalOrderBits(value.timeIntervalSinceReferenceDate))
+                return true
+            })
     }
 }
 
@@ -210,10 +226,12 @@ extension UUID: OrderedAttributeValue {
             encode: { $1.appendBigEndian(number($0)) },
             decode: { UUID(uuid: try $0.take(16).loadUnaligned(as: uuid_t.self)) },
             isIdentical: { $0 == $1 }
-        ).ordered(by: { number($0) < number($1) }) { value, key in
-            key.appendBigEndian(number(value))
-            return true
-        }
+        ).ordered(
+            by: { number($0) < number($1) },
+            appendKey: { value, key in
+                key.appendBigEndian(number(value))
+                return true
+            })
     }
 }
 
@@ -246,11 +264,13 @@ extension String: OrderedAttributeValue {
             decode: { try $0.readString() },
             isIdentical: { $0.utf8.elementsEqual($1.utf8) },
             describe: { $0.debugDescription }
-        ).ordered(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { value, key in
-            var value = value
-            value.withUTF8 { appendKey(bytes: UnsafeRawBufferPointer($0), to: &key) }
-            return true
-        }
+        ).ordered(
+            by: { $0.utf8.lexicographicallyPrecedes($1.utf8) },
+            appendKey: { value, key in
+                var value = value
+                value.withUTF8 { appendKey(bytes: UnsafeRawBufferPointer($0), to: &key) }
+                return true
+            })
     }
 }
 
@@ -265,12 +285,12 @@ extension Data: OrderedAttributeValue {
             },
             decode: { reader in Data(try reader.take(try reader.readCount(minimumBytes: 1))) },
             isIdentical: { $0 == $1 }
-        ).ordered(by: { lhs, rhs in lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { precedes(left, $0) } } }) {
-            value,
-            key in
-            value.withUnsafeBytes { appendKey(bytes: $0, to: &key) }
-            return true
-        }
+        ).ordered(
+            by: { lhs, rhs in lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { precedes(left, $0) } } },
+            appendKey: { value, key in
+                value.withUnsafeBytes { appendKey(bytes: $0, to: &key) }
+                return true
+            })
     }
 }
 
@@ -286,7 +306,9 @@ extension URL: AttributeValue {
             decode: { reader in
                 let relative = try reader.readString()
                 let base = try reader.readString()
-                guard let url = base.isEmpty ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
+                guard
+                    let url = base.isEmpty
+                        ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
                 else { throw reader.failure("not a URL") }
                 return url
             },

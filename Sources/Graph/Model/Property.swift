@@ -67,10 +67,13 @@ extension ToOne {
                 return value
             },
             isIdentical: { $0.row == $1.row }
-        ).ordered(by: { $0.row < $1.row }) { value, key in
-            key.appendBigEndian(value.row)
-            return value.row != 0
-        }.operations
+        ).ordered(
+            by: { $0.row < $1.row },
+            appendKey: { value, key in
+                key.appendBigEndian(value.row)
+                return value.row != 0
+            }
+        ).operations
     }
 }
 

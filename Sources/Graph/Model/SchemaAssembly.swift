@@ -122,7 +122,8 @@ struct SchemaAssembly {
                 continue
             }
             guard candidates.count == 1 else {
-                report(entity, property.name, "several relationships of \(entities[source].name) claim to be its inverse")
+                report(
+                    entity, property.name, "several relationships of \(entities[source].name) claim to be its inverse")
                 continue
             }
             guard entities[source].toOnes[toOne].inverse == nil else {
@@ -142,7 +143,9 @@ struct SchemaAssembly {
         for toOne in entities[entity].toOnes where toOne.inverse == nil {
             let property = entities[entity].properties[toOne.property]
             guard case .toOne(_, .some, _) = property.role else { continue }
-            report(entity, property.name, "the inverse that it names is no declared property of \(entities[toOne.target].name)")
+            report(
+                entity, property.name,
+                "the inverse that it names is no declared property of \(entities[toOne.target].name)")
         }
     }
 

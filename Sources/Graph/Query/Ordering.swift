@@ -37,7 +37,8 @@ public struct Ordering<E: Entity>: Sendable {
 /// An ordering whose property has been found in the schema: compares rows by address.
 @usableFromInline
 struct RowOrder: Sendable {
-    private let criteria: [(offset: Int, isDescending: Bool, precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool)]
+    private let criteria:
+        [(offset: Int, isDescending: Bool, precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool)]
 
     /// - Throws: `GraphError.notOrdered` for a property that is computed, not stored.
     init<E>(_ orderings: [Ordering<E>], in entity: EntityDescription) throws(GraphError) {

@@ -272,13 +272,15 @@ extension RowTable {
         let firstDigit = first > leafNumber ? (first - leafNumber) >> shift : 0
         for digit in firstDigit..<UInt64(RowBranch.capacity) {
             guard let child = (children + 8 * Int(digit)).load(as: UnsafeMutableRawPointer?.self) else { continue }
-            if let run = run(from: first, in: child, at: level - 1, leafNumber: leafNumber + digit << shift) { return run }
+            if let run = run(from: first, in: child, at: level - 1, leafNumber: leafNumber + digit << shift) {
+                return run
+            }
         }
         return nil
     }
 
     /// Calls the body with number, version and address of each row, in ascending order.
-    func forEach(_ body: (RowNumber, RowVersion, UnsafeRawPointer) throws -> Void) rethrows {
+    func forEachRow(_ body: (RowNumber, RowVersion, UnsafeRawPointer) throws -> Void) rethrows {
         var next: RowNumber = 0
         while let run = run(from: next) {
             var occupancy = run.occupancy
@@ -376,7 +378,9 @@ extension RowTable {
             guard let branch = node as? RowBranch else { return failures.append("1: no branch at height \(level)") }
             let children = (0..<RowBranch.capacity).compactMap { branch.children[$0] }
             if children.isEmpty { failures.append("3: an empty branch") }
-            if children.count != branch.header { failures.append("3: \(children.count) children, not \(branch.header)") }
+            if children.count != branch.header {
+                failures.append("3: \(children.count) children, not \(branch.header)")
+            }
             for child in children { visit(child, level - 1) }
         }
         if let root { visit(root, height) }

@@ -110,7 +110,8 @@ extension Snapshot {
     }
 
     /// Another row with the same value of an indexed property, if that value is not nil.
-    func rowSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int) -> RowNumber? {
+    func rowSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int) -> RowNumber?
+    {
         let index = schema.entities[entity].indexes[number]
         var key = ByteWriter(capacity: 64)
         guard index.key.append(address + index.offset, &key) else { return nil }
@@ -135,7 +136,7 @@ extension Snapshot {
             for (number, index) in description.indexes.enumerated() {
                 let name = "\(description.name).\(description.properties[index.property].name)"
                 var expected = 0
-                state.rows.forEach { row, _, address in
+                state.rows.forEachRow { row, _, address in
                     var entry = ByteWriter()
                     guard index.makeEntry(for: row, at: address, in: &entry) else { return }
                     expected += 1

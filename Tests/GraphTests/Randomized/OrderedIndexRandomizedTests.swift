@@ -2,7 +2,7 @@ import Testing
 
 @testable import Graph
 
-/// Random operations on an index and on a sorted array, which must agree on everything.
+/// SeededGenerator operations on an index and on a sorted array, which must agree on everything.
 struct OrderedIndexRandomizedTests {
     @Test(arguments: Distribution.allCases)
     func `short runs agree with a sorted array, and each step keeps every invariant`(
@@ -29,7 +29,7 @@ struct OrderedIndexRandomizedTests {
         case ascending
         case descending
 
-        fileprivate func entry(_ step: Int, _ random: inout Random) -> [UInt8] {
+        fileprivate func entry(_ step: Int, _ random: inout SeededGenerator) -> [UInt8] {
             switch self {
             case .pairs: pair(random.next(), random.next())
             case .fewParents: pair(UInt64(random.below(20)), UInt64(random.below(300)))
@@ -51,23 +51,12 @@ struct OrderedIndexRandomizedTests {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
-private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ limit: Int) -> Int {
+extension SeededGenerator {
+    fileprivate mutating func below(_ limit: Int) -> Int {
         Int(next() % UInt64(limit))
     }
 
-    mutating func bytes(count: Int, below limit: Int) -> [UInt8] {
+    fileprivate mutating func bytes(count: Int, below limit: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8(below(limit)) }
     }
 }
@@ -116,7 +105,7 @@ private struct Run {
 
     private let distribution: OrderedIndexRandomizedTests.Distribution
     private let seed: UInt64
-    private var random: Random
+    private var random: SeededGenerator
     private var step = 0
     private var current = Version(index: OrderedIndex(), reference: SortedArray())
     private var kept: [Version] = []
@@ -124,7 +113,7 @@ private struct Run {
     init(_ distribution: OrderedIndexRandomizedTests.Distribution, seed: UInt64) {
         self.distribution = distribution
         self.seed = seed
-        random = Random(state: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     mutating func perform(steps: Int, checkingInvariantsEvery interval: Int) throws {

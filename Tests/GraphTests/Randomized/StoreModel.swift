@@ -64,7 +64,9 @@ struct ContextModel {
         }
         for id in changedPeople {
             let known = base.people[id] != nil
-            if known, head.personVersions[id] != base.personVersions[id], work.people[id] != nil || head.people[id] != nil {
+            if known, head.personVersions[id] != base.personVersions[id],
+                work.people[id] != nil || head.people[id] != nil
+            {
                 conflicts.insert("Person/p\(id)")
             }
             merged.people[id] = work.people[id]

@@ -49,7 +49,8 @@ struct StoreProgramRun {
             models[c].work.teams[id] = "t\(name)"
         case .insertPerson(let c, let name, let email, let team):
             let teamID = pick(team, from: models[c].work.teams) ?? 0
-            let value = Person(name: "n\(name)", email: "e\(email)", team: ToOne(teamID == 0 ? nil : .init(row: teamID)))
+            let value = Person(
+                name: "n\(name)", email: "e\(email)", team: ToOne(teamID == 0 ? nil : .init(row: teamID)))
             let id = await contexts[c].perform { $0.insert(value).id.row }
             models[c].work.people[id] = .init(name: "n\(name)", email: "e\(email)", age: 0, team: teamID)
         case .rename(let c, let person, let name):
@@ -61,7 +62,7 @@ struct StoreProgramRun {
             try await change(c, person, { $0.email = email }, { $0.email = email })
         case .setTeam(let c, let person, let team):
             let team = team % 4 == 0 ? 0 : pick(team, from: models[c].work.teams) ?? 0
-            try await change(c, person, { $0.team = team }) { $0.team = ToOne(team == 0 ? nil : .init(row: team)) }
+            try await change(c, person, { $0.team = team }, { $0.team = ToOne(team == 0 ? nil : .init(row: team)) })
         case .addMember(let c, let team, let person):
             guard let team = pick(team, from: models[c].work.teams), let id = pick(person, from: models[c].work.people)
             else { return }
@@ -157,8 +158,8 @@ struct StoreProgramRun {
         let failures = snapshot.checkInvariants()
         try require(failures.isEmpty, "invariants: \(failures)")
         var published = try Self.model(of: snapshot)
-        snapshot.entities[0].rows.forEach { row, version, _ in published.teamVersions[row] = version.number }
-        snapshot.entities[1].rows.forEach { row, version, _ in published.personVersions[row] = version.number }
+        snapshot.entities[0].rows.forEachRow { row, version, _ in published.teamVersions[row] = version.number }
+        snapshot.entities[1].rows.forEachRow { row, version, _ in published.personVersions[row] = version.number }
         try require(published == head, "published \(published), not \(head)")
         for (context, model) in zip(contexts, models) {
             let seen = try await context.perform { try Self.see($0) }

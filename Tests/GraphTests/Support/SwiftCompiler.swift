@@ -10,7 +10,8 @@ struct SwiftCompiler {
 
     /// Finds the built module beside the running test, wherever the build folder is.
     init() throws {
-        let starts = [Bundle.main.executablePath, CommandLine.arguments.first, Bundle.main.bundlePath].compactMap { $0 }
+        let starts =
+            [Bundle.main.executablePath, CommandLine.arguments.first, Bundle.main.bundlePath].compactMap { $0 }
             + CommandLine.arguments.filter { $0.contains(".xctest") }
         for start in starts {
             var folder = URL(fileURLWithPath: start).resolvingSymlinksInPath()
