@@ -23,6 +23,8 @@ struct CommitQueue {
     /// Whether somebody is leading.
     private(set) var isBusy = false
 
+    var count: Int { entries.count }
+
     /// Puts a save in line. True if it is to lead at once.
     mutating func append(_ entry: Entry) -> Bool {
         entries.append(entry)

@@ -128,6 +128,9 @@ public actor Coordinator {
         return Outcome(published: newest, isAsCaptured: commit.isFastForward && newest.commit == commit.number)
     }
 
+    /// How many answers wait for the next group.
+    var waitingSaveCount: Int { queue.count }
+
     /// Returns when every commit so far is durable; throws what kept one of them from it.
     private func waitForDurability() async throws(GraphError) {
         guard queue.isBusy else { return }

@@ -43,7 +43,7 @@ public enum GraphError: Error, Sendable {
     case invalidRecord(path: String, offset: UInt64, sequence: UInt64, reason: String)
     /// The file is open for writing already, in this process or in another.
     case alreadyOpen(path: String, processID: Int32?)
-    /// The folder in which the file should be does not exist.
+    /// The folder in which the file should be does not exist; the path is the folder's.
     case directoryMissing(path: String)
     /// The system does not let this process do that with the file or its folder.
     case permissionDenied(path: String, operation: String)
@@ -175,7 +175,7 @@ extension GraphError: CustomStringConvertible {
             "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason); the file was left as it is"
         case .alreadyOpen(let path, let process):
             "\(path): open for writing already" + (process.map { " in process \($0)" } ?? "")
-        case .directoryMissing(let path): "\(path): its folder does not exist"
+        case .directoryMissing(let path): "\(path): there is no such folder"
         case .permissionDenied(let path, let operation): "\(path): no permission to \(operation)"
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         case .inputOutput(let path, let operation, let code): "\(path): \(operation) failed with errno \(code)"

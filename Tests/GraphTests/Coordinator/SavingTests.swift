@@ -1,0 +1,221 @@
+import Testing
+
+@testable import Graph
+
+/// Saves on a disk that is slow or fails.
+struct SavingTests {
+    private let disk = GatedDisk()
+
+    @Test func `R23a: what is changed while a save is in flight stays pending on top of it`() async throws {
+        let coordinator = try await Coordinator.people(on: disk)
+        let context = Context(coordinator)
+        let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
+        try await context.perform { try $0.object(for: id).age = 1 }
+
+        disk.gate.shut()
+        let saved = Task { try await context.save() }
+        await disk.waitForSync()
+        #expect(coordinator.snapshot.value(for: id)?.age == 0)
+        try await context.perform { context in
+            let person = try context.object(for: id)
+            #expect(person.age == 1)
+            person.name = "Countess"
+            context.insert(Person(name: "Eve"))
+        }
+        disk.gate.open()
+        try await saved.value
+
+        #expect(coordinator.snapshot.value(for: id)?.age == 1)
+        #expect(coordinator.snapshot.value(for: id)?.name == "Ada")
+        #expect(await context.perform { $0.updatedObjects.count } == 1)
+        #expect(await context.perform { $0.insertedObjects.count } == 1)
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.name == "Countess")
+        #expect(coordinator.snapshot.version(of: id) == RowVersion(3))
+        #expect(coordinator.snapshot.count(of: Person.self) == 2)
+    }
+
+    @Test func `R23a: a rollback reaches only what was changed after the save took its changes`() async throws {
+        let coordinator = try await Coordinator.people(on: disk)
+        let context = Context(coordinator)
+        let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
+        try await context.perform { try $0.object(for: id).age = 1 }
+        disk.gate.shut()
+        let saved = Task { try await context.save() }
+        await disk.waitForSync()
+        try await context.perform { context in
+            try context.object(for: id).age = 2
+            context.rollback()
+            #expect(try context.object(for: id).age == 1)
+        }
+        disk.gate.open()
+        try await saved.value
+        #expect(coordinator.snapshot.value(for: id)?.age == 1)
+        #expect(await context.hasChanges == false)
+    }
+
+    @Test func `R8: after a full disk everything is pending as before, and the save can be tried again`() async throws {
+        let coordinator = try await Coordinator.people(on: disk)
+        let context = Context(coordinator)
+        let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
+        let before = disk.disk.contents(JournalFixture.path)
+        try await context.perform { try $0.object(for: id).age = 1 }
+        // The file's status is looked at first, then comes the write.
+        disk.disk.fail(operation: disk.disk.operationCount + 1, with: .errorAfterHalf(.diskFull, 28))
+        await #expect(throws: GraphError.diskFull(path: JournalFixture.path)) { try await context.save() }
+        #expect(coordinator.snapshot.value(for: id)?.age == 0)
+        #expect(coordinator.snapshot.commit.number == 1)
+        let (age, changes) = try await context.perform { (try $0.object(for: id).age, $0.updatedObjects.count) }
+        #expect(age == 1)
+        #expect(changes == 1)
+
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.age == 1)
+        #expect(coordinator.snapshot.commit.number == 2)
+        #expect(disk.disk.contents(JournalFixture.path) != before)
+        try await coordinator.close()
+        let reopened = try await Coordinator.people(on: disk, seed: 2)
+        #expect(reopened.snapshot.value(for: id)?.age == 1)
+    }
+
+    @Test func `R8: after a failed sync the outcome is unknown, and the store reads on and takes no more saves`()
+        async throws
+    {
+        let coordinator = try await Coordinator.people(on: disk)
+        let context = Context(coordinator)
+        let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
+        try await context.perform { try $0.object(for: id).age = 1 }
+        disk.gate.shut()
+        let saved = Task { try await context.save() }
+        await disk.waitForSync()
+        disk.disk.failForEver(from: disk.disk.operationCount, with: .syncFailure(reverts: false))
+        disk.gate.open()
+        do {
+            try await saved.value
+            Issue.record("the save succeeded")
+        } catch GraphError.outcomeUnknown {}
+        #expect(coordinator.snapshot.value(for: id)?.age == 0)
+        #expect(await context.hasChanges == true)
+        disk.disk.stopFailing()
+        do {
+            try await context.save()
+            Issue.record("the store took another save")
+        } catch GraphError.storeFailed {}
+        try await coordinator.close()
+        let reopened = try await Coordinator.people(on: disk, seed: 2)
+        #expect(try [0, 1].contains(#require(reopened.snapshot.value(for: id)?.age)))
+    }
+
+    @Test func `R28: saves that arrive during a sync share the next one, and commits are numbered without gaps`()
+        async throws
+    {
+        let coordinator = try await Coordinator.people(on: disk)
+        disk.gate.shut()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await Context(coordinator).transaction { _ = $0.insert(Person(name: "first")) } }
+            await disk.waitForSync()
+            for number in 0..<20 {
+                group.addTask {
+                    try await Context(coordinator).transaction { _ = $0.insert(Person(name: "\(number)")) }
+                }
+            }
+            while await coordinator.waitingSaveCount < 20 { await Task.yield() }
+            #expect(coordinator.snapshot.commit.number == 0)
+            let syncs = disk.disk.trace.filter { $0.hasPrefix("sync") }.count
+            disk.gate.open()
+            try await group.waitForAll()
+            #expect(disk.disk.trace.filter { $0.hasPrefix("sync") }.count <= syncs + 2)
+        }
+        #expect(coordinator.snapshot.commit.number == 21)
+        #expect(coordinator.snapshot.count(of: Person.self) == 21)
+        try await coordinator.close()
+        let reopened = try await Coordinator.people(on: disk, seed: 2)
+        #expect(reopened.snapshot.commit.number == 21)
+    }
+
+    @Test func `R27: a conflict with a commit that is not durable yet is answered when it is`() async throws {
+        let coordinator = try await Coordinator.people(on: disk)
+        let (one, two) = (Context(coordinator), Context(coordinator))
+        let id = try await one.transaction { $0.insert(Person(name: "Ada")).id }
+        await two.refresh()
+        try await one.perform { try $0.object(for: id).age = 1 }
+        try await two.perform { try $0.object(for: id).age = 2 }
+        disk.gate.shut()
+        let first = Task { try await one.save() }
+        await disk.waitForSync()
+        let second = Task { try await two.save() }
+        while await coordinator.waitingSaveCount < 1 { await Task.yield() }
+        disk.gate.open()
+        try await first.value
+        do {
+            try await second.value
+            Issue.record("the second save succeeded")
+        } catch GraphError.conflicts(let conflicts) {
+            #expect(conflicts.map(\.newVersion) == [RowVersion(2)])
+        }
+        #expect(coordinator.snapshot.value(for: id)?.age == 1)
+    }
+
+    @Test func `R27: what was judged on top of a commit that fails, fails with it`() async throws {
+        let coordinator = try await Coordinator.people(on: disk)
+        let (one, two) = (Context(coordinator), Context(coordinator))
+        let id = try await one.transaction { $0.insert(Person(name: "Ada")).id }
+        await two.refresh()
+        try await one.perform { try $0.object(for: id).age = 1 }
+        await two.perform { _ = $0.insert(Person(name: "Eve")) }
+        disk.gate.shut()
+        let first = Task { try await one.save() }
+        await disk.waitForSync()
+        let second = Task { try await two.save() }
+        while await coordinator.waitingSaveCount < 1 { await Task.yield() }
+        disk.disk.failForEver(from: disk.disk.operationCount, with: .syncFailure(reverts: true))
+        disk.gate.open()
+        await #expect(throws: GraphError.self) { try await first.value }
+        await #expect(throws: GraphError.self) { try await second.value }
+        #expect(coordinator.snapshot.commit.number == 1)
+        #expect(await one.hasChanges == true)
+        #expect(await two.hasChanges == true)
+    }
+
+    @Test func `closing waits for the saves under way, and later saves say that the store is closed`() async throws {
+        let coordinator = try await Coordinator.people(on: disk)
+        let context = Context(coordinator)
+        await context.perform { _ = $0.insert(Person(name: "Ada")) }
+        disk.gate.shut()
+        let saved = Task { try await context.save() }
+        await disk.waitForSync()
+        let closed = Task { try await coordinator.close() }
+        while await coordinator.waitingSaveCount < 1 { await Task.yield() }
+        disk.gate.open()
+        try await saved.value
+        try await closed.value
+        try await coordinator.close()
+        await context.perform { _ = $0.insert(Person(name: "Eve")) }
+        await #expect(throws: GraphError.closed(path: JournalFixture.path)) { try await context.save() }
+        #expect(coordinator.snapshot.count(of: Person.self) == 1)
+        #expect(await context.hasChanges == true)
+    }
+
+    @Test func `R20: a transaction whose save fails is undone, and what others did on the context meanwhile stays`()
+        async throws
+    {
+        let coordinator = try await Coordinator.people(on: disk)
+        let context = Context(coordinator)
+        let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
+        try await context.perform { try $0.object(for: id).age = 7 }
+        disk.gate.shut()
+        let transaction = Task { try await context.transaction { try $0.object(for: id).name = "Countess" } }
+        await disk.waitForSync()
+        await context.perform { _ = $0.insert(Person(name: "Eve")) }
+        disk.disk.failForEver(from: disk.disk.operationCount, with: .error(.diskFull, 28))
+        disk.gate.open()
+        await #expect(throws: GraphError.self) { try await transaction.value }
+        try await context.perform { context in
+            let person = try context.object(for: id)
+            #expect(person.name == "Ada")
+            #expect(person.age == 7)
+            #expect(context.insertedObjects.count == 1)
+            #expect(context.updatedObjects.count == 1)
+        }
+    }
+}
