@@ -34,22 +34,49 @@ struct SwiftCompiler {
         let folder = try TemporaryFolder()
         let file = folder.file("snippet.swift")
         try source.write(toFile: file, atomically: true, encoding: .utf8)
+        let (status, output) = try Self.run(
+            [
+                "swiftc", "-swift-version", "6", "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny",
+                "-emit-sil", "-o", folder.file("snippet.sil"), "-I", modules, file,
+            ],
+            in: folder
+        )
+        let lines = output.filter { $0.contains("error:") || $0.contains("warning:") }
+        if status != 0, lines.isEmpty { throw Missing(description: output.joined(separator: "\n")) }
+        return lines
+    }
+
+    /// What a program prints, line by line, run in an empty folder.
+    func output(of program: String) throws -> [String] {
+        let folder = try TemporaryFolder()
+        try program.write(toFile: folder.file("main.swift"), atomically: true, encoding: .utf8)
+        let build = URL(fileURLWithPath: modules).deletingLastPathComponent().appendingPathComponent("Graph.build").path
+        let objects = try FileManager.default.contentsOfDirectory(atPath: build).filter { $0.hasSuffix(".o") }
+        let compilation = try Self.run(
+            ["swiftc", "-swift-version", "6", "-I", modules, folder.file("main.swift"), "-o", folder.file("program")]
+                + objects.map { "\(build)/\($0)" },
+            in: folder
+        )
+        guard compilation.status == 0 else { throw Missing(description: compilation.output.joined(separator: "\n")) }
+        let run = try Self.run([folder.file("program")], in: folder)
+        guard run.status == 0 else { throw Missing(description: run.output.joined(separator: "\n")) }
+        return run.output
+    }
+
+    private static func run(
+        _ command: [String],
+        in folder: TemporaryFolder
+    ) throws -> (status: Int32, output: [String]) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "swiftc", "-swift-version", "6", "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny",
-            "-emit-sil", "-o", folder.file("snippet.sil"), "-I", modules, file,
-        ]
+        process.arguments = command
+        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
         let pipe = Pipe()
         process.standardError = pipe
         process.standardOutput = pipe
         try process.run()
         let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        let lines = output.split(separator: "\n").map(String.init).filter { line in
-            line.contains("error:") || line.contains("warning:")
-        }
-        if process.terminationStatus != 0, lines.isEmpty { throw Missing(description: output) }
-        return lines
+        return (process.terminationStatus, output.split(separator: "\n").map(String.init))
     }
 }
