@@ -1,0 +1,35 @@
+/// What became of one entity's objects between two snapshots.
+public struct SnapshotChanges<E: Entity>: Sendable, Equatable {
+    /// Objects that only the newer snapshot has, in the order of insertion; so are the others.
+    public internal(set) var inserted: [PersistentID<E>] = []
+    /// Objects that both have, committed in between.
+    public internal(set) var updated: [PersistentID<E>] = []
+    /// Objects that only the older snapshot has.
+    public internal(set) var deleted: [PersistentID<E>] = []
+}
+
+extension Snapshot {
+    /// What became of an entity's objects since an older snapshot of the same coordinator.
+    ///
+    /// - Throws: `GraphError.unknownEntity`.
+    /// - Precondition: both snapshots come from one coordinator.
+    ///
+    /// Complexity: O(changed rows), whatever the size of the store: what the snapshots share is skipped.
+    public func changes<E: Entity>(
+        of type: E.Type = E.self,
+        since older: Snapshot
+    ) throws(GraphError) -> SnapshotChanges<E> {
+        precondition(older.schema === schema, "the snapshots come from different stores")
+        let entity = try entityIndex(of: type)
+        var changes = SnapshotChanges<E>()
+        entities[entity].rows.forEachDifference(from: older.entities[entity].rows) { row, old, new in
+            let id = PersistentID<E>(row: row)
+            switch (old, new) {
+            case (nil, _): changes.inserted.append(id)
+            case (_, nil): changes.deleted.append(id)
+            default: changes.updated.append(id)
+            }
+        }
+        return changes
+    }
+}
