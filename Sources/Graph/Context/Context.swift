@@ -89,13 +89,13 @@ public actor Context {
     public var hasChanges: Bool { state.hasChanges }
 
     /// The objects inserted since the last save, entity by entity in the order of insertion.
-    public var insertedObjects: [any AnyManagedObject] { state.objects(.inserted) }
+    public var insertedObjects: [any AnyManagedObject] { state.objects { $0 == .inserted } }
 
     /// The objects that differ from what the context read, inserted ones left out.
-    public var updatedObjects: [any AnyManagedObject] { state.objects(.updated) }
+    public var updatedObjects: [any AnyManagedObject] { state.objects(where: \.isUpdate) }
 
     /// The objects deleted since the last save; they keep their last values.
-    public var deletedObjects: [any AnyManagedObject] { state.objects(.deleted) }
+    public var deletedObjects: [any AnyManagedObject] { state.objects { $0 == .deleted } }
 
     /// Commits the changes; they are durable when it returns.
     ///

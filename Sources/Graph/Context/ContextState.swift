@@ -16,7 +16,7 @@ final class ContextState {
     /// To-many values that name objects which do not exist; the next save reports them.
     private var unresolved: [DanglingReference] = []
     /// Ends whenever the working state moves under the objects.
-    private(set) var epoch = Epoch()
+    @usableFromInline private(set) var epoch = Epoch()
 
     init(base: Snapshot, counters: RowCounters, unsaved: UnsavedObjects) {
         schema = base.schema
@@ -70,16 +70,19 @@ final class ContextState {
         return makeObject(id, entity, value, flags: [])
     }
 
-    /// The objects of rows that a query found in the working state.
+    /// The objects of rows that a query found in the working state as it was in an epoch: the query's predicate may have
+    /// changed it since, which new objects then notice as old ones do.
     @usableFromInline
-    func objects<E: Entity>(for rows: ArraySlice<FoundRow>, of type: E.Type) -> [ManagedObject<E>] {
+    func objects<E: Entity>(for rows: ArraySlice<FoundRow>, of type: E.Type, from epoch: Epoch) -> [ManagedObject<E>] {
         let entity = entityIndex(of: type)
         return rows.map { row in
             if let object = objects[entity].object(for: row.number) {
                 return unsafeDowncast(object, to: ManagedObject<E>.self)
             }
             let value = row.address.assumingMemoryBound(to: E.self).pointee
-            return makeObject(PersistentID(row: row.number), entity, value, flags: [])
+            let object = makeObject(PersistentID(row: row.number), entity, value, flags: [])
+            object.epoch = epoch
+            return object
         }
     }
 
@@ -97,12 +100,12 @@ final class ContextState {
         return object
     }
 
-    func objects(_ kind: ChangeKind) -> [any AnyManagedObject] {
+    func objects(where isWanted: (ChangeKind) -> Bool) -> [any AnyManagedObject] {
         flush()
         var found: [any AnyManagedObject] = []
         for entity in schema.entities.indices {
             working.changes[entity].forEachChange { row, change, _ in
-                guard change == kind else { return }
+                guard isWanted(change) else { return }
                 found.append(changedObject(schema.entities[entity].type, entity, row))
             }
         }

@@ -69,7 +69,7 @@ extension ManagedObject {
     public var isInserted: Bool { context.changeKind(of: id.row, of: entity) == .inserted }
 
     /// Whether the object differs from what it was when the context read it.
-    public var isUpdated: Bool { context.changeKind(of: id.row, of: entity) == .updated }
+    public var isUpdated: Bool { context.changeKind(of: id.row, of: entity)?.isUpdate == true }
 
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
     public var isDeleted: Bool {

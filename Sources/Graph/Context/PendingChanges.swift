@@ -2,7 +2,13 @@
 enum ChangeKind: UInt8, Sendable {
     case inserted
     case updated
+    /// Updated by the delete of what it referred to, and by nothing else: such a change never conflicts, because whatever
+    /// the row has become by then, the reference goes if it still leads to the deleted row.
+    case nullified
     case deleted
+
+    /// Whether the row was there before and still is.
+    var isUpdate: Bool { self == .updated || self == .nullified }
 
     static let layout = RowLayout(ChangeKind.self)
 }

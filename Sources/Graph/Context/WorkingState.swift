@@ -29,7 +29,12 @@ struct WorkingState: Sendable {
     /// Replaces a row that exists. Writing what is there is no change, and a row that equals its base again is none
     /// either. True if the working row changed.
     @discardableResult
-    mutating func update(_ row: RowNumber, of entity: Int, copying value: UnsafeRawPointer) -> Bool {
+    mutating func update(
+        _ row: RowNumber,
+        of entity: Int,
+        copying value: UnsafeRawPointer,
+        asNullified: Bool = false
+    ) -> Bool {
         let description = schema.entities[entity]
         guard let current = snapshot.entities[entity].rows.address(of: row),
             !description.areIdentical(current, value)
@@ -38,18 +43,17 @@ struct WorkingState: Sendable {
         switch changes[entity].kind(of: row) {
         case .inserted, .deleted:
             break
-        case .updated:
-            let baseVersion = changes[entity].baseVersion(of: row) ?? .none
+        case let kind:
+            let baseVersion =
+                changes[entity].baseVersion(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
             if let original = base.entities[entity].rows.address(of: row), description.areIdentical(original, value) {
                 changes[entity].remove(row)
                 version = baseVersion
             } else {
+                let kind = asNullified && kind != .updated ? ChangeKind.nullified : .updated
+                changes[entity].set(row, kind, baseVersion: baseVersion)
                 version = baseVersion.next
             }
-        case nil:
-            let baseVersion = base.entities[entity].rows.version(of: row) ?? .none
-            changes[entity].set(row, .updated, baseVersion: baseVersion)
-            version = baseVersion.next
         }
         snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
         return true
@@ -57,13 +61,17 @@ struct WorkingState: Sendable {
 
     /// Makes a row refer to another target, or to none with 0. True if the working row changed.
     @discardableResult
-    mutating func setReference(of row: RowNumber, of entity: Int, through toOne: ToOneDescription, to target: RowNumber)
-        -> Bool
-    {
+    mutating func setReference(
+        of row: RowNumber,
+        of entity: Int,
+        through toOne: ToOneDescription,
+        to target: RowNumber,
+        asNullified: Bool = false
+    ) -> Bool {
         guard let current = snapshot.entities[entity].rows.address(of: row) else { return false }
         return schema.entities[entity].layout.withCopy(of: current) { copy in
             (copy + toOne.offset).storeBytes(of: target, as: RowNumber.self)
-            return update(row, of: entity, copying: copy)
+            return update(row, of: entity, copying: copy, asNullified: asNullified)
         }
     }
 
@@ -101,7 +109,7 @@ struct WorkingState: Sendable {
                 for row in rows {
                     for referrer in referrers(to: row, of: reference.entity, through: reference.toOne)
                     where !closure[reference.entity].contains(referrer) {
-                        setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
+                        setReference(of: referrer, of: reference.entity, through: toOne, to: 0, asNullified: true)
                     }
                 }
             }
@@ -115,7 +123,7 @@ struct WorkingState: Sendable {
         guard snapshot.remove(row, of: entity, scratch: &scratch) else { return }
         switch changes[entity].kind(of: row) {
         case .inserted: changes[entity].remove(row)
-        case .updated, .deleted:
+        case .updated, .nullified, .deleted:
             changes[entity].set(row, .deleted, baseVersion: changes[entity].baseVersion(of: row) ?? .none)
         case nil: changes[entity].set(row, .deleted, baseVersion: base.entities[entity].rows.version(of: row) ?? .none)
         }
@@ -138,8 +146,11 @@ struct WorkingState: Sendable {
     // MARK: Moving the base
 
     /// The changes of `later`, which count from `later.base`, on top of this state: property by property, a property that
-    /// `later` did not change stays as it is here.
-    mutating func reapply(_ later: WorkingState) {
+    /// `later` did not change stays as it is here. Delete rules are worked out again, which `nullified` rows wait for.
+    ///
+    /// - Returns: the deletes that are denied, for a save to refuse.
+    @discardableResult
+    mutating func reapply(_ later: WorkingState) -> [DeniedDelete] {
         for entity in schema.entities.indices {
             let description = schema.entities[entity]
             later.changes[entity].forEachChange { row, kind, baseVersion in
@@ -170,6 +181,7 @@ struct WorkingState: Sendable {
                 }
             }
         }
+        return applyDeleteRules()
     }
 }
 

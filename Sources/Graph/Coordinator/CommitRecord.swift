@@ -40,7 +40,9 @@ struct CommitRecord {
 
     private mutating func append(_ entity: Int, _ commit: WorkingState) throws(GraphError) {
         var rows: [ChangeKind: [RowNumber]] = [:]
-        commit.changes[entity].forEachChange { row, kind, _ in rows[kind, default: []].append(row) }
+        commit.changes[entity].forEachChange { row, kind, _ in
+            rows[kind == .nullified ? .updated : kind, default: []].append(row)
+        }
         writer.appendVarint(SchemaRecord.tag(entity))
         do {
             try append(rows[.inserted] ?? [], commit.snapshot.entities[entity].rows) { record, _, address in

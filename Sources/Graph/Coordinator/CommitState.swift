@@ -22,13 +22,15 @@ struct CommitState: Sendable {
     func prepare(_ request: WorkingState) throws(GraphError) -> Commit? {
         let isFastForward = request.base.commit == head.commit && !request.hasLostRows
         var merged = request
-        if !isFastForward {
+        let denied: [DeniedDelete]
+        if isFastForward {
+            denied = merged.applyDeleteRules()
+        } else {
             let conflicts = conflicts(of: request)
             guard conflicts.isEmpty else { throw .conflicts(conflicts) }
             merged = WorkingState(base: head)
-            merged.reapply(request)
+            denied = merged.reapply(request)
         }
-        let denied = merged.applyDeleteRules()
         let violations = merged.uniquenessViolations()
         guard violations.isEmpty else { throw .notUnique(violations) }
         let dangling = merged.danglingReferences()
@@ -55,7 +57,9 @@ struct CommitState: Sendable {
         for (entity, description) in head.schema.entities.enumerated() {
             request.changes[entity].forEachChange { row, kind, oldVersion in
                 let newVersion = head.entities[entity].rows.version(of: row)
-                guard kind != .inserted, newVersion ?? .none != oldVersion, kind != .deleted || newVersion != nil else {
+                guard kind == .updated || kind == .deleted, newVersion ?? .none != oldVersion,
+                    kind != .deleted || newVersion != nil
+                else {
                     return
                 }
                 conflicts.append(

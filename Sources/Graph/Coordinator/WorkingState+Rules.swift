@@ -4,40 +4,65 @@ extension WorkingState {
     var hasLostRows: Bool { changes.entities.contains { $0.lostRows.count > 0 } }
 
     /// Lets go of the references that lead to deleted rows as each relationship says: references that came with others'
-    /// commits, which the deleting context did not know, included. Gives back the deletes that are denied.
+    /// commits, which the deleting context did not know, included. Gives back the deletes that are denied: judged last,
+    /// because a cascade may delete rows that others may not lose, or rows that stood in the way.
     mutating func applyDeleteRules() -> [DeniedDelete] {
-        var denied: [DeniedDelete] = []
-        for entity in schema.entities.indices where !schema.entities[entity].references.isEmpty {
-            var deleted: [RowNumber] = []
-            changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
-            for row in deleted { denied += applyDeleteRules(to: row, of: entity) }
+        for (entity, row, _, _) in references(toDeletedRowsUnder: .cascade) {
+            // Unless an earlier one of these has taken it along.
+            if snapshot.entities[entity].rows.contains(row) { delete(row, of: entity) }
         }
-        return denied
+        for (entity, row, toOne, _) in references(toDeletedRowsUnder: .nullify) {
+            setReference(of: row, of: entity, through: toOne, to: 0, asNullified: true)
+        }
+        return references(toDeletedRowsUnder: .deny).map { entity, row, toOne, target in
+            DeniedDelete(
+                id: AnyPersistentID(entityName: schema.entities[toOne.target].name, row: target),
+                relationship: schema.name(of: toOne, from: entity),
+                remaining: AnyPersistentID(entityName: schema.entities[entity].name, row: row)
+            )
+        } + deletesDeniedByOwners()
     }
 
-    private mutating func applyDeleteRules(to row: RowNumber, of entity: Int) -> [DeniedDelete] {
+    /// Deleted rows that may not go while what they refer to is there.
+    private func deletesDeniedByOwners() -> [DeniedDelete] {
         var denied: [DeniedDelete] = []
-        for reference in schema.entities[entity].references {
-            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
-            for referrer in referrers(to: row, of: reference.entity, through: reference.toOne) {
-                switch toOne.ruleOfInverse {
-                case .nullify: setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
-                case .cascade: delete(referrer, of: reference.entity)
-                case .deny:
+        for (entity, description) in schema.entities.enumerated() {
+            for toOne in description.toOnes where toOne.ruleOfOwner == .deny {
+                changes[entity].forEachChange { row, kind, _ in
+                    guard kind == .deleted, let address = base.entities[entity].rows.address(of: row) else { return }
+                    let target = toOne.target(ofRowAt: address)
+                    guard snapshot.entities[toOne.target].rows.contains(target) else { return }
                     denied.append(
                         DeniedDelete(
-                            id: AnyPersistentID(entityName: schema.entities[entity].name, row: row),
-                            relationship: schema.name(of: toOne, from: reference.entity),
-                            remaining: AnyPersistentID(
-                                entityName: schema.entities[reference.entity].name,
-                                row: referrer
-                            )
+                            id: AnyPersistentID(entityName: description.name, row: row),
+                            relationship: "\(description.name).\(description.properties[toOne.property].name)",
+                            remaining: AnyPersistentID(entityName: schema.entities[toOne.target].name, row: target)
                         )
                     )
                 }
             }
         }
         return denied
+    }
+
+    /// The rows that refer to deleted ones through relationships with a rule, by the order of their targets.
+    private func references(
+        toDeletedRowsUnder rule: DeleteRule
+    ) -> [(entity: Int, row: RowNumber, toOne: ToOneDescription, target: RowNumber)] {
+        var found: [(Int, RowNumber, ToOneDescription, RowNumber)] = []
+        for (entity, description) in schema.entities.enumerated() where !description.references.isEmpty {
+            changes[entity].forEachChange { target, kind, _ in
+                guard kind == .deleted else { return }
+                for reference in description.references {
+                    let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+                    guard toOne.ruleOfInverse == rule else { continue }
+                    for row in referrers(to: target, of: reference.entity, through: reference.toOne) {
+                        found.append((reference.entity, row, toOne, target))
+                    }
+                }
+            }
+        }
+        return found
     }
 
     /// Inserted rows, and updated ones whose unique properties changed, that share a value with another row.

@@ -138,7 +138,10 @@ extension AttributeCodec {
             decode: { reader in
                 switch try reader.readByte() {
                 case 0: return nil
-                case 1: return try wrapped.value(from: &reader)
+                case 1:
+                    // The type is written out, or it would be inferred to be the optional itself.
+                    let value: Wrapped = try wrapped.value(from: &reader)
+                    return value
                 default: throw reader.failure("neither a value nor nil")
                 }
             },
@@ -200,20 +203,21 @@ extension AttributeCodec {
 
     /// JSON with sorted keys; numbers that JSON lacks as strings.
     static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
-        AttributeCodec(
+        @Sendable func encode(_ value: Value, to writer: inout ByteWriter) throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            encoder.nonConformingFloatEncodingStrategy = .convertToString(
+                positiveInfinity: "+inf",
+                negativeInfinity: "-inf",
+                nan: "nan"
+            )
+            let json = try encoder.encode(value)
+            writer.appendVarint(UInt64(json.count))
+            json.withUnsafeBytes { writer.append(contentsOf: $0) }
+        }
+        return AttributeCodec(
             kind: "codable",
-            encode: { value, writer in
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-                encoder.nonConformingFloatEncodingStrategy = .convertToString(
-                    positiveInfinity: "+inf",
-                    negativeInfinity: "-inf",
-                    nan: "nan"
-                )
-                let json = try encoder.encode(value)
-                writer.appendVarint(UInt64(json.count))
-                json.withUnsafeBytes { writer.append(contentsOf: $0) }
-            },
+            encode: { try encode($0, to: &$1) },
             decode: { reader in
                 let decoder = JSONDecoder()
                 decoder.nonConformingFloatDecodingStrategy = .convertFromString(
@@ -228,7 +232,8 @@ extension AttributeCodec {
                     throw reader.failure("not a \(Value.self): \(error)")
                 }
             },
-            isIdentical: { $0 == $1 }
+            // A value with NaN in it does not equal itself, and one that was read need not equal the one written.
+            isIdentical: { $0 == $1 || sameEncoding($0, $1, encode) }
         )
     }
 }

@@ -203,6 +203,11 @@ extension Date: OrderedAttributeValue {
             decode: { Date(timeIntervalSinceReferenceDate: Double(bitPattern: try $0.readFixed())) },
             isIdentical: {
                 $0.timeIntervalSinceReferenceDate.bitPattern == $1.timeIntervalSinceReferenceDate.bitPattern
+            },
+            // Foundation traps on dates whose calendar day it cannot count, NaN among them.
+            describe: { date in
+                abs(date.timeIntervalSinceReferenceDate) < 1e11
+                    ? date.description : "\(date.timeIntervalSinceReferenceDate) s since 2001"
             }
         ).ordered(
             by: {
@@ -326,7 +331,10 @@ extension Decimal: AttributeValue {
             encode: { $1.appendString($0.description) },
             decode: { reader in
                 let text = try reader.readString()
-                guard text.utf8.count <= 256, let value = Decimal(string: text) else {
+                // `Decimal(string:)` does not read what `description` writes for NaN.
+                guard text.utf8.count <= 256, let value = text == "NaN" ? .nan : Decimal(string: text),
+                    value.description == text
+                else {
                     throw reader.failure("not a decimal number")
                 }
                 return value

@@ -38,6 +38,9 @@ struct SchemaAssembly {
     /// Compares the declared properties with the struct's stored ones, by name, offset and type: the engine reads and
     /// writes rows at these offsets, so nothing here is taken on trust.
     private mutating func placeProperties(of entity: Int) {
+        guard StoredProperty.isStruct(entities[entity].type) else {
+            return report(entity, nil, "\(entities[entity].type) is not a struct")
+        }
         let stored = StoredProperty.all(of: entities[entity].type)
         if entities[entity].layout.alignment > RowLeaf.maximumAlignment {
             report(entity, nil, "rows need an alignment of more than \(RowLeaf.maximumAlignment) bytes")

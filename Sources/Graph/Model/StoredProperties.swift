@@ -22,6 +22,13 @@ struct StoredProperty {
     }
 }
 
+extension StoredProperty {
+    /// Whether a row of the type consists of its stored properties: those of a class lie elsewhere.
+    static func isStruct(_ type: Any.Type) -> Bool {
+        metadataKind(type) == 0x200
+    }
+}
+
 /// The runtime fills this in; the layout is that of `_FieldReflectionMetadata` in the standard library.
 private struct FieldMetadata {
     var name: UnsafePointer<CChar>?
@@ -29,6 +36,10 @@ private struct FieldMetadata {
     var isStrong = false
     var isVariable = false
 }
+
+/// `MetadataKind` of the runtime; 0x200 is a struct, as the ABI fixes it.
+@_silgen_name("swift_getMetadataKind")
+private func metadataKind(_: Any.Type) -> UInt
 
 @_silgen_name("swift_reflectionMirror_recursiveCount")
 private func recursiveCount(_: Any.Type) -> Int

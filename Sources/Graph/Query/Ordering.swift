@@ -32,6 +32,18 @@ public struct Ordering<E: Entity>: Sendable {
     where V.RawValue: OrderedAttributeValue {
         Ordering(keyPath, isDescending: true)
     }
+
+    /// By the raw value, small ones first, nil before all.
+    public static func ascending<V: RawRepresentable>(_ keyPath: any KeyPath<E, V?> & Sendable) -> Ordering
+    where V.RawValue: OrderedAttributeValue {
+        Ordering(keyPath, isDescending: false)
+    }
+
+    /// By the raw value, large ones first, nil after all.
+    public static func descending<V: RawRepresentable>(_ keyPath: any KeyPath<E, V?> & Sendable) -> Ordering
+    where V.RawValue: OrderedAttributeValue {
+        Ordering(keyPath, isDescending: true)
+    }
 }
 
 /// An ordering whose property has been found in the schema: compares rows by address.

@@ -157,8 +157,8 @@ extension Snapshot {
     ) throws {
         let rows = entities[try entityIndex(of: type)].rows
         defer { withExtendedLifetime(rows) {} }
-        var next: RowNumber = 0
-        while let run = rows.run(from: next) {
+        var next: RowNumber? = 0
+        while let start = next, let run = rows.run(from: start) {
             let values = run.values.assumingMemoryBound(to: E.self)
             var occupancy = run.occupancy
             while occupancy != 0 {

@@ -234,11 +234,14 @@ extension RowTable {
         @usableFromInline let values: UnsafeRawPointer
         let versions: UnsafePointer<UInt64>
 
-        /// Where to ask for the next run.
-        @inlinable var end: RowNumber { firstRow &+ 32 }
+        /// Where to ask for the next run; nil after the largest number there is.
+        @inlinable var end: RowNumber? {
+            let (end, isBeyond) = firstRow.addingReportingOverflow(32)
+            return isBeyond ? nil : end
+        }
     }
 
-    /// The first leaf that holds rows from a row number on; nil if there is none. The addresses are valid while this table,
+    /// The first leaf with rows that reaches to a row number or beyond; nil if there is none. The addresses are valid while this table,
     /// or a copy made of it, is neither changed nor released.
     ///
     /// Walking is asking again from the run's end. That costs a descent for every 32 rows, and leaves the loop, with what
@@ -281,8 +284,8 @@ extension RowTable {
 
     /// Calls the body with number, version and address of each row, in ascending order.
     func forEachRow(_ body: (RowNumber, RowVersion, UnsafeRawPointer) throws -> Void) rethrows {
-        var next: RowNumber = 0
-        while let run = run(from: next) {
+        var next: RowNumber? = 0
+        while let start = next, let run = run(from: start) {
             var occupancy = run.occupancy
             while occupancy != 0 {
                 let place = occupancy.trailingZeroBitCount

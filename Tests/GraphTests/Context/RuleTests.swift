@@ -167,6 +167,46 @@ struct RuleTests {
         #expect(coordinator.snapshot.checkInvariants() == [])
     }
 
+    @Test func `R14: nullifying a reference is no conflict with what others did to the row, and they keep it`()
+        async throws
+    {
+        let (red, blue) = try await context.transaction {
+            ($0.insert(Team(name: "red")).id, $0.insert(Team(name: "blue")).id)
+        }
+        let (ada, eve) = try await context.transaction { context in
+            let ada = context.insert(Person(name: "Ada", team: ToOne(red)))
+            return (ada.id, context.insert(Person(name: "Eve", team: ToOne(red))).id)
+        }
+        let other = Context(coordinator)
+        try await other.perform { try $0.object(for: red).delete() }
+        try await context.transaction { context in
+            try context.object(for: ada).age = 36
+            try context.object(for: eve).team = context[blue]
+        }
+        try await other.save()
+        #expect(coordinator.snapshot.value(for: ada)?.team.id == nil)
+        #expect(coordinator.snapshot.value(for: ada)?.age == 36)
+        #expect(coordinator.snapshot.value(for: eve)?.team.id == blue)
+        #expect(coordinator.snapshot.checkInvariants() == [])
+    }
+
+    @Test func `R14: a row that was nullified and written to conflicts like any other`() async throws {
+        let team = try await context.transaction { $0.insert(Team(name: "red")).id }
+        let ada = try await insert(Person(name: "Ada", team: ToOne(team)))
+        let other = Context(coordinator)
+        try await other.perform { context in
+            try context.object(for: team).delete()
+            try context.object(for: ada).name = "Countess"
+        }
+        try await context.transaction { try $0.object(for: ada).age = 36 }
+        await #expect(throws: GraphError.self) { try await other.save() }
+        await other.refresh()
+        try await other.save()
+        #expect(coordinator.snapshot.value(for: ada)?.age == 36)
+        #expect(coordinator.snapshot.value(for: ada)?.name == "Countess")
+        #expect(coordinator.snapshot.value(for: ada)?.team.id == nil)
+    }
+
     @Test func `R15: what others commit shows only after a refresh, what the context changed shows at once`()
         async throws
     {

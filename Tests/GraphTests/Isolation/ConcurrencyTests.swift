@@ -72,7 +72,8 @@ struct ConcurrencyTests {
         try await run(on: Coordinator(for: Team.self, Person.self))
     }
 
-    @Test func `R25 and R29: transfers between accounts keep their total, on a file and after reopening`() async throws {
+    @Test func `R25 and R29: transfers between accounts keep their total, on a file and after reopening`() async throws
+    {
         let folder = try TemporaryFolder()
         let coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file())
         try await run(on: coordinator)

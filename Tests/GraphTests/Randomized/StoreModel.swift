@@ -30,6 +30,8 @@ struct ContextModel {
     var work: StoreModel
     /// Rows changed here that others had deleted by the last refresh.
     var lost: Set<String> = []
+    /// People changed by the delete of their team and by nothing else.
+    var nullified: Set<UInt64> = []
 
     init(base: StoreModel) {
         self.base = base
@@ -44,6 +46,25 @@ struct ContextModel {
 
     private static func changed<Row: Equatable>(_ base: [UInt64: Row], _ work: [UInt64: Row]) -> Set<UInt64> {
         Set(base.keys).union(work.keys).filter { base[$0] != work[$0] }
+    }
+
+    /// Changes a person as a program does.
+    mutating func change(_ id: UInt64, _ body: (inout StoreModel.PersonRow) -> Void) {
+        guard var row = work.people[id] else { return }
+        body(&row)
+        guard row != work.people[id] else { return }
+        work.people[id] = row
+        nullified.remove(id)
+    }
+
+    mutating func deleteTeam(_ id: UInt64) {
+        for (person, row) in work.people where row.team == id && row == base.people[person] { nullified.insert(person) }
+        work.deleteTeam(id)
+    }
+
+    mutating func deletePerson(_ id: UInt64) {
+        work.people[id] = nil
+        nullified.remove(id)
     }
 
     var changedTeams: Set<UInt64> { Self.changed(base.teams, work.teams) }
@@ -62,7 +83,8 @@ struct ContextModel {
             }
             merged.teams[id] = work.teams[id]
         }
-        for id in changedPeople {
+        let written = changedPeople.subtracting(nullified)
+        for id in written {
             let known = base.people[id] != nil
             if known, head.personVersions[id] != base.personVersions[id],
                 work.people[id] != nil || head.people[id] != nil
@@ -73,11 +95,11 @@ struct ContextModel {
         }
         if !conflicts.isEmpty { return .conflicts(conflicts) }
         for id in changedTeams where work.teams[id] == nil { merged.deleteTeam(id) }
-        for id in changedPeople {
+        for id in written {
             guard let email = merged.people[id]?.email, email != head.people[id]?.email else { continue }
             if merged.people.contains(where: { $0.key != id && $0.value.email == email }) { return .notUnique }
         }
-        for id in changedPeople {
+        for id in written {
             guard let team = merged.people[id]?.team, team != 0, merged.teams[team] == nil else { continue }
             return .dangling
         }
@@ -106,7 +128,7 @@ struct ContextModel {
                 if head.teams[id] == nil { lost.insert("Team/p\(id)") } else { merged.teams[id] = ours }
             }
         }
-        for id in changedPeople {
+        for id in changedPeople.subtracting(nullified) {
             switch (base.people[id], work.people[id]) {
             case (nil, let ours): merged.people[id] = ours
             case (_, nil): merged.people[id] = nil
@@ -122,7 +144,10 @@ struct ContextModel {
                 merged.people[id] = row
             }
         }
+        let deleted = changedTeams.filter { work.teams[$0] == nil }
         base = head
         work = merged
+        nullified = []
+        for id in deleted { deleteTeam(id) }
     }
 }

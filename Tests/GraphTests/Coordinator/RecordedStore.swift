@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Graph
+
+/// A history of commits as states and as the records that a journal would hold.
+struct RecordedStore {
+    private(set) var state: CommitState
+    private(set) var records: [[UInt8]] = []
+    let counters: [RowNumber]
+
+    init(schema: Schema, counter: RowNumber = 100) {
+        state = CommitState(head: Snapshot(schema: schema))
+        counters = schema.entities.map { _ in counter }
+    }
+
+    /// Albums.
+    init(counter: RowNumber = 100) throws {
+        self = RecordedStore(schema: try .albums(), counter: counter)
+    }
+
+    mutating func commit(_ body: (inout WorkingState) -> Void) throws {
+        var request = WorkingState(base: state.head)
+        body(&request)
+        let commit = try #require(try state.prepare(request))
+        records.append(try CommitRecord.encode(commit.state, counters: counters, time: 7, author: "x"))
+        state.accept(commit)
+    }
+
+    /// The state that the records give.
+    func replay() throws -> StoreReplay {
+        var replay = StoreReplay(schema: state.head.schema, path: "store")
+        for record in records { try replay.apply(.commit, record) }
+        return replay
+    }
+
+    /// Rows that are not the same in another state.
+    func differences(from other: Snapshot) -> [String] {
+        var differences: [String] = []
+        for (entity, description) in other.schema.entities.enumerated() {
+            let (ours, theirs) = (state.head.entities[entity].rows, other.entities[entity].rows)
+            for row in Set(ours.rowNumbers).union(theirs.rowNumbers).sorted() {
+                let name = "\(description.name)/p\(row)"
+                guard let left = ours.address(of: row), let right = theirs.address(of: row) else {
+                    differences.append("\(name) is in one state only")
+                    continue
+                }
+                if !description.areIdentical(left, right) { differences.append("\(name) has another value") }
+                if ours.version(of: row) != theirs.version(of: row) {
+                    differences.append("\(name) has another version")
+                }
+            }
+        }
+        return differences
+    }
+}
+
+extension RecordedStore {
+    /// A few changes of albums, photos and notes that break no rule.
+    mutating func commitRandomly(_ random: inout SeededGenerator) throws {
+        try commit { work in
+            let fresh = 1 + RowNumber(work.base.commit.number) * 10
+            work.insert(fresh, Album(title: random.string(), code: random.chance(3) ? nil : "\(fresh)"))
+            for offset in 1..<RowNumber.random(in: 2...4, using: &random) {
+                let album = random.album(of: work)
+                work.insert(fresh + offset, Photo(caption: random.string(), album: album))
+                work.insert(fresh + offset, Note(text: random.string(), album: album))
+            }
+            for row in work.rows(of: Note.self) where random.chance(3) {
+                let note = Note(text: random.string(), album: random.album(of: work))
+                work.change(Note.self, row) { $0 = note }
+            }
+            for row in work.rows(of: Album.self) where random.chance(5) { work.delete(Album.self, row) }
+        }
+    }
+}
+
+extension SeededGenerator {
+    /// True once in so many times.
+    mutating func chance(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
+
+    fileprivate mutating func string() -> String { AttributeValues.string(&self) }
+
+    fileprivate mutating func album(of work: WorkingState) -> ToOne<Album> {
+        chance(4) ? nil : ToOne(work.rows(of: Album.self).randomElement(using: &self).map { PersistentID(row: $0) })
+    }
+}
+
+extension StoreReplay {
+    mutating func apply(_ kind: Journal.RecordKind, _ payload: [UInt8]) throws(GraphError) {
+        // The compiler does not yet pass a closure's error type through `withUnsafeBytes`.
+        let result = payload.withUnsafeBytes { buffer in
+            Result { () throws(GraphError) in
+                try apply(JournalEntry(kind: kind, sequence: 2, offset: 64, payload: buffer))
+            }
+        }
+        try result.get()
+    }
+}

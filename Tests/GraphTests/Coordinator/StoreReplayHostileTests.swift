@@ -1,0 +1,112 @@
+import Testing
+
+@testable import Graph
+
+/// Records whose checksums would hold and whose contents nobody vouches for: a replay refuses them, or comes out with a
+/// state that keeps every rule.
+struct StoreReplayHostileTests {
+    /// A store, and the record of one more commit with inserts, updates and deletes.
+    private static func store() throws -> (store: RecordedStore, record: [UInt8]) {
+        var store = try RecordedStore()
+        try store.commit {
+            $0.insert(1, Album(title: "one", code: "a"))
+            $0.insert(2, Album(title: "two", code: "b"))
+            $0.insert(1, Photo(caption: "p", album: ToOne(PersistentID(row: 1))))
+            $0.insert(1, Note(text: "n", album: ToOne(PersistentID(row: 1))))
+            $0.insert(1, Loan(borrower: "l", album: ToOne(PersistentID(row: 2))))
+        }
+        var longer = store
+        try longer.commit {
+            $0.insert(3, Album(title: "three", code: "c"))
+            $0.change(Album.self, 2) { $0.code = nil }
+            $0.insert(2, Photo(caption: "q", album: ToOne(PersistentID(row: 3))))
+            $0.change(Note.self, 1) { $0.album = ToOne(PersistentID(row: 2)) }
+            $0.delete(Photo.self, 1)
+            $0.delete(Album.self, 1)
+            $0.change(Loan.self, 1) { $0.borrower = "m" }
+            $0.insert(1, Frame(width: 5, photo: ToOne(PersistentID(row: 2))))
+        }
+        return (store, longer.records[1])
+    }
+
+    /// Whether the record was taken, after checking what came of it.
+    @discardableResult
+    private static func replay(_ record: [UInt8], after start: StoreReplay) -> Bool {
+        var replay = start
+        do throws(GraphError) {
+            try replay.apply(.commit, record)
+        } catch {
+            switch error {
+            case .invalidRecord, .schemaMismatch: break
+            default: Issue.record("\(record): \(error)")
+            }
+            return false
+        }
+        #expect(replay.snapshot.violations() == [], "\(record)")
+        #expect(replay.snapshot.commit == start.snapshot.commit.next, "\(record)")
+        return true
+    }
+
+    @Test func `the record itself is taken`() throws {
+        let (store, record) = try Self.store()
+        #expect(Self.replay(record, after: try store.replay()))
+    }
+
+    @Test func `a record cut off anywhere is refused, and so is one with a byte more`() throws {
+        let (store, record) = try Self.store()
+        let start = try store.replay()
+        for length in 0..<record.count { #expect(!Self.replay(Array(record.prefix(length)), after: start)) }
+        for byte in UInt8(0)...255 { #expect(!Self.replay(record + [byte], after: start)) }
+    }
+
+    @Test func `every change of one byte`() throws {
+        let (store, record) = try Self.store()
+        let start = try store.replay()
+        for position in record.indices {
+            for byte in UInt8(0)...255 where byte != record[position] {
+                var record = record
+                record[position] = byte
+                Self.replay(record, after: start)
+            }
+        }
+    }
+
+    @Test(arguments: UInt64(0)..<4)
+    func `random changes of several bytes`(seed: UInt64) throws {
+        let (store, record) = try Self.store()
+        let start = try store.replay()
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<2000 {
+            var bytes = record
+            for _ in 0..<Int.random(in: 2...5, using: &random) {
+                let position = Int.random(in: 0..<bytes.count, using: &random)
+                let byte = [0, 1, 2, 3, 0x7F, 0x80, 0xFF, UInt8.random(in: 0...255, using: &random)]
+                    .randomElement(using: &random)!
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0: bytes.insert(byte, at: position)
+                case 1: bytes.remove(at: position)
+                case 2:
+                    bytes.replaceSubrange(
+                        position..<position, with: record.suffix(Int.random(in: 0...20, using: &random)))
+                default: bytes[position] = byte
+                }
+            }
+            Self.replay(bytes, after: start)
+        }
+    }
+
+    @Test(arguments: UInt64(0)..<4)
+    func `records of one history played after another`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var (one, two) = (try RecordedStore(counter: 1000), try RecordedStore(counter: 1000))
+        for _ in 0..<12 {
+            try one.commitRandomly(&random)
+            try two.commitRandomly(&random)
+        }
+        for length in 0..<one.records.count {
+            var replay = try RecordedStore(counter: 1000).replay()
+            for record in one.records.prefix(length) { try replay.apply(.commit, record) }
+            for record in two.records + one.records { Self.replay(record, after: replay) }
+        }
+    }
+}

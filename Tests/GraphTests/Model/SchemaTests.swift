@@ -1,0 +1,272 @@
+import Testing
+
+@testable import Graph
+
+/// What a declaration can get wrong, each reported with entity and property when the store opens.
+struct SchemaTests {
+    /// The problems that keep a store with these entities from opening.
+    private static func problems(
+        _ types: any Entity.Type...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) -> [String] {
+        func description<E: Entity>(_ type: E.Type) -> EntityDescription { EntityDescription(type) }
+        let error = #expect(throws: GraphError.self, sourceLocation: sourceLocation) {
+            try Schema(types.map { description($0) })
+        }
+        guard case .invalidSchema(let problems)? = error else { return [] }
+        return problems.map(\.description)
+    }
+
+    // MARK: Properties
+
+    struct LeftOut: Entity {
+        var name = ""
+        var age = 0
+        static let schema = EntitySchema<LeftOut>("LeftOut") { $0.attribute("name", \.name) }
+    }
+
+    struct Doubled: Entity {
+        var name = ""
+        var age = 0
+        static let schema = EntitySchema<Doubled>("Doubled") {
+            $0.attribute("name", \.name)
+            $0.attribute("age", \.age)
+            $0.attribute("name", \.name)
+        }
+    }
+
+    struct WrongName: Entity {
+        var name = ""
+        static let schema = EntitySchema<WrongName>("WrongName") { $0.attribute("title", \.name) }
+    }
+
+    struct WrongPath: Entity {
+        var first = ""
+        var last = ""
+        static let schema = EntitySchema<WrongPath>("WrongPath") {
+            $0.attribute("first", \.last)
+            $0.attribute("last", \.first)
+        }
+    }
+
+    struct WrongType: Entity {
+        var name = ""
+        var age = 0
+        static let schema = EntitySchema<WrongType>("WrongType") {
+            $0.attribute("name", \.age)
+            $0.attribute("age", \.age)
+        }
+    }
+
+    struct Computed: Entity {
+        var name = ""
+        var shouted: String { name.uppercased() }
+        static let schema = EntitySchema<Computed>("Computed") {
+            $0.attribute("name", \.name)
+            $0.attribute("shouted", \.shouted)
+        }
+    }
+
+    struct Inner: Entity {
+        struct Address: Codable, Equatable { var street = "" }
+        var address = Address()
+        static let schema = EntitySchema<Inner>("Inner") {
+            $0.attribute("address", \.address)
+            $0.attribute("street", \.address.street)
+        }
+    }
+
+    struct Nameless: Entity {
+        var name = ""
+        static let schema = EntitySchema<Nameless>("") { $0.attribute("name", \.name) }
+    }
+
+    struct Namesake: Entity {
+        var name = ""
+        static let schema = EntitySchema<Namesake>("Team") { $0.attribute("name", \.name) }
+    }
+
+    final class Reference: Entity {
+        let number = 0
+        let name = "a name that lies far behind one word"
+        static let schema = EntitySchema<Reference>("Reference") {
+            $0.attribute("number", \.number)
+            $0.attribute("name", \.name)
+        }
+    }
+
+    enum Choice: Entity {
+        case one, two
+        static let schema = EntitySchema<Choice>("Choice") { _ in }
+    }
+
+    @Test func `a stored property left out`() {
+        #expect(
+            Self.problems(LeftOut.self) == ["LeftOut.age: a stored property that the schema leaves out would be lost"]
+        )
+    }
+
+    @Test func `a property declared twice`() {
+        #expect(Self.problems(Doubled.self) == ["Doubled.name: the name occurs twice in the schema"])
+    }
+
+    @Test func `a name that no stored property has`() {
+        #expect(
+            Self.problems(WrongName.self) == [
+                "WrongName.title: WrongName has no stored property of this name",
+                "WrongName.name: a stored property that the schema leaves out would be lost",
+            ]
+        )
+        #expect(Self.problems(Computed.self) == ["Computed.shouted: Computed has no stored property of this name"])
+        #expect(Self.problems(Inner.self) == ["Inner.street: Inner has no stored property of this name"])
+    }
+
+    @Test func `a key path to another property`() {
+        #expect(
+            Self.problems(WrongPath.self) == [
+                "WrongPath.first: the key path leads to another property",
+                "WrongPath.last: the key path leads to another property",
+            ]
+        )
+        #expect(
+            Self.problems(WrongType.self) == [
+                "WrongType.name: declared as Int, stored as String",
+                "WrongType.name: the key path leads to another property",
+            ]
+        )
+    }
+
+    @Test func `names of entities: empty, or twice`() {
+        #expect(Self.problems(Nameless.self) == [": the name is empty"])
+        #expect(
+            Self.problems(Team.self, Person.self, Namesake.self) == [
+                "Team: the name occurs twice among the store's entities"
+            ]
+        )
+        #expect(
+            Self.problems(Person.self, Team.self, Person.self) == [
+                "Person: the name occurs twice among the store's entities"
+            ]
+        )
+    }
+
+    @Test(.bug(id: "class-entity", "rows of a class were written outside their memory"))
+    func `a class or an enumeration is no entity`() {
+        #expect(Self.problems(Reference.self) == ["Reference: Reference is not a struct"])
+        #expect(Self.problems(Choice.self) == ["Choice: Choice is not a struct"])
+    }
+
+    // MARK: Relationships
+
+    struct Parent: Entity {
+        var children: ToMany<Child> = []
+        var others: ToMany<Child> = []
+        static let schema = EntitySchema<Parent>("Parent") {
+            $0.toMany("children", \.children, inverse: \Child.parent)
+            $0.toMany("others", \.others, inverse: \Child.parent)
+        }
+    }
+
+    struct Child: Entity {
+        var parent: ToOne<Parent> = nil
+        static let schema = EntitySchema<Child>("Child") { $0.toOne("parent", \.parent) }
+    }
+
+    struct Lonely: Entity {
+        var members: ToMany<Member> = []
+        static let schema = EntitySchema<Lonely>("Lonely") { $0.toMany("members", \.members) }
+    }
+
+    struct Member: Entity {
+        var group: ToOne<Lonely> = nil
+        static let schema = EntitySchema<Member>("Member") { $0.toOne("group", \.group) }
+    }
+
+    struct Hub: Entity {
+        var spokes: ToMany<Spoke> = []
+        static let schema = EntitySchema<Hub>("Hub") { $0.toMany("spokes", \.spokes) }
+    }
+
+    struct Spoke: Entity {
+        var inner: ToOne<Hub> = nil
+        var outer: ToOne<Hub> = nil
+        static let schema = EntitySchema<Spoke>("Spoke") {
+            $0.toOne("inner", \.inner, inverse: \Hub.spokes)
+            $0.toOne("outer", \.outer, inverse: \Hub.spokes)
+        }
+    }
+
+    struct Claimer: Entity {
+        var hub: ToOne<Keeper> = nil
+        static let schema = EntitySchema<Claimer>("Claimer") { $0.toOne("hub", \.hub, inverse: \Keeper.phantom) }
+    }
+
+    struct Keeper: Entity {
+        var name = ""
+        var phantom: ToMany<Claimer> {
+            get { [] }
+            set {}
+        }
+        static let schema = EntitySchema<Keeper>("Keeper") { $0.attribute("name", \.name) }
+    }
+
+    @Test func `a relationship to an entity that the store does not have`() {
+        #expect(Self.problems(Team.self) == ["Team.members: leads to Person, which is not among the store's entities"])
+        #expect(
+            Self.problems(Person.self) == ["Person.team: leads to Team, which is not among the store's entities"]
+        )
+    }
+
+    @Test func `a to-many relationship without an inverse`() {
+        #expect(
+            Self.problems(Lonely.self, Member.self) == ["Lonely.members: no relationship of Member is its inverse"]
+        )
+    }
+
+    @Test func `an inverse that is no declared property`() {
+        #expect(
+            Self.problems(Claimer.self, Keeper.self) == [
+                "Claimer.hub: the inverse that it names is no declared property of Keeper"
+            ]
+        )
+    }
+
+    @Test func `two claims to one inverse, from either side`() {
+        #expect(Self.problems(Parent.self, Child.self) == ["Parent.others: its inverse already has another inverse"])
+        #expect(
+            Self.problems(Hub.self, Spoke.self).first
+                == "Hub.spokes: several relationships of Spoke claim to be its inverse"
+        )
+    }
+
+    @Test func `all problems are reported at once`() {
+        #expect(
+            Set(Self.problems(LeftOut.self, Doubled.self, WrongName.self, Nameless.self)) == [
+                ": the name is empty",
+                "Doubled.name: the name occurs twice in the schema",
+                "LeftOut.age: a stored property that the schema leaves out would be lost",
+                "WrongName.title: WrongName has no stored property of this name",
+                "WrongName.name: a stored property that the schema leaves out would be lost",
+            ]
+        )
+        #expect(
+            Set(Self.problems(Parent.self, Child.self, Lonely.self, Member.self)) == [
+                "Parent.others: its inverse already has another inverse",
+                "Lonely.members: no relationship of Member is its inverse",
+            ]
+        )
+    }
+
+    @Test func `a coordinator does not open with a wrong schema, nor touch the file`() async throws {
+        let folder = try TemporaryFolder()
+        let error = await #expect(throws: GraphError.self) {
+            try await Coordinator(for: LeftOut.self, at: folder.file())
+        }
+        guard case .invalidSchema(let problems)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(problems.map(\.entity) == ["LeftOut"] && problems.map(\.property) == ["age"])
+        _ = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+    }
+}

@@ -1,0 +1,65 @@
+@testable import Graph
+
+/// Working states by entity and plain values instead of addresses.
+extension WorkingState {
+    mutating func insert<E: Entity>(_ row: RowNumber, _ value: E) {
+        withUnsafePointer(to: value) { insert(row, of: schema.number(of: E.self), copying: $0) }
+    }
+
+    @discardableResult
+    mutating func change<E: Entity>(_ type: E.Type, _ row: RowNumber, _ body: (inout E) -> Void) -> Bool {
+        guard var value: E = snapshot.value(row) else { return false }
+        body(&value)
+        return withUnsafePointer(to: value) { update(row, of: schema.number(of: type), copying: $0) }
+    }
+
+    mutating func delete<E: Entity>(_ type: E.Type, _ row: RowNumber) {
+        delete(row, of: schema.number(of: type))
+    }
+
+    func rows<E: Entity>(of type: E.Type) -> [RowNumber] {
+        snapshot.entities[schema.number(of: type)].rows.rowNumbers
+    }
+
+    func kind<E: Entity>(_ type: E.Type, _ row: RowNumber) -> ChangeKind? {
+        changes[schema.number(of: type)].kind(of: row)
+    }
+}
+
+extension Schema {
+    func number(of type: any Entity.Type) -> Int {
+        guard let number = index(of: type) else { preconditionFailure("\(type) is not in the schema") }
+        return number
+    }
+}
+
+extension Snapshot {
+    func value<E: Entity>(_ row: RowNumber, as type: E.Type = E.self) -> E? {
+        value(for: PersistentID<E>(row: row))
+    }
+
+    func version<E: Entity>(_ type: E.Type, _ row: RowNumber) -> UInt64? {
+        version(of: PersistentID<E>(row: row))?.number
+    }
+
+    /// Everything that no committed state may have: broken structures and references to rows that are not there.
+    func violations() -> [String] {
+        var violations = checkInvariants()
+        for (entity, description) in schema.entities.enumerated() {
+            for (row, _, address) in entities[entity].rows.entries {
+                for toOne in description.toOnes {
+                    let target = toOne.target(ofRowAt: address)
+                    if target != 0, !entities[toOne.target].rows.contains(target) {
+                        violations.append("\(description.name)/p\(row) refers to row \(target), which is not there")
+                    }
+                }
+                for (number, index) in description.indexes.enumerated() where index.isUnique {
+                    if let other = rowSharingKey(of: row, at: address, index: number, of: entity) {
+                        violations.append("\(description.name)/p\(row) and p\(other) share a unique value")
+                    }
+                }
+            }
+        }
+        return violations
+    }
+}
