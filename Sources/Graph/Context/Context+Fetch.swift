@@ -17,8 +17,11 @@ extension Context {
         offset: Int = 0,
         limit: Int? = nil
     ) throws -> [ManagedObject<E>] {
-        try state.flushed.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
-            state.objects(for: rows, of: type)
+        let snapshot = state.flushed
+        // The predicate may write to objects.
+        let epoch = state.epoch
+        return try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
+            state.objects(for: rows, of: type, asOf: epoch)
         }
     }
 

@@ -111,7 +111,7 @@ public actor Coordinator {
         guard journal != nil else {
             state.accept(commit)
             published.publish(commit.state.snapshot)
-            return Outcome(published: commit.state.snapshot, isAsCaptured: commit.isFastForward)
+            return Outcome(published: commit.state.snapshot, isAsCaptured: commit.isAsRequested)
         }
         let record = try CommitRecord.encode(
             commit.state,
@@ -125,7 +125,7 @@ public actor Coordinator {
         state.accept(commit)
         try await makeDurable(CommitQueue.Entry(snapshot: commit.state.snapshot, record: record))
         let newest = published.value
-        return Outcome(published: newest, isAsCaptured: commit.isFastForward && newest.commit == commit.number)
+        return Outcome(published: newest, isAsCaptured: commit.isAsRequested && newest.commit == commit.number)
     }
 
     /// Returns when every commit so far is durable; throws what kept one of them from it.

@@ -1,37 +1,78 @@
 /// The rules that a commit must keep, judged on the merged state.
 extension WorkingState {
-    /// Whether rows were changed that others had deleted by the time the base last moved.
-    var hasLostRows: Bool { changes.entities.contains { $0.lostRows.count > 0 } }
+    /// Whether rows count from a base of their own, because others had deleted or changed them by the time the base last
+    /// moved.
+    var hasLostBases: Bool { changes.entities.contains { $0.lostBases.count > 0 } }
 
-    /// Lets go of the references that lead to deleted rows as each relationship says: references that came with others'
-    /// commits, which the deleting context did not know, included. Gives back the deletes that are denied.
-    mutating func applyDeleteRules() -> [DeniedDelete] {
+    /// What delete rules made of a save.
+    struct RuleOutcome {
         var denied: [DeniedDelete] = []
-        for entity in schema.entities.indices where !schema.entities[entity].references.isEmpty {
-            var deleted: [RowNumber] = []
-            changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
-            for row in deleted { denied += applyDeleteRules(to: row, of: entity) }
-        }
-        return denied
+        /// Whether rows were deleted or let go that the save had left alone.
+        var changedRows = false
     }
 
-    private mutating func applyDeleteRules(to row: RowNumber, of entity: Int) -> [DeniedDelete] {
+    /// Lets go of the references that lead to deleted rows as each relationship says: references that came with others'
+    /// commits, which the deleting context did not know, included. First all that cascades is deleted, then references
+    /// are nullified, then what is left may deny.
+    mutating func applyDeleteRules() -> RuleOutcome {
+        var outcome = RuleOutcome()
+        forEachReference(toDeleted: .cascade) { state, _, entity, row in
+            state.delete(row, of: entity)
+            outcome.changedRows = true
+        }
+        forEachReference(toDeleted: .nullify) { state, reference, entity, row in
+            let toOne = state.schema.entities[entity].toOnes[reference.toOne]
+            state.setReference(of: row, of: entity, through: toOne, to: 0)
+            outcome.changedRows = true
+        }
+        forEachReference(toDeleted: .deny) { state, reference, entity, row in
+            let toOne = state.schema.entities[entity].toOnes[reference.toOne]
+            guard let address = state.snapshot.entities[entity].rows.address(of: row) else { return }
+            outcome.denied.append(
+                DeniedDelete(
+                    id: state.schema.id(of: toOne.target(ofRowAt: address), of: toOne.target),
+                    relationship: state.schema.name(of: toOne, from: entity),
+                    remaining: state.schema.id(of: row, of: entity)
+                )
+            )
+        }
+        outcome.denied += deletesDeniedByTargets()
+        return outcome
+    }
+
+    /// Calls the body with each row that refers to a deleted one through a relationship of this rule. The body may delete
+    /// rows and change references; what cascades from that it has to see to itself.
+    private mutating func forEachReference(
+        toDeleted rule: DeleteRule,
+        _ body: (inout WorkingState, Reference, _ entity: Int, _ row: RowNumber) -> Void
+    ) {
+        for (entity, description) in schema.entities.enumerated() {
+            for reference in description.references
+            where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfInverse == rule {
+                var deleted: [RowNumber] = []
+                changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
+                for target in deleted {
+                    for row in referrers(to: target, of: reference.entity, through: reference.toOne) {
+                        body(&self, reference, reference.entity, row)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Deleted rows whose own to-one relationship denies the delete while its target is there.
+    private func deletesDeniedByTargets() -> [DeniedDelete] {
         var denied: [DeniedDelete] = []
-        for reference in schema.entities[entity].references {
-            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
-            for referrer in referrers(to: row, of: reference.entity, through: reference.toOne) {
-                switch toOne.ruleOfInverse {
-                case .nullify: setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
-                case .cascade: delete(referrer, of: reference.entity)
-                case .deny:
+        for (entity, description) in schema.entities.enumerated() {
+            for toOne in description.toOnes where toOne.ruleOfOwner == .deny {
+                changes[entity].lastRows.forEachRow { row, _, address in
+                    let target = toOne.target(ofRowAt: address)
+                    guard target != 0, snapshot.entities[toOne.target].rows.contains(target) else { return }
                     denied.append(
                         DeniedDelete(
-                            id: AnyPersistentID(entityName: schema.entities[entity].name, row: row),
-                            relationship: schema.name(of: toOne, from: reference.entity),
-                            remaining: AnyPersistentID(
-                                entityName: schema.entities[reference.entity].name,
-                                row: referrer
-                            )
+                            id: schema.id(of: row, of: entity),
+                            relationship: "\(description.name).\(description.properties[toOne.property].name)",
+                            remaining: schema.id(of: target, of: toOne.target)
                         )
                     )
                 }
@@ -100,6 +141,10 @@ extension WorkingState {
 }
 
 extension Schema {
+    fileprivate func id(of row: RowNumber, of entity: Int) -> AnyPersistentID {
+        AnyPersistentID(entityName: entities[entity].name, row: row)
+    }
+
     /// The relationship whose rule governs a reference, as people write it: the to-many side where there is one.
     fileprivate func name(of toOne: ToOneDescription, from entity: Int) -> String {
         if let inverse = toOne.inverse {

@@ -50,6 +50,19 @@ struct ContextModel {
     var changedPeople: Set<UInt64> { Self.changed(base.people, work.people) }
     var hasChanges: Bool { !changedTeams.isEmpty || !changedPeople.isEmpty || !lost.isEmpty }
 
+    /// Whether a person lost its team because the team was deleted here.
+    private func letsGo(_ id: UInt64) -> Bool {
+        guard let team = base.people[id]?.team, work.people[id]?.team == 0 else { return false }
+        return base.teams[team] != nil && work.teams[team] == nil
+    }
+
+    /// Whether that is all that happened to it.
+    private func letsGoOnly(_ id: UInt64) -> Bool {
+        var row = base.people[id]
+        row?.team = 0
+        return letsGo(id) && row == work.people[id]
+    }
+
     /// Judges the save against head; moves head if it succeeds.
     mutating func save(to head: inout StoreModel) -> Failure? {
         guard hasChanges else { return nil }
@@ -63,6 +76,7 @@ struct ContextModel {
             merged.teams[id] = work.teams[id]
         }
         for id in changedPeople {
+            if letsGoOnly(id) { continue }
             let known = base.people[id] != nil
             if known, head.personVersions[id] != base.personVersions[id],
                 work.people[id] != nil || head.people[id] != nil
@@ -112,13 +126,14 @@ struct ContextModel {
             case (_, nil): merged.people[id] = nil
             case (let original?, let ours?):
                 guard var row = head.people[id] else {
+                    if letsGoOnly(id) { continue }
                     lost.insert("Person/p\(id)")
                     continue
                 }
                 if ours.name != original.name { row.name = ours.name }
                 if ours.email != original.email { row.email = ours.email }
                 if ours.age != original.age { row.age = ours.age }
-                if ours.team != original.team { row.team = ours.team }
+                if ours.team != original.team, !letsGo(id) || row.team == original.team { row.team = ours.team }
                 merged.people[id] = row
             }
         }
