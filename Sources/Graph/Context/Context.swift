@@ -142,15 +142,20 @@ public actor Context {
     }
 
     private func beginSave() async {
-        while isSaving {
-            await withCheckedContinuation { waitingForSave.append($0) }
+        guard isSaving else {
+            isSaving = true
+            return
         }
-        isSaving = true
+        await withCheckedContinuation { waitingForSave.append($0) }
     }
 
+    /// Hands the turn to who has waited longest: nobody who comes in between can take it.
     private func endSave() {
-        isSaving = false
-        if !waitingForSave.isEmpty { waitingForSave.removeFirst().resume() }
+        if waitingForSave.isEmpty {
+            isSaving = false
+        } else {
+            waitingForSave.removeFirst().resume()
+        }
     }
 
     // MARK: Closures

@@ -159,14 +159,17 @@ final class ContextState {
     }
 
     /// The committed state that the context reads from; a save in flight is not part of it.
-    @usableFromInline var base: Snapshot { inFlight?.state.base ?? working.base }
+    @usableFromInline var base: Snapshot { unanswered.base }
+
+    /// The changes since that state, up to a save in flight if there is one.
+    private var unanswered: WorkingState { inFlight?.state ?? working }
 
     func committedValue<E: Entity>(of id: PersistentID<E>, _ entity: Int) -> E? {
-        base.entities[entity].rows.value(of: id.row)
+        unanswered.changes[entity].lostBases.value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
     }
 
     func version(of row: RowNumber, of entity: Int) -> RowVersion {
-        base.entities[entity].rows.version(of: row) ?? .none
+        unanswered.changes[entity].lostBases.version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
     }
 
     func changeKind(of row: RowNumber, of entity: Int) -> ChangeKind? {

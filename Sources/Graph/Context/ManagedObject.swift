@@ -71,7 +71,8 @@ extension ManagedObject {
         return row
     }
 
-    /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits.
+    /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits,
+    /// and for a changed row the base that the change began from.
     public var version: RowVersion { context.version(of: id.row, of: entity) }
 
     /// Whether the object's insert is not saved yet.

@@ -16,7 +16,6 @@ public actor Coordinator {
     private let transactionLimitBytes: Int
     /// Why no further save is taken, once that is so.
     private var ending: GraphError?
-    private var isClosed = false
 
     /// Opens a store, creating its file if there is none.
     ///
@@ -72,10 +71,8 @@ public actor Coordinator {
     public nonisolated var snapshot: Snapshot { published.value }
 
     /// Ends saving and releases the file, after the saves that are under way. Snapshots and contexts can be read on; saves
-    /// throw `.closed`. Closing again does nothing.
+    /// throw `.closed`. Closing again only waits until that is done.
     public func close() async throws(GraphError) {
-        guard !isClosed else { return }
-        isClosed = true
         ending = ending ?? .closed(path: path)
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()

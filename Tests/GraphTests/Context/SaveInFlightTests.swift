@@ -53,6 +53,7 @@ struct SaveInFlightTests {
         disk.release()
         try await first.value
         try await second.value
+        await context.perform { #expect($0[person]?.version == RowVersion(1)) }
         let error = await #expect(throws: GraphError.self) { try await context.save() }
         guard case .conflicts(let conflicts) = error else {
             Issue.record("\(String(describing: error))")
@@ -135,5 +136,5 @@ extension Context {
 
 extension Coordinator {
     /// Returns when everything that came to the coordinator before has had its turn.
-    fileprivate func takeTurn() {}
+    func takeTurn() {}
 }
