@@ -97,7 +97,8 @@ struct WorkingState: Sendable {
     mutating func takeMissingMembers() -> [DanglingReference] {
         defer { missingMembers = [] }
         return missingMembers.filter { missing in
-            schema.index(named: missing.id.entityName).map { snapshot.entities[$0].rows.contains(missing.id.row) } ?? false
+            let entity = schema.index(named: missing.id.entityName)
+            return entity.map { snapshot.entities[$0].rows.contains(missing.id.row) } ?? false
         }
     }
 
@@ -155,8 +156,8 @@ struct WorkingState: Sendable {
     /// The changes of `later`, which count from `later.base`, on top of this state: property by property, a property that
     /// `later` did not change stays as it is here.
     ///
-    /// - Parameter keepingBases: whether a row that was changed on both sides goes on counting from its base in `later`, so
-    ///   that a save reports the conflict.
+    /// - Parameter keepingBases: whether a row that was changed on both sides goes on counting from its base in `later`,
+    ///   so that a save reports the conflict.
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false) {
         missingMembers += later.missingMembers
         for entity in schema.entities.indices {
@@ -197,7 +198,8 @@ struct WorkingState: Sendable {
                             (merged + toOne.offset).storeBytes(of: target, as: RowNumber.self)
                         }
                         let isConflict =
-                            keepingBases && description.changeSameProperty(UnsafeRawPointer(merged), theirs, since: original)
+                            keepingBases
+                            && description.changeSameProperty(UnsafeRawPointer(merged), theirs, since: original)
                         update(row, of: entity, copying: merged)
                         guard isConflict else { return }
                         changes[entity].set(row, .updated, baseVersion: baseVersion)
@@ -222,7 +224,9 @@ extension WorkingState {
         return description.properties.indices.allSatisfy { number in
             let property = description.properties[number]
             return property.operations.isIdentical(ours + property.offset, original + property.offset)
-                || description.toOnes.contains { $0.property == number && letsGo(through: $0, from: original, to: ours) }
+                || description.toOnes.contains {
+                    $0.property == number && letsGo(through: $0, from: original, to: ours)
+                }
         }
     }
 
@@ -289,7 +293,8 @@ extension EntityDescription {
     }
 
     /// Whether there is a property whose values in both rows differ from the original and from each other.
-    func changeSameProperty(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, since original: UnsafeRawPointer) -> Bool {
+    func changeSameProperty(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, since original: UnsafeRawPointer) -> Bool
+    {
         properties.contains { property in
             func differ(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
                 !property.operations.isIdentical(lhs + property.offset, rhs + property.offset)

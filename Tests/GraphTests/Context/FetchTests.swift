@@ -22,7 +22,7 @@ struct FetchTests {
         }
     }
 
-    @Test(.bug(id: "writes in a predicate")) func `objects found show what the predicate changed meanwhile`() async throws {
+    @Test(.bug(id: "writes in a predicate")) func `objects found show what the predicate changed`() async throws {
         let context = Context(try await Coordinator(for: Team.self, Person.self))
         let (team, person) = try await context.transaction { context in
             let team = context.insert(Team(name: "red"))

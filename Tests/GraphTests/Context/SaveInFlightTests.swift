@@ -19,7 +19,7 @@ struct SaveInFlightTests {
         person = try await context.transaction { $0.insert(Person(name: "Ada")).id }
     }
 
-    @Test(.bug(id: "edits of an undone insert")) func `edits of an insert that is undone with its transaction are gone`()
+    @Test(.bug(id: "edits of an undone insert")) func `edits of an insert that is undone are gone`()
         async throws
     {
         disk.hold()
@@ -38,7 +38,7 @@ struct SaveInFlightTests {
         try await context.save()
     }
 
-    @Test(.bug(id: "lost update")) func `a change made during a save still conflicts with what others committed before it`()
+    @Test(.bug(id: "lost update")) func `a change made during a save still conflicts`()
         async throws
     {
         let other = Context(coordinator)
@@ -67,7 +67,7 @@ struct SaveInFlightTests {
         #expect(coordinator.snapshot.value(for: person)?.age == 1)
     }
 
-    @Test(.bug(id: "lost update")) func `a delete made during a save still conflicts with what others committed before it`()
+    @Test(.bug(id: "lost update")) func `a delete made during a save still conflicts`()
         async throws
     {
         let other = Context(coordinator)
@@ -87,7 +87,7 @@ struct SaveInFlightTests {
         await context.perform { #expect($0[person]?.age == 5) }
     }
 
-    @Test func `a change of another property made during a save is put on top of what others committed`() async throws {
+    @Test func `a change made during a save goes on top`() async throws {
         let other = Context(coordinator)
         disk.hold()
         let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
@@ -104,7 +104,7 @@ struct SaveInFlightTests {
         #expect(coordinator.snapshot.value(for: person)?.name == "Eve")
     }
 
-    @Test func `a full disk fails the group and what was judged on it, and both may be saved again`() async throws {
+    @Test func `a full disk fails the group and what was judged on it`() async throws {
         let (second, third) = (Context(coordinator), Context(coordinator))
         disk.hold()
         let first = Task { try await context.transaction { try $0.object(for: person).age = 5 } }

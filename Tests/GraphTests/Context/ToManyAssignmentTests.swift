@@ -71,7 +71,7 @@ struct ToManyAssignmentTests {
         }
     }
 
-    @Test(.bug(id: "dead members")) func `dead members are forgotten with the transaction that gave them`() async throws {
+    @Test(.bug(id: "dead members")) func `a transaction undone takes its dead members along`() async throws {
         let dead = try await context.transaction { $0.insert(Person(name: "Ada")).id }
         try await context.transaction { try $0.object(for: dead).delete() }
         struct Stop: Error {}
@@ -87,8 +87,7 @@ struct ToManyAssignmentTests {
         try await context.save()
     }
 
-    @Test(.bug(id: "dead members")) func `dead members are forgotten with the object that they were given to`() async throws
-    {
+    @Test(.bug(id: "dead members")) func `an object deleted takes its dead members along`() async throws {
         let dead = try await context.transaction { $0.insert(Person(name: "Ada")).id }
         try await context.transaction { try $0.object(for: dead).delete() }
         try await context.transaction { context in

@@ -104,7 +104,7 @@ struct DeleteRuleTests {
         #expect(coordinator.snapshot.value(for: page) == nil)
     }
 
-    @Test(.bug(id: "nullify conflicts")) func `letting go of a deleted object conflicts with no change of the same row`()
+    @Test(.bug(id: "nullify conflicts")) func `letting go of a deleted object is no conflict`()
         async throws
     {
         let (red, blue) = try await one.transaction { ($0.insert(Team(name: "red")).id, $0.insert(Team(name: "b")).id) }
@@ -147,10 +147,11 @@ struct DeleteRuleTests {
         #expect(coordinator.snapshot.value(for: people[0])?.team.id == blue)
     }
 
-    @Test(.bug(id: "stale after rules")) func `objects show what the save made of a reference to a deleted object`()
+    @Test(.bug(id: "stale after rules")) func `objects show what a save made of a dead reference`()
         async throws
     {
-        let (team, person) = try await one.transaction { ($0.insert(Team(name: "red")).id, $0.insert(Person(name: "A")).id) }
+        let team = try await one.transaction { $0.insert(Team(name: "red")).id }
+        let person = try await one.transaction { $0.insert(Person(name: "Ada")).id }
         try await one.perform { context in
             let (red, ada) = try (context.object(for: team), context.object(for: person))
             red.delete()
@@ -163,7 +164,7 @@ struct DeleteRuleTests {
         try await one.transaction { try $0.object(for: person).name = "Eve" }
     }
 
-    @Test(.bug(id: "deny of a to-one")) func `a to-one that denies keeps its owner while the target is there`() async throws {
+    @Test(.bug(id: "deny of a to-one")) func `a to-one that denies keeps its owner`() async throws {
         let coordinator = try await Coordinator(for: Part.self, Team.self, Person.self)
         let context = Context(coordinator)
         let (box, part) = try await context.transaction { context in

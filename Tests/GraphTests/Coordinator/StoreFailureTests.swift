@@ -25,7 +25,9 @@ struct StoreFailureTests {
     /// Three saves, the first of them being written: it changes the person, the second does too, the third a team.
     private func startSaves() async throws -> [Task<Void, any Error>] {
         disk.hold()
-        var tasks = [Task { [contexts, person] in try await contexts[0].transaction { try $0.object(for: person).age = 1 } }]
+        var tasks = [
+            Task { [contexts, person] in try await contexts[0].transaction { try $0.object(for: person).age = 1 } }
+        ]
         await disk.waitForWrite()
         try await contexts[1].perform { [person] in try $0.object(for: person).age = 2 }
         await contexts[2].perform { _ = $0.insert(Team(name: "red")) }

@@ -163,7 +163,8 @@ extension Context {
                     #expect(description.areIdentical(address, original))
                     #expect(version == base.version(of: row))
                 case (let original?, .updated): #expect(!description.areIdentical(address, original))
-                case (let original, let kind): Issue.record("\(description.name) \(row): \(kind as Any), \(original as Any)")
+                case (let original, let kind):
+                    Issue.record("\(description.name) \(row): \(kind as Any), \(original as Any)")
                 }
             }
             base.forEachRow { row, _, _ in
