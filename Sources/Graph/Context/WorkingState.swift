@@ -217,9 +217,9 @@ extension WorkingState {
     /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.
     func letsGoOnly(_ row: RowNumber, of entity: Int) -> Bool {
         let description = schema.entities[entity]
-        guard changes[entity].kind(of: row) == .updated,
-            let ours = snapshot.entities[entity].rows.address(of: row) ?? changes[entity].lostRows.address(of: row),
-            let original = changes[entity].lostBases.address(of: row) ?? base.entities[entity].rows.address(of: row)
+        guard changes[entity].kind(of: row) == .updated, changes[entity].lostBases.address(of: row) == nil,
+            let ours = snapshot.entities[entity].rows.address(of: row),
+            let original = base.entities[entity].rows.address(of: row)
         else { return false }
         return description.properties.indices.allSatisfy { number in
             let property = description.properties[number]

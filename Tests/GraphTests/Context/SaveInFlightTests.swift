@@ -62,6 +62,9 @@ struct SaveInFlightTests {
         #expect(conflicts.map(\.oldVersion) == [RowVersion(1)])
         #expect(conflicts.map(\.newVersion) == [RowVersion(2)])
         #expect(coordinator.snapshot.value(for: person)?.age == 5)
+        try await context.perform { try $0.object(for: person).age = 0 }
+        await #expect(throws: GraphError.self) { try await context.save() }
+        try await context.perform { try $0.object(for: person).age = 1 }
         await context.refresh()
         try await context.save()
         #expect(coordinator.snapshot.value(for: person)?.age == 1)
