@@ -18,9 +18,10 @@ extension Context {
         limit: Int? = nil
     ) throws -> [ManagedObject<E>] {
         let snapshot = state.flushed
+        // The predicate may write to objects.
         let epoch = state.epoch
         return try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
-            state.objects(for: rows, of: type, from: epoch)
+            state.objects(for: rows, of: type, asOf: epoch)
         }
     }
 

@@ -89,13 +89,13 @@ public actor Context {
     public var hasChanges: Bool { state.hasChanges }
 
     /// The objects inserted since the last save, entity by entity in the order of insertion.
-    public var insertedObjects: [any AnyManagedObject] { state.objects { $0 == .inserted } }
+    public var insertedObjects: [any AnyManagedObject] { state.objects(.inserted) }
 
     /// The objects that differ from what the context read, inserted ones left out.
-    public var updatedObjects: [any AnyManagedObject] { state.objects(where: \.isUpdate) }
+    public var updatedObjects: [any AnyManagedObject] { state.objects(.updated) }
 
     /// The objects deleted since the last save; they keep their last values.
-    public var deletedObjects: [any AnyManagedObject] { state.objects { $0 == .deleted } }
+    public var deletedObjects: [any AnyManagedObject] { state.objects(.deleted) }
 
     /// Commits the changes; they are durable when it returns.
     ///
@@ -142,15 +142,20 @@ public actor Context {
     }
 
     private func beginSave() async {
-        while isSaving {
-            await withCheckedContinuation { waitingForSave.append($0) }
+        guard isSaving else {
+            isSaving = true
+            return
         }
-        isSaving = true
+        await withCheckedContinuation { waitingForSave.append($0) }
     }
 
+    /// Hands the turn to who has waited longest: nobody who comes in between can take it.
     private func endSave() {
-        isSaving = false
-        if !waitingForSave.isEmpty { waitingForSave.removeFirst().resume() }
+        if waitingForSave.isEmpty {
+            isSaving = false
+        } else {
+            waitingForSave.removeFirst().resume()
+        }
     }
 
     // MARK: Closures

@@ -13,8 +13,8 @@ final class ContextState {
     private var objects: [ObjectRegistry]
     /// Whether an object was written to since the last flush.
     private var needsFlush = false
-    /// To-many values that name objects which do not exist; the next save reports them.
-    private var unresolved: [DanglingReference] = []
+    /// What to-many values say, from the flush of their rows to its end.
+    private var assignments: [ToManyAssignment] = []
     /// Ends whenever the working state moves under the objects.
     @usableFromInline private(set) var epoch = Epoch()
 
@@ -39,10 +39,23 @@ final class ContextState {
     func insert<E: Entity>(_ value: E) -> ManagedObject<E> {
         let entity = entityIndex(of: E.self)
         let id = PersistentID<E>(row: counters.next(of: entity))
-        let object = ManagedObject(id: id, entity: entity, context: self, row: value, flags: .new, isDirty: true)
-        objects[entity].register(object, as: id.row)
+        let object = makeObject(id, entity, value, flags: .new, isDirty: true)
         _ = register(dirty: object)
+        if namesMembers(value, entity) { flush() }
         return object
+    }
+
+    /// Whether a value says which objects are to refer to it.
+    private func namesMembers<E: Entity>(_ value: E, _ entity: Int) -> Bool {
+        let description = schema.entities[entity]
+        guard !description.toManys.isEmpty else { return false }
+        var value = value
+        return withUnsafeMutablePointer(to: &value) { address in
+            description.toManys.contains { relationship in
+                let take = description.properties[relationship.property].takeInitialRows
+                return take?(UnsafeMutableRawPointer(address) + relationship.offset)?.isEmpty == false
+            }
+        }
     }
 
     /// Inserts without making an object of each row.
@@ -53,6 +66,7 @@ final class ContextState {
             let id = PersistentID<E>(row: counters.next(of: entity))
             var value = value
             withUnsafeMutablePointer(to: &value) { write(id.row, of: entity, at: $0, isNew: true) }
+            applyAssignments()
             return id
         }
     }
@@ -73,16 +87,14 @@ final class ContextState {
     /// The objects of rows that a query found in the working state as it was in an epoch: the query's predicate may have
     /// changed it since, which new objects then notice as old ones do.
     @usableFromInline
-    func objects<E: Entity>(for rows: ArraySlice<FoundRow>, of type: E.Type, from epoch: Epoch) -> [ManagedObject<E>] {
+    func objects<E: Entity>(for rows: ArraySlice<FoundRow>, of type: E.Type, asOf epoch: Epoch) -> [ManagedObject<E>] {
         let entity = entityIndex(of: type)
         return rows.map { row in
             if let object = objects[entity].object(for: row.number) {
                 return unsafeDowncast(object, to: ManagedObject<E>.self)
             }
             let value = row.address.assumingMemoryBound(to: E.self).pointee
-            let object = makeObject(PersistentID(row: row.number), entity, value, flags: [])
-            object.epoch = epoch
-            return object
+            return makeObject(PersistentID(row: row.number), entity, value, flags: [], asOf: epoch)
         }
     }
 
@@ -92,20 +104,33 @@ final class ContextState {
             .map { unsafeDowncast($0, to: ManagedObject<E>.self) }
     }
 
-    private func makeObject<E: Entity>(_ id: PersistentID<E>, _ entity: Int, _ value: E, flags: ObjectFlags)
-        -> ManagedObject<E>
-    {
-        let object = ManagedObject(id: id, entity: entity, context: self, row: value, flags: flags)
+    private func makeObject<E: Entity>(
+        _ id: PersistentID<E>,
+        _ entity: Int,
+        _ value: E,
+        flags: ObjectFlags,
+        asOf epoch: Epoch? = nil,
+        isDirty: Bool = false
+    ) -> ManagedObject<E> {
+        let object = ManagedObject(
+            id: id,
+            entity: entity,
+            context: self,
+            row: value,
+            flags: flags,
+            epoch: epoch ?? self.epoch,
+            isDirty: isDirty
+        )
         objects[entity].register(object, as: id.row)
         return object
     }
 
-    func objects(where isWanted: (ChangeKind) -> Bool) -> [any AnyManagedObject] {
+    func objects(_ kind: ChangeKind) -> [any AnyManagedObject] {
         flush()
         var found: [any AnyManagedObject] = []
         for entity in schema.entities.indices {
             working.changes[entity].forEachChange { row, change, _ in
-                guard isWanted(change) else { return }
+                guard change == kind else { return }
                 found.append(changedObject(schema.entities[entity].type, entity, row))
             }
         }
@@ -135,14 +160,17 @@ final class ContextState {
     }
 
     /// The committed state that the context reads from; a save in flight is not part of it.
-    @usableFromInline var base: Snapshot { inFlight?.state.base ?? working.base }
+    @usableFromInline var base: Snapshot { unanswered.base }
+
+    /// The changes since that state, up to a save in flight if there is one.
+    private var unanswered: WorkingState { inFlight?.state ?? working }
 
     func committedValue<E: Entity>(of id: PersistentID<E>, _ entity: Int) -> E? {
-        base.entities[entity].rows.value(of: id.row)
+        unanswered.changes[entity].lostBases.value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
     }
 
     func version(of row: RowNumber, of entity: Int) -> RowVersion {
-        base.entities[entity].rows.version(of: row) ?? .none
+        unanswered.changes[entity].lostBases.version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
     }
 
     func changeKind(of row: RowNumber, of entity: Int) -> ChangeKind? {
@@ -198,43 +226,33 @@ final class ContextState {
         unsaved.dirty = []
         for object in dirty { object.flush() }
         unsaved.keep(dirty)
+        applyAssignments()
     }
 
-    /// Writes a row into the working state, and applies what its to-many values say.
+    /// Writes a row into the working state. What its to-many values say is for `applyAssignments`, when the rows that they
+    /// name are written too.
     func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) {
-        var assignments: [(ToManyDescription, [RowNumber])] = []
         for relationship in schema.entities[entity].toManys {
             let property = schema.entities[entity].properties[relationship.property]
-            if let rows = property.takeInitialRows?(address + property.offset) {
-                assignments.append((relationship, rows))
+            guard let members = property.takeInitialRows?(address + property.offset), !isNew || !members.isEmpty else {
+                continue
             }
+            assignments.append(
+                ToManyAssignment(entity: entity, owner: row, relationship: relationship, members: members)
+            )
         }
         if isNew {
             working.insert(row, of: entity, copying: address)
         } else {
             working.update(row, of: entity, copying: address)
         }
-        for (relationship, members) in assignments where !isNew || !members.isEmpty {
-            assign(members, to: row, of: entity, relationship)
-        }
     }
 
-    private func assign(
-        _ members: [RowNumber],
-        to owner: RowNumber,
-        of entity: Int,
-        _ relationship: ToManyDescription
-    ) {
-        flush()
-        let missing = working.assign(members, to: owner, of: relationship)
+    private func applyAssignments() {
+        guard !assignments.isEmpty else { return }
+        for assignment in assignments { working.apply(assignment) }
+        assignments = []
         endEpoch()
-        unresolved += missing.map { row in
-            DanglingReference(
-                id: AnyPersistentID(entityName: schema.entities[entity].name, row: owner),
-                property: schema.entities[entity].properties[relationship.property].name,
-                target: AnyPersistentID(entityName: schema.entities[relationship.source].name, row: row)
-            )
-        }
     }
 
     func delete(_ row: RowNumber, of entity: Int) {
@@ -255,14 +273,18 @@ final class ContextState {
 
     // MARK: Saving
 
+    /// Whether a save has taken changes with it and is not answered yet.
+    var isSaveUnderWay: Bool { inFlight != nil }
+
     /// Takes the changes for a save; nil if there are none. What is changed from here on counts from the state taken.
     func capture() throws(GraphError) -> WorkingState? {
         flush()
-        if !unresolved.isEmpty {
-            defer { unresolved = [] }
-            throw .danglingReferences(unresolved)
+        let missing = working.takeMissingMembers()
+        guard missing.isEmpty else { throw .danglingReferences(missing) }
+        guard !working.changes.isEmpty else {
+            _ = unsaved?.release()
+            return nil
         }
-        guard !working.changes.isEmpty else { return nil }
         let captured = working
         inFlight = (captured, unsaved?.release() ?? [])
         working = WorkingState(base: captured.snapshot)
@@ -272,7 +294,7 @@ final class ContextState {
     /// The save taken last is in `published`, which becomes the base.
     func didSave(_ published: Snapshot, asCaptured: Bool) {
         inFlight = nil
-        rebase(onto: WorkingState(base: published), objectsAreCurrent: asCaptured)
+        rebase(onto: WorkingState(base: published), keepingBases: true, objectsAreCurrent: asCaptured)
     }
 
     /// The save taken last failed; its changes are pending as before, with what was changed meanwhile on top.
@@ -284,11 +306,11 @@ final class ContextState {
     }
 
     /// Puts the working state's changes on top of another state.
-    private func rebase(onto state: WorkingState, objectsAreCurrent: Bool) {
+    private func rebase(onto state: WorkingState, keepingBases: Bool = false, objectsAreCurrent: Bool) {
         flush()
         let later = working
         working = state
-        if !later.changes.isEmpty { working.reapply(later) }
+        working.reapply(later, keepingBases: keepingBases)
         if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
     }
 
@@ -325,6 +347,8 @@ final class ContextState {
         guard let inFlight else { return restore(savepoint) }
         self.inFlight = nil
         if !savepoint.changes.isEmpty { unsaved?.keep(inFlight.objects) }
+        flush()
+        working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint)
         rebase(onto: savepoint, objectsAreCurrent: false)
     }
 
@@ -336,7 +360,6 @@ final class ContextState {
     }
 
     private func forgetChanges() {
-        unresolved = []
         _ = unsaved?.release()
         endEpoch()
     }

@@ -31,14 +31,23 @@ public final class ManagedObject<E: Entity> {
     /// The entity's number in the schema.
     var entity: Int { Int(entityNumber) }
 
-    init(id: PersistentID<E>, entity: Int, context: ContextState, row: E, flags: ObjectFlags, isDirty: Bool = false) {
+    /// - Parameter epoch: when the context's working state had the row.
+    init(
+        id: PersistentID<E>,
+        entity: Int,
+        context: ContextState,
+        row: E,
+        flags: ObjectFlags,
+        epoch: Epoch,
+        isDirty: Bool = false
+    ) {
         self.id = id
         entityNumber = UInt32(entity)
         self.context = context
         self.row = row
         self.flags = flags
         self.isDirty = isDirty
-        epoch = context.epoch
+        self.epoch = epoch
     }
 }
 
@@ -62,14 +71,15 @@ extension ManagedObject {
         return row
     }
 
-    /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits.
+    /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits,
+    /// and for a changed row the base that the change began from.
     public var version: RowVersion { context.version(of: id.row, of: entity) }
 
     /// Whether the object's insert is not saved yet.
     public var isInserted: Bool { context.changeKind(of: id.row, of: entity) == .inserted }
 
     /// Whether the object differs from what it was when the context read it.
-    public var isUpdated: Bool { context.changeKind(of: id.row, of: entity)?.isUpdate == true }
+    public var isUpdated: Bool { context.changeKind(of: id.row, of: entity) == .updated }
 
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
     public var isDeleted: Bool {
@@ -100,7 +110,7 @@ extension ManagedObject {
 
     /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
     /// context; an equal one is no change.
-    @inlinable
+    @_disfavoredOverload @inlinable
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get {
             _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
@@ -143,6 +153,20 @@ extension ManagedObject {
                     owner: id.row,
                     relationship: context.schema.toMany(keyPath, of: entity)
                 ))
+        }
+    }
+
+    /// A new value says which objects are to refer to this one, and applies at once. Reading gives the plain value, which
+    /// shows no members.
+    @_disfavoredOverload
+    public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> ToMany<Target> {
+        get { value[keyPath: keyPath] }
+        set {
+            // Between what was written before and what is written after: the last write wins, at whichever end.
+            context.flush()
+            guard beginWrite() else { return }
+            row[keyPath: keyPath] = newValue
+            context.flush()
         }
     }
 

@@ -2,13 +2,7 @@
 enum ChangeKind: UInt8, Sendable {
     case inserted
     case updated
-    /// Updated by the delete of what it referred to, and by nothing else: such a change never conflicts, because whatever
-    /// the row has become by then, the reference goes if it still leads to the deleted row.
-    case nullified
     case deleted
-
-    /// Whether the row was there before and still is.
-    var isUpdate: Bool { self == .updated || self == .nullified }
 
     static let layout = RowLayout(ChangeKind.self)
 }
@@ -36,14 +30,18 @@ struct PendingChanges: Sendable {
 struct EntityChanges: Sendable {
     /// A row's kind of change; the version beside it is the one in the base, 0 for inserted rows.
     private var kinds = RowTable(layout: ChangeKind.layout)
-    /// Base rows that the base snapshot does not hold any more, because it moved on and others had deleted them.
+    /// Base rows that the base snapshot does not hold any more, because it moved on and others had deleted or changed
+    /// them.
     var lostBases: RowTable
     /// This side's rows to those: the working snapshot, from which they are gone, does not hold them either.
     var lostRows: RowTable
+    /// Deleted rows as they were last on this side, of entities whose own rules may deny the delete.
+    var lastRows: RowTable
 
     init(layout: RowLayout) {
         lostBases = RowTable(layout: layout)
         lostRows = RowTable(layout: layout)
+        lastRows = RowTable(layout: layout)
     }
 
     var isEmpty: Bool { kinds.count == 0 }
@@ -67,6 +65,7 @@ struct EntityChanges: Sendable {
         kinds.remove(row)
         lostBases.remove(row)
         lostRows.remove(row)
+        lastRows.remove(row)
     }
 
     /// Calls the body with each changed row, in ascending order.

@@ -41,7 +41,7 @@ struct CommitRecord {
     private mutating func append(_ entity: Int, _ commit: WorkingState) throws(GraphError) {
         var rows: [ChangeKind: [RowNumber]] = [:]
         commit.changes[entity].forEachChange { row, kind, _ in
-            rows[kind == .nullified ? .updated : kind, default: []].append(row)
+            rows[kind, default: []].append(row)
         }
         writer.appendVarint(SchemaRecord.tag(entity))
         do {

@@ -8,8 +8,9 @@ struct CommitState: Sendable {
     struct Commit: Sendable {
         /// The state after the commit, on the state before it, with the changes that lead from one to the other.
         let state: WorkingState
-        /// Whether the save stands in it exactly as it was made: nobody else committed in between.
-        let isFastForward: Bool
+        /// Whether the save stands in it exactly as it was made: nobody else committed in between, and the delete rules
+        /// had nothing to add.
+        let isAsRequested: Bool
 
         var number: CommitNumber { state.snapshot.commit }
     }
@@ -20,25 +21,23 @@ struct CommitState: Sendable {
     /// - Throws: all offenders of the first stage that finds any: conflicts, then uniqueness, then references, then
     ///   denied deletes.
     func prepare(_ request: WorkingState) throws(GraphError) -> Commit? {
-        let isFastForward = request.base.commit == head.commit && !request.hasLostRows
+        let isFastForward = request.base.commit == head.commit && !request.hasLostBases
         var merged = request
-        let denied: [DeniedDelete]
-        if isFastForward {
-            denied = merged.applyDeleteRules()
-        } else {
+        if !isFastForward {
             let conflicts = conflicts(of: request)
             guard conflicts.isEmpty else { throw .conflicts(conflicts) }
             merged = WorkingState(base: head)
-            denied = merged.reapply(request)
+            merged.reapply(request)
         }
+        let rules = merged.applyDeleteRules()
         let violations = merged.uniquenessViolations()
         guard violations.isEmpty else { throw .notUnique(violations) }
         let dangling = merged.danglingReferences()
         guard dangling.isEmpty else { throw .danglingReferences(dangling) }
-        guard denied.isEmpty else { throw .deleteDenied(denied) }
+        guard rules.denied.isEmpty else { throw .deleteDenied(rules.denied) }
         guard !merged.changes.isEmpty else { return nil }
         merged.number(head.commit.next)
-        return Commit(state: merged, isFastForward: isFastForward)
+        return Commit(state: merged, isAsRequested: isFastForward && !rules.changedRows)
     }
 
     mutating func accept(_ commit: Commit) {
@@ -51,23 +50,21 @@ struct CommitState: Sendable {
     }
 
     /// Rows that were updated or deleted since a version that head does not have any more. Both sides deleting a row is
-    /// none.
+    /// none, and neither is letting go of a row deleted in the same save.
     private func conflicts(of request: WorkingState) -> [MergeConflict] {
         var conflicts: [MergeConflict] = []
         for (entity, description) in head.schema.entities.enumerated() {
             request.changes[entity].forEachChange { row, kind, oldVersion in
                 let newVersion = head.entities[entity].rows.version(of: row)
-                guard kind == .updated || kind == .deleted, newVersion ?? .none != oldVersion,
-                    kind != .deleted || newVersion != nil
-                else {
-                    return
-                }
+                guard kind != .inserted, newVersion ?? .none != oldVersion, kind != .deleted || newVersion != nil,
+                    !request.letsGoOnly(row, of: entity)
+                else { return }
                 conflicts.append(
                     description.conflict(
                         of: row,
                         versions: (oldVersion, newVersion ?? .none),
-                        cached: request.base.entities[entity].rows.address(of: row)
-                            ?? request.changes[entity].lostBases.address(of: row),
+                        cached: request.changes[entity].lostBases.address(of: row)
+                            ?? request.base.entities[entity].rows.address(of: row),
                         store: head.entities[entity].rows.address(of: row),
                         yours: request.snapshot.entities[entity].rows.address(of: row)
                             ?? request.changes[entity].lostRows.address(of: row)

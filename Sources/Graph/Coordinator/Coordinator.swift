@@ -16,7 +16,6 @@ public actor Coordinator {
     private let transactionLimitBytes: Int
     /// Why no further save is taken, once that is so.
     private var ending: GraphError?
-    private var isClosed = false
 
     /// Opens a store, creating its file if there is none.
     ///
@@ -72,10 +71,8 @@ public actor Coordinator {
     public nonisolated var snapshot: Snapshot { published.value }
 
     /// Ends saving and releases the file, after the saves that are under way. Snapshots and contexts can be read on; saves
-    /// throw `.closed`. Closing again does nothing.
+    /// throw `.closed`. Closing again only waits until that is done.
     public func close() async throws(GraphError) {
-        guard !isClosed else { return }
-        isClosed = true
         ending = ending ?? .closed(path: path)
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
@@ -111,7 +108,7 @@ public actor Coordinator {
         guard journal != nil else {
             state.accept(commit)
             published.publish(commit.state.snapshot)
-            return Outcome(published: commit.state.snapshot, isAsCaptured: commit.isFastForward)
+            return Outcome(published: commit.state.snapshot, isAsCaptured: commit.isAsRequested)
         }
         let record = try CommitRecord.encode(
             commit.state,
@@ -125,7 +122,7 @@ public actor Coordinator {
         state.accept(commit)
         try await makeDurable(CommitQueue.Entry(snapshot: commit.state.snapshot, record: record))
         let newest = published.value
-        return Outcome(published: newest, isAsCaptured: commit.isFastForward && newest.commit == commit.number)
+        return Outcome(published: newest, isAsCaptured: commit.isAsRequested && newest.commit == commit.number)
     }
 
     /// How many answers wait for the next group.

@@ -1,68 +1,84 @@
 /// The rules that a commit must keep, judged on the merged state.
 extension WorkingState {
-    /// Whether rows were changed that others had deleted by the time the base last moved.
-    var hasLostRows: Bool { changes.entities.contains { $0.lostRows.count > 0 } }
+    /// Whether rows count from a base of their own, because others had deleted or changed them by the time the base last
+    /// moved.
+    var hasLostBases: Bool { changes.entities.contains { $0.lostBases.count > 0 } }
 
-    /// Lets go of the references that lead to deleted rows as each relationship says: references that came with others'
-    /// commits, which the deleting context did not know, included. Gives back the deletes that are denied: judged last,
-    /// because a cascade may delete rows that others may not lose, or rows that stood in the way.
-    mutating func applyDeleteRules() -> [DeniedDelete] {
-        for (entity, row, _, _) in references(toDeletedRowsUnder: .cascade) {
-            // Unless an earlier one of these has taken it along.
-            if snapshot.entities[entity].rows.contains(row) { delete(row, of: entity) }
-        }
-        for (entity, row, toOne, _) in references(toDeletedRowsUnder: .nullify) {
-            setReference(of: row, of: entity, through: toOne, to: 0, asNullified: true)
-        }
-        return references(toDeletedRowsUnder: .deny).map { entity, row, toOne, target in
-            DeniedDelete(
-                id: AnyPersistentID(entityName: schema.entities[toOne.target].name, row: target),
-                relationship: schema.name(of: toOne, from: entity),
-                remaining: AnyPersistentID(entityName: schema.entities[entity].name, row: row)
-            )
-        } + deletesDeniedByOwners()
+    /// What delete rules made of a save.
+    struct RuleOutcome {
+        var denied: [DeniedDelete] = []
+        /// Whether rows were deleted or let go that the save had left alone.
+        var changedRows = false
     }
 
-    /// Deleted rows that may not go while what they refer to is there.
-    private func deletesDeniedByOwners() -> [DeniedDelete] {
+    /// Lets go of the references that lead to deleted rows as each relationship says: references that came with others'
+    /// commits, which the deleting context did not know, included. First all that cascades is deleted, then references
+    /// are nullified, then what is left may deny.
+    mutating func applyDeleteRules() -> RuleOutcome {
+        var outcome = RuleOutcome()
+        forEachReference(toDeleted: .cascade) { state, _, entity, row in
+            state.delete(row, of: entity)
+            outcome.changedRows = true
+        }
+        forEachReference(toDeleted: .nullify) { state, reference, entity, row in
+            let toOne = state.schema.entities[entity].toOnes[reference.toOne]
+            state.setReference(of: row, of: entity, through: toOne, to: 0)
+            outcome.changedRows = true
+        }
+        forEachReference(toDeleted: .deny) { state, reference, entity, row in
+            let toOne = state.schema.entities[entity].toOnes[reference.toOne]
+            guard let address = state.snapshot.entities[entity].rows.address(of: row) else { return }
+            outcome.denied.append(
+                DeniedDelete(
+                    id: state.schema.id(of: toOne.target(ofRowAt: address), of: toOne.target),
+                    relationship: state.schema.name(of: toOne, from: entity),
+                    remaining: state.schema.id(of: row, of: entity)
+                )
+            )
+        }
+        outcome.denied += deletesDeniedByTargets()
+        return outcome
+    }
+
+    /// Calls the body with each row that refers to a deleted one through a relationship of this rule. The body may delete
+    /// rows and change references; what cascades from that it has to see to itself.
+    private mutating func forEachReference(
+        toDeleted rule: DeleteRule,
+        _ body: (inout WorkingState, Reference, _ entity: Int, _ row: RowNumber) -> Void
+    ) {
+        for (entity, description) in schema.entities.enumerated() {
+            for reference in description.references
+            where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfInverse == rule {
+                var deleted: [RowNumber] = []
+                changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
+                for target in deleted {
+                    for row in referrers(to: target, of: reference.entity, through: reference.toOne) {
+                        body(&self, reference, reference.entity, row)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Deleted rows whose own to-one relationship denies the delete while its target is there.
+    private func deletesDeniedByTargets() -> [DeniedDelete] {
         var denied: [DeniedDelete] = []
         for (entity, description) in schema.entities.enumerated() {
             for toOne in description.toOnes where toOne.ruleOfOwner == .deny {
-                changes[entity].forEachChange { row, kind, _ in
-                    guard kind == .deleted, let address = base.entities[entity].rows.address(of: row) else { return }
+                changes[entity].lastRows.forEachRow { row, _, address in
                     let target = toOne.target(ofRowAt: address)
-                    guard snapshot.entities[toOne.target].rows.contains(target) else { return }
+                    guard target != 0, snapshot.entities[toOne.target].rows.contains(target) else { return }
                     denied.append(
                         DeniedDelete(
-                            id: AnyPersistentID(entityName: description.name, row: row),
+                            id: schema.id(of: row, of: entity),
                             relationship: "\(description.name).\(description.properties[toOne.property].name)",
-                            remaining: AnyPersistentID(entityName: schema.entities[toOne.target].name, row: target)
+                            remaining: schema.id(of: target, of: toOne.target)
                         )
                     )
                 }
             }
         }
         return denied
-    }
-
-    /// The rows that refer to deleted ones through relationships with a rule, by the order of their targets.
-    private func references(
-        toDeletedRowsUnder rule: DeleteRule
-    ) -> [(entity: Int, row: RowNumber, toOne: ToOneDescription, target: RowNumber)] {
-        var found: [(Int, RowNumber, ToOneDescription, RowNumber)] = []
-        for (entity, description) in schema.entities.enumerated() where !description.references.isEmpty {
-            changes[entity].forEachChange { target, kind, _ in
-                guard kind == .deleted else { return }
-                for reference in description.references {
-                    let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
-                    guard toOne.ruleOfInverse == rule else { continue }
-                    for row in referrers(to: target, of: reference.entity, through: reference.toOne) {
-                        found.append((reference.entity, row, toOne, target))
-                    }
-                }
-            }
-        }
-        return found
     }
 
     /// Inserted rows, and updated ones whose unique properties changed, that share a value with another row.
@@ -125,6 +141,10 @@ extension WorkingState {
 }
 
 extension Schema {
+    fileprivate func id(of row: RowNumber, of entity: Int) -> AnyPersistentID {
+        AnyPersistentID(entityName: entities[entity].name, row: row)
+    }
+
     /// The relationship whose rule governs a reference, as people write it: the to-many side where there is one.
     fileprivate func name(of toOne: ToOneDescription, from entity: Int) -> String {
         if let inverse = toOne.inverse {

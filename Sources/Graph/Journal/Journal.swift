@@ -100,6 +100,7 @@ actor Journal {
     ///
     /// A second call does nothing, and after a failure no more is written.
     func close(_ payload: [UInt8]) throws(GraphError) {
+        guard writer.phase != .closed else { return }
         defer {
             file.close()
             lock.release()

@@ -70,7 +70,7 @@ struct CommitReferencesTests {
         var state = try Self.start()
         var request = WorkingState(base: state.head)
         request.delete(Album.self, 1)
-        #expect(request.kind(Note.self, 1) == .nullified && request.kind(Photo.self, 1) == .deleted)
+        #expect(request.kind(Note.self, 1) == .updated && request.kind(Photo.self, 1) == .deleted)
         try state.commit { $0.insert(2, Note(text: "theirs", album: Self.album(1))) }
         state.accept(try #require(try state.prepare(request)))
         #expect(try state.head.fetchValues(Note.self).map(\.album) == [nil, nil])

@@ -32,7 +32,7 @@ struct CommitStateTests {
         var request = WorkingState(base: state.head)
         request.change(Album.self, 1) { $0.title = "changed" }
         let commit = try #require(try state.prepare(request))
-        #expect(commit.isFastForward)
+        #expect(commit.isAsRequested)
         #expect(commit.number == CommitNumber(2))
         #expect(state.head.commit == CommitNumber(1))
         state.accept(commit)
@@ -52,7 +52,7 @@ struct CommitStateTests {
             $0.insert(4, Album(title: "four"))
         }
         let commit = try #require(try state.prepare(request))
-        #expect(!commit.isFastForward)
+        #expect(!commit.isAsRequested)
         #expect(commit.number == CommitNumber(3))
         state.accept(commit)
         let titles = try state.head.fetchValues(Album.self).map(\.title)

@@ -4,7 +4,7 @@ import Testing
 
 /// Saves on a disk that is slow or fails.
 struct SavingTests {
-    private let disk = GatedDisk()
+    private let disk = GatedDisk(holdingAt: .sync)
 
     @Test func `R23a: what is changed while a save is in flight stays pending on top of it`() async throws {
         let coordinator = try await Coordinator.people(on: disk)
@@ -12,9 +12,9 @@ struct SavingTests {
         let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
         try await context.perform { try $0.object(for: id).age = 1 }
 
-        disk.gate.shut()
+        disk.hold()
         let saved = Task { try await context.save() }
-        await disk.waitForSync()
+        await disk.waitForArrival()
         #expect(coordinator.snapshot.value(for: id)?.age == 0)
         try await context.perform { context in
             let person = try context.object(for: id)
@@ -22,7 +22,7 @@ struct SavingTests {
             person.name = "Countess"
             context.insert(Person(name: "Eve"))
         }
-        disk.gate.open()
+        disk.release()
         try await saved.value
 
         #expect(coordinator.snapshot.value(for: id)?.age == 1)
@@ -40,15 +40,15 @@ struct SavingTests {
         let context = Context(coordinator)
         let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
         try await context.perform { try $0.object(for: id).age = 1 }
-        disk.gate.shut()
+        disk.hold()
         let saved = Task { try await context.save() }
-        await disk.waitForSync()
+        await disk.waitForArrival()
         try await context.perform { context in
             try context.object(for: id).age = 2
             context.rollback()
             #expect(try context.object(for: id).age == 1)
         }
-        disk.gate.open()
+        disk.release()
         try await saved.value
         #expect(coordinator.snapshot.value(for: id)?.age == 1)
         #expect(await context.hasChanges == false)
@@ -85,11 +85,11 @@ struct SavingTests {
         let context = Context(coordinator)
         let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
         try await context.perform { try $0.object(for: id).age = 1 }
-        disk.gate.shut()
+        disk.hold()
         let saved = Task { try await context.save() }
-        await disk.waitForSync()
+        await disk.waitForArrival()
         disk.disk.failForEver(from: disk.disk.operationCount, with: .syncFailure(reverts: false))
-        disk.gate.open()
+        disk.release()
         do {
             try await saved.value
             Issue.record("the save succeeded")
@@ -110,10 +110,10 @@ struct SavingTests {
         async throws
     {
         let coordinator = try await Coordinator.people(on: disk)
-        disk.gate.shut()
+        disk.hold()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await Context(coordinator).transaction { _ = $0.insert(Person(name: "first")) } }
-            await disk.waitForSync()
+            await disk.waitForArrival()
             for number in 0..<20 {
                 group.addTask {
                     try await Context(coordinator).transaction { _ = $0.insert(Person(name: "\(number)")) }
@@ -122,7 +122,7 @@ struct SavingTests {
             while await coordinator.waitingSaveCount < 20 { await Task.yield() }
             #expect(coordinator.snapshot.commit.number == 0)
             let syncs = disk.disk.trace.filter { $0.hasPrefix("sync") }.count
-            disk.gate.open()
+            disk.release()
             try await group.waitForAll()
             #expect(disk.disk.trace.filter { $0.hasPrefix("sync") }.count <= syncs + 2)
         }
@@ -140,12 +140,12 @@ struct SavingTests {
         await two.refresh()
         try await one.perform { try $0.object(for: id).age = 1 }
         try await two.perform { try $0.object(for: id).age = 2 }
-        disk.gate.shut()
+        disk.hold()
         let first = Task { try await one.save() }
-        await disk.waitForSync()
+        await disk.waitForArrival()
         let second = Task { try await two.save() }
         while await coordinator.waitingSaveCount < 1 { await Task.yield() }
-        disk.gate.open()
+        disk.release()
         try await first.value
         do {
             try await second.value
@@ -163,13 +163,13 @@ struct SavingTests {
         await two.refresh()
         try await one.perform { try $0.object(for: id).age = 1 }
         await two.perform { _ = $0.insert(Person(name: "Eve")) }
-        disk.gate.shut()
+        disk.hold()
         let first = Task { try await one.save() }
-        await disk.waitForSync()
+        await disk.waitForArrival()
         let second = Task { try await two.save() }
         while await coordinator.waitingSaveCount < 1 { await Task.yield() }
         disk.disk.failForEver(from: disk.disk.operationCount, with: .syncFailure(reverts: true))
-        disk.gate.open()
+        disk.release()
         await #expect(throws: GraphError.self) { try await first.value }
         await #expect(throws: GraphError.self) { try await second.value }
         #expect(coordinator.snapshot.commit.number == 1)
@@ -181,12 +181,12 @@ struct SavingTests {
         let coordinator = try await Coordinator.people(on: disk)
         let context = Context(coordinator)
         await context.perform { _ = $0.insert(Person(name: "Ada")) }
-        disk.gate.shut()
+        disk.hold()
         let saved = Task { try await context.save() }
-        await disk.waitForSync()
+        await disk.waitForArrival()
         let closed = Task { try await coordinator.close() }
         while await coordinator.waitingSaveCount < 1 { await Task.yield() }
-        disk.gate.open()
+        disk.release()
         try await saved.value
         try await closed.value
         try await coordinator.close()
@@ -203,12 +203,12 @@ struct SavingTests {
         let context = Context(coordinator)
         let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
         try await context.perform { try $0.object(for: id).age = 7 }
-        disk.gate.shut()
+        disk.hold()
         let transaction = Task { try await context.transaction { try $0.object(for: id).name = "Countess" } }
-        await disk.waitForSync()
+        await disk.waitForArrival()
         await context.perform { _ = $0.insert(Person(name: "Eve")) }
         disk.disk.failForEver(from: disk.disk.operationCount, with: .error(.diskFull, 28))
-        disk.gate.open()
+        disk.release()
         await #expect(throws: GraphError.self) { try await transaction.value }
         try await context.perform { context in
             let person = try context.object(for: id)

@@ -30,8 +30,6 @@ struct ContextModel {
     var work: StoreModel
     /// Rows changed here that others had deleted by the last refresh.
     var lost: Set<String> = []
-    /// People changed by the delete of their team and by nothing else.
-    var nullified: Set<UInt64> = []
 
     init(base: StoreModel) {
         self.base = base
@@ -48,28 +46,22 @@ struct ContextModel {
         Set(base.keys).union(work.keys).filter { base[$0] != work[$0] }
     }
 
-    /// Changes a person as a program does.
-    mutating func change(_ id: UInt64, _ body: (inout StoreModel.PersonRow) -> Void) {
-        guard var row = work.people[id] else { return }
-        body(&row)
-        guard row != work.people[id] else { return }
-        work.people[id] = row
-        nullified.remove(id)
-    }
-
-    mutating func deleteTeam(_ id: UInt64) {
-        for (person, row) in work.people where row.team == id && row == base.people[person] { nullified.insert(person) }
-        work.deleteTeam(id)
-    }
-
-    mutating func deletePerson(_ id: UInt64) {
-        work.people[id] = nil
-        nullified.remove(id)
-    }
-
     var changedTeams: Set<UInt64> { Self.changed(base.teams, work.teams) }
     var changedPeople: Set<UInt64> { Self.changed(base.people, work.people) }
     var hasChanges: Bool { !changedTeams.isEmpty || !changedPeople.isEmpty || !lost.isEmpty }
+
+    /// Whether a person lost its team because the team was deleted here.
+    private func letsGo(_ id: UInt64) -> Bool {
+        guard let team = base.people[id]?.team, work.people[id]?.team == 0 else { return false }
+        return base.teams[team] != nil && work.teams[team] == nil
+    }
+
+    /// Whether that is all that happened to it.
+    private func letsGoOnly(_ id: UInt64) -> Bool {
+        var row = base.people[id]
+        row?.team = 0
+        return letsGo(id) && row == work.people[id]
+    }
 
     /// Judges the save against head; moves head if it succeeds.
     mutating func save(to head: inout StoreModel) -> Failure? {
@@ -83,8 +75,8 @@ struct ContextModel {
             }
             merged.teams[id] = work.teams[id]
         }
-        let written = changedPeople.subtracting(nullified)
-        for id in written {
+        for id in changedPeople {
+            if letsGoOnly(id) { continue }
             let known = base.people[id] != nil
             if known, head.personVersions[id] != base.personVersions[id],
                 work.people[id] != nil || head.people[id] != nil
@@ -95,11 +87,11 @@ struct ContextModel {
         }
         if !conflicts.isEmpty { return .conflicts(conflicts) }
         for id in changedTeams where work.teams[id] == nil { merged.deleteTeam(id) }
-        for id in written {
+        for id in changedPeople {
             guard let email = merged.people[id]?.email, email != head.people[id]?.email else { continue }
             if merged.people.contains(where: { $0.key != id && $0.value.email == email }) { return .notUnique }
         }
-        for id in written {
+        for id in changedPeople {
             guard let team = merged.people[id]?.team, team != 0, merged.teams[team] == nil else { continue }
             return .dangling
         }
@@ -128,26 +120,24 @@ struct ContextModel {
                 if head.teams[id] == nil { lost.insert("Team/p\(id)") } else { merged.teams[id] = ours }
             }
         }
-        for id in changedPeople.subtracting(nullified) {
+        for id in changedPeople {
             switch (base.people[id], work.people[id]) {
             case (nil, let ours): merged.people[id] = ours
             case (_, nil): merged.people[id] = nil
             case (let original?, let ours?):
                 guard var row = head.people[id] else {
+                    if letsGoOnly(id) { continue }
                     lost.insert("Person/p\(id)")
                     continue
                 }
                 if ours.name != original.name { row.name = ours.name }
                 if ours.email != original.email { row.email = ours.email }
                 if ours.age != original.age { row.age = ours.age }
-                if ours.team != original.team { row.team = ours.team }
+                if ours.team != original.team, !letsGo(id) || row.team == original.team { row.team = ours.team }
                 merged.people[id] = row
             }
         }
-        let deleted = changedTeams.filter { work.teams[$0] == nil }
         base = head
         work = merged
-        nullified = []
-        for id in deleted { deleteTeam(id) }
     }
 }

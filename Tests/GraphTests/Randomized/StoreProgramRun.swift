@@ -70,7 +70,7 @@ struct StoreProgramRun {
                 let member: Person.Object = try context.object(for: .init(row: id))
                 try context.object(for: PersistentID<Team>(row: team)).members.append(member)
             }
-            models[c].change(id) { $0.team = team }
+            models[c].work.people[id]?.team = team
         case .renameTeam(let c, let team, let name):
             guard let id = pick(team, from: models[c].work.teams) else { return }
             try await contexts[c].perform { try $0.object(for: PersistentID<Team>(row: id)).name = "t\(name)" }
@@ -78,11 +78,11 @@ struct StoreProgramRun {
         case .deletePerson(let c, let person):
             guard let id = pick(person, from: models[c].work.people) else { return }
             try await contexts[c].perform { try $0.object(for: PersistentID<Person>(row: id)).delete() }
-            models[c].deletePerson(id)
+            models[c].work.people[id] = nil
         case .deleteTeam(let c, let team):
             guard let id = pick(team, from: models[c].work.teams) else { return }
             try await contexts[c].perform { try $0.object(for: PersistentID<Team>(row: id)).delete() }
-            models[c].deleteTeam(id)
+            models[c].work.deleteTeam(id)
         case .save(let c):
             try await save(c)
         case .rollback(let c):
@@ -120,7 +120,10 @@ struct StoreProgramRun {
     ) async throws {
         guard let id = pick(person, from: models[c].work.people) else { return }
         try await contexts[c].perform { engine(try $0.object(for: PersistentID<Person>(row: id))) }
-        models[c].change(id, model)
+        if var row = models[c].work.people[id] {
+            model(&row)
+            models[c].work.people[id] = row
+        }
     }
 
     private mutating func save(_ c: Int) async throws {

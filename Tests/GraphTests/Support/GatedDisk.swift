@@ -1,51 +1,57 @@
-import Foundation
+import Dispatch
+import Synchronization
 
 @testable import Graph
 
-/// A simulated disk whose syncs wait until the test lets them through, so that a save can be held in flight.
+/// A simulated disk whose writes or syncs can be held up, so that a test decides what happens while a save is under way.
 final class GatedDisk: StoreFileSystem {
+    enum Stage {
+        case write
+        case sync
+    }
+
     let disk = SimulatedDisk()
-    let gate = Gate()
+    private let stage: Stage
+    private let isHolding = Mutex(false)
+    private let gate = DispatchSemaphore(value: 0)
+    private let arrivals: AsyncStream<Void>
+    private let arrival: AsyncStream<Void>.Continuation
 
-    /// Open at first. Blocks the journal's own thread while it is shut, never a thread of the cooperative pool.
-    final class Gate: @unchecked Sendable {
-        // Guarded by the condition's lock.
-        private let condition = NSCondition()
-        private var isOpen = true
-        private var waitingCount = 0
-
-        func shut() {
-            condition.withLock { isOpen = false }
-        }
-
-        func open() {
-            condition.withLock {
-                isOpen = true
-                condition.broadcast()
-            }
-        }
-
-        fileprivate func pass() {
-            condition.withLock {
-                waitingCount += 1
-                while !isOpen { condition.wait() }
-                waitingCount -= 1
-            }
-        }
-
-        var isHoldingSomebody: Bool { condition.withLock { !isOpen && waitingCount > 0 } }
+    /// - Parameter stage: which calls wait while the disk is held.
+    init(holdingAt stage: Stage = .write) {
+        self.stage = stage
+        (arrivals, arrival) = AsyncStream.makeStream()
     }
 
-    /// Returns when a sync has come to the shut gate.
-    func waitForSync() async {
-        while !gate.isHoldingSomebody { await Task.yield() }
+    /// The next calls wait, each for one `release`.
+    func hold() { isHolding.withLock { $0 = true } }
+
+    /// Returns when a call has come to wait.
+    func waitForArrival() async {
+        for await _ in arrivals { return }
     }
+
+    /// Lets the waiting call go on; later ones do not wait.
+    func release() {
+        isHolding.withLock { $0 = false }
+        gate.signal()
+    }
+
+    /// Lets the waiting write find the disk full.
+    func fill() { disk.fail(operation: disk.operationCount, with: .error(.diskFull, 28)) }
+
+    fileprivate func pass(_ stage: Stage) {
+        guard stage == self.stage, isHolding.withLock({ $0 }) else { return }
+        arrival.yield()
+        gate.wait()
+    }
+
+    // MARK: StoreFileSystem
 
     var processID: Int32 { disk.processID }
-
     func resolve(_ path: String) throws(IOError) -> String { try disk.resolve(path) }
-    func open(_ path: String) throws(IOError) -> any StoreFile { GatedFile(file: try disk.open(path), gate: gate) }
-    func create(_ path: String) throws(IOError) -> any StoreFile { GatedFile(file: try disk.create(path), gate: gate) }
+    func open(_ path: String) throws(IOError) -> any StoreFile { GatedFile(file: try disk.open(path), gate: self) }
+    func create(_ path: String) throws(IOError) -> any StoreFile { GatedFile(file: try disk.create(path), gate: self) }
     func status(_ path: String) throws(IOError) -> FileStatus { try disk.status(path) }
     func rename(_ path: String, to newPath: String) throws(IOError) { try disk.rename(path, to: newPath) }
     func unlink(_ path: String) throws(IOError) { try disk.unlink(path) }
@@ -56,20 +62,20 @@ final class GatedDisk: StoreFileSystem {
 
 private struct GatedFile: StoreFile {
     let file: any StoreFile
-    let gate: GatedDisk.Gate
+    let gate: GatedDisk
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
         try file.read(into: buffer, at: offset)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        try file.write(bytes, at: offset)
+        gate.pass(.write)
+        return try file.write(bytes, at: offset)
     }
 
     func truncate(to lengthBytes: UInt64) throws(IOError) { try file.truncate(to: lengthBytes) }
-
     func dataSync() throws(IOError) {
-        gate.pass()
+        gate.pass(.sync)
         try file.dataSync()
     }
 

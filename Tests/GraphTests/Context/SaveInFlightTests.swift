@@ -1,0 +1,143 @@
+import Testing
+
+@testable import Graph
+
+/// R8, R20, R23a: what is changed on a context while its save is under way.
+struct SaveInFlightTests {
+    private let disk = GatedDisk()
+    private let coordinator: Coordinator
+    private let context: Context
+    private let person: PersistentID<Person>
+
+    init() async throws {
+        var options = JournalOptions()
+        options.random = { 7 }
+        coordinator = try await Coordinator(
+            Schema([EntityDescription(Team.self), EntityDescription(Person.self)]), path: "/data/store.graph",
+            fileSystem: disk, options: options)
+        context = Context(coordinator)
+        person = try await context.transaction { $0.insert(Person(name: "Ada")).id }
+    }
+
+    @Test(.bug(id: "edits of an undone insert")) func `edits of an insert that is undone are gone`()
+        async throws
+    {
+        disk.hold()
+        let transaction = Task { try await context.transaction { _ = $0.insert(Team(name: "red")) } }
+        await disk.waitForArrival()
+        let team = try await context.perform { context in
+            let team = try #require(try context.first(Team.self))
+            team.name = "blue"
+            return team.id
+        }
+        disk.fill()
+        disk.release()
+        await #expect(throws: GraphError.self) { try await transaction.value }
+        await context.perform { #expect($0[team] == nil) }
+        #expect(await context.hasChanges == false)
+        try await context.save()
+    }
+
+    @Test(.bug(id: "lost update")) func `a change made during a save still conflicts`()
+        async throws
+    {
+        let other = Context(coordinator)
+        disk.hold()
+        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
+        await disk.waitForArrival()
+        await context.perform { _ = $0.insert(Team(name: "red")) }
+        let second = Task { try await context.save() }
+        // The save is behind the other's in the queue when it has taken its changes with it.
+        while await !context.isSaveUnderWay { await Task.yield() }
+        try await context.perform { try $0.object(for: person).age += 1 }
+        disk.release()
+        try await first.value
+        try await second.value
+        await context.perform { #expect($0[person]?.version == RowVersion(1)) }
+        let error = await #expect(throws: GraphError.self) { try await context.save() }
+        guard case .conflicts(let conflicts) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(conflicts.map(\.oldVersion) == [RowVersion(1)])
+        #expect(conflicts.map(\.newVersion) == [RowVersion(2)])
+        #expect(coordinator.snapshot.value(for: person)?.age == 5)
+        try await context.perform { try $0.object(for: person).age = 0 }
+        await #expect(throws: GraphError.self) { try await context.save() }
+        try await context.perform { try $0.object(for: person).age = 1 }
+        await context.refresh()
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: person)?.age == 1)
+    }
+
+    @Test(.bug(id: "lost update")) func `a delete made during a save still conflicts`()
+        async throws
+    {
+        let other = Context(coordinator)
+        disk.hold()
+        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
+        await disk.waitForArrival()
+        await context.perform { _ = $0.insert(Team(name: "red")) }
+        let second = Task { try await context.save() }
+        while await !context.isSaveUnderWay { await Task.yield() }
+        try await context.perform { try $0.object(for: person).delete() }
+        disk.release()
+        try await first.value
+        try await second.value
+        await #expect(throws: GraphError.self) { try await context.save() }
+        #expect(coordinator.snapshot.value(for: person)?.age == 5)
+        await context.rollback()
+        await context.perform { #expect($0[person]?.age == 5) }
+    }
+
+    @Test func `a change made during a save goes on top`() async throws {
+        let other = Context(coordinator)
+        disk.hold()
+        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
+        await disk.waitForArrival()
+        await context.perform { _ = $0.insert(Team(name: "red")) }
+        let second = Task { try await context.save() }
+        while await !context.isSaveUnderWay { await Task.yield() }
+        try await context.perform { try $0.object(for: person).name = "Eve" }
+        disk.release()
+        try await first.value
+        try await second.value
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: person)?.age == 5)
+        #expect(coordinator.snapshot.value(for: person)?.name == "Eve")
+    }
+
+    @Test func `a full disk fails the group and what was judged on it`() async throws {
+        let (second, third) = (Context(coordinator), Context(coordinator))
+        disk.hold()
+        let first = Task { try await context.transaction { try $0.object(for: person).age = 5 } }
+        await disk.waitForArrival()
+        try await second.perform { try $0.object(for: person).age = 6 }
+        let conflicting = Task { try await second.save() }
+        await third.perform { _ = $0.insert(Team(name: "red")) }
+        let independent = Task { try await third.save() }
+        while await !second.isSaveUnderWay { await Task.yield() }
+        while await !third.isSaveUnderWay { await Task.yield() }
+        await coordinator.takeTurn()
+        disk.fill()
+        disk.release()
+        await #expect(throws: GraphError.self) { try await first.value }
+        await #expect(throws: GraphError.self) { try await conflicting.value }
+        await #expect(throws: GraphError.self) { try await independent.value }
+        #expect(coordinator.snapshot.commit.number == 1)
+        try await second.save()
+        try await third.save()
+        #expect(coordinator.snapshot.value(for: person)?.age == 6)
+        #expect(coordinator.snapshot.count(of: Team.self) == 1)
+        try await coordinator.close()
+    }
+}
+
+extension Context {
+    var isSaveUnderWay: Bool { state.isSaveUnderWay }
+}
+
+extension Coordinator {
+    /// Returns when everything that came to the coordinator before has had its turn.
+    func takeTurn() {}
+}

@@ -1,0 +1,199 @@
+import Testing
+
+@testable import Graph
+
+private struct Page: Entity {
+    var text = ""
+    var book: ToOne<Book> = nil
+    var notes: ToMany<PadNote> = []
+
+    static let schema = EntitySchema<Page>("Page") {
+        $0.attribute("text", \.text)
+        $0.toOne("book", \.book)
+        $0.toMany("notes", \.notes, inverse: \PadNote.page, deleteRule: .deny)
+    }
+}
+
+private struct Book: Entity {
+    var title = ""
+    var pages: ToMany<Page> = []
+
+    static let schema = EntitySchema<Book>("Book") {
+        $0.attribute("title", \.title)
+        $0.toMany("pages", \.pages, inverse: \Page.book, deleteRule: .cascade)
+    }
+}
+
+private struct PadNote: Entity {
+    var text = ""
+    var page: ToOne<Page> = nil
+    var pad: ToOne<Pad> = nil
+
+    static let schema = EntitySchema<PadNote>("PadNote") {
+        $0.attribute("text", \.text)
+        $0.toOne("page", \.page)
+        $0.toOne("pad", \.pad)
+    }
+}
+
+private struct Pad: Entity {
+    var title = ""
+    var notes: ToMany<PadNote> = []
+
+    static let schema = EntitySchema<Pad>("Pad") {
+        $0.attribute("title", \.title)
+        $0.toMany("notes", \.notes, inverse: \PadNote.pad, deleteRule: .cascade)
+    }
+}
+
+/// A part that may not go while its box is there.
+private struct Part: Entity {
+    var name = ""
+    var box: ToOne<Team> = nil
+
+    static let schema = EntitySchema<Part>("Part") {
+        $0.attribute("name", \.name)
+        $0.toOne("box", \.box, deleteRule: .deny)
+    }
+}
+
+/// R13, R14: delete rules worked out again on what others have committed.
+struct DeleteRuleTests {
+    private let coordinator: Coordinator
+    private let one: Context
+    private let two: Context
+
+    init() async throws {
+        coordinator = try await Coordinator(for: Page.self, Book.self, PadNote.self, Pad.self, Team.self, Person.self)
+        one = Context(coordinator)
+        two = Context(coordinator)
+    }
+
+    @Test(.bug(id: "deny behind a cascade")) func `a row that cascades in the save alone is kept by who denies it`()
+        async throws
+    {
+        let book = try await one.transaction { $0.insert(Book()).id }
+        await two.refresh()
+        let (page, note) = try await two.transaction { context in
+            let page = context.insert(Page(book: ToOne(book)))
+            return (page.id, context.insert(PadNote(page: ToOne(page.id))).id)
+        }
+        try await one.perform { try $0.object(for: book).delete() }
+        let error = await #expect(throws: GraphError.self) { try await one.save() }
+        guard case .deleteDenied(let denied) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(denied.map(\.id.description) == ["\(AnyPersistentID(page))"])
+        #expect(coordinator.snapshot.value(for: page) != nil)
+        #expect(coordinator.snapshot.value(for: note)?.page.id == page)
+    }
+
+    @Test(.bug(id: "deny behind a cascade")) func `who denies a delete and is deleted by a cascade denies nothing`()
+        async throws
+    {
+        let (page, pad) = try await one.transaction { ($0.insert(Page()).id, $0.insert(Pad()).id) }
+        await two.refresh()
+        let note = try await two.transaction { $0.insert(PadNote(page: ToOne(page), pad: ToOne(pad))).id }
+        try await one.perform { context in
+            try context.object(for: page).delete()
+            try context.object(for: pad).delete()
+        }
+        try await one.save()
+        #expect(coordinator.snapshot.value(for: note) == nil)
+        #expect(coordinator.snapshot.value(for: page) == nil)
+    }
+
+    @Test(.bug(id: "nullify conflicts")) func `letting go of a deleted object is no conflict`()
+        async throws
+    {
+        let (red, blue) = try await one.transaction { ($0.insert(Team(name: "red")).id, $0.insert(Team(name: "b")).id) }
+        let people = try await one.transaction { context in
+            context.insert(contentsOf: ["renamed", "moved", "deleted"].map { Person(name: $0, team: ToOne(red)) })
+        }
+        await two.refresh()
+        try await two.transaction { context in
+            try context.object(for: people[0]).name = "other"
+            try context.object(for: people[1]).team = context.object(for: blue)
+            try context.object(for: people[2]).delete()
+        }
+        try await one.perform { try $0.object(for: red).delete() }
+        try await one.save()
+        let snapshot = coordinator.snapshot
+        #expect(snapshot.value(for: red) == nil)
+        #expect(snapshot.value(for: people[0])?.name == "other")
+        #expect(snapshot.value(for: people[0])?.team.id == nil)
+        #expect(snapshot.value(for: people[1])?.team.id == blue)
+        #expect(snapshot.value(for: people[2]) == nil)
+        #expect(await one.hasChanges == false)
+    }
+
+    @Test(.bug(id: "nullify conflicts")) func `a refresh keeps where others moved the members of a deleted object`()
+        async throws
+    {
+        let (red, blue) = try await one.transaction { ($0.insert(Team(name: "red")).id, $0.insert(Team(name: "b")).id) }
+        let people = try await one.transaction { context in
+            context.insert(contentsOf: ["moved", "deleted"].map { Person(name: $0, team: ToOne(red)) })
+        }
+        await two.refresh()
+        try await two.transaction { context in
+            try context.object(for: people[0]).team = context.object(for: blue)
+            try context.object(for: people[1]).delete()
+        }
+        try await one.perform { try $0.object(for: red).delete() }
+        await one.refresh()
+        await one.perform { #expect($0[people[0]]?.team?.id == blue) }
+        try await one.save()
+        #expect(coordinator.snapshot.value(for: people[0])?.team.id == blue)
+    }
+
+    @Test(.bug(id: "stale after rules")) func `objects show what a save made of a dead reference`()
+        async throws
+    {
+        let team = try await one.transaction { $0.insert(Team(name: "red")).id }
+        let person = try await one.transaction { $0.insert(Person(name: "Ada")).id }
+        try await one.perform { context in
+            let (red, ada) = try (context.object(for: team), context.object(for: person))
+            red.delete()
+            ada.team = red
+            context.insert(Person(name: "holder"))
+        }
+        let held = try await one.heldSave(person)
+        #expect(held == nil)
+        #expect(coordinator.snapshot.value(for: person)?.team.id == nil)
+        try await one.transaction { try $0.object(for: person).name = "Eve" }
+    }
+
+    @Test(.bug(id: "deny of a to-one")) func `a to-one that denies keeps its owner`() async throws {
+        let coordinator = try await Coordinator(for: Part.self, Team.self, Person.self)
+        let context = Context(coordinator)
+        let (box, part) = try await context.transaction { context in
+            let box = context.insert(Team(name: "box"))
+            return (box.id, context.insert(Part(box: ToOne(box.id))).id)
+        }
+        try await context.perform { try $0.object(for: part).delete() }
+        await #expect(throws: GraphError.self) { try await context.save() }
+        await context.rollback()
+        try await context.transaction { context in
+            try context.object(for: part).delete()
+            try context.object(for: box).delete()
+        }
+        #expect(coordinator.snapshot.count(of: Part.self) == 0)
+        let other = try await context.transaction { $0.insert(Part(box: ToOne($0.insert(Team(name: "b")).id))).id }
+        try await context.transaction { context in
+            let part = try context.object(for: other)
+            part.box = nil
+            part.delete()
+        }
+        #expect(coordinator.snapshot.count(of: Part.self) == 0)
+    }
+}
+
+extension Context {
+    /// Saves while the object is held, and tells which team it shows afterwards.
+    fileprivate func heldSave(_ id: PersistentID<Person>) async throws -> PersistentID<Team>? {
+        let person = try object(for: id)
+        try await save()
+        return person.value.team.id
+    }
+}
