@@ -11,6 +11,8 @@ final class ContextState {
     private weak var unsaved: UnsavedObjects?
     /// By entity.
     private var objects: [ObjectRegistry]
+    /// What to-many values say that were written and are not applied yet.
+    private var assignments: [(members: [RowNumber], owner: RowNumber, entity: Int, ToManyDescription)] = []
     /// Whether an object was written to since the last flush.
     private var needsFlush = false
     /// To-many values that name objects which do not exist; the next save reports them.
@@ -53,6 +55,7 @@ final class ContextState {
             let id = PersistentID<E>(row: counters.next(of: entity))
             var value = value
             withUnsafeMutablePointer(to: &value) { write(id.row, of: entity, at: $0, isNew: true) }
+            applyAssignments()
             return id
         }
     }
@@ -195,15 +198,16 @@ final class ContextState {
         unsaved.dirty = []
         for object in dirty { object.flush() }
         unsaved.keep(dirty)
+        applyAssignments()
     }
 
-    /// Writes a row into the working state, and applies what its to-many values say.
+    /// Writes a row into the working state. What its to-many values say is for `applyAssignments`, because it may be about
+    /// rows that are written next.
     func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) {
-        var assignments: [(ToManyDescription, [RowNumber])] = []
         for relationship in schema.entities[entity].toManys {
             let property = schema.entities[entity].properties[relationship.property]
-            if let rows = property.takeInitialRows?(address + property.offset) {
-                assignments.append((relationship, rows))
+            if let rows = property.takeInitialRows?(address + property.offset), !isNew || !rows.isEmpty {
+                assignments.append((rows, row, entity, relationship))
             }
         }
         if isNew {
@@ -211,9 +215,13 @@ final class ContextState {
         } else {
             working.update(row, of: entity, copying: address)
         }
-        for (relationship, members) in assignments where !isNew || !members.isEmpty {
-            assign(members, to: row, of: entity, relationship)
-        }
+    }
+
+    private func applyAssignments() {
+        guard !assignments.isEmpty else { return }
+        let all = assignments
+        assignments = []
+        for (members, owner, entity, relationship) in all { assign(members, to: owner, of: entity, relationship) }
     }
 
     private func assign(
@@ -222,7 +230,6 @@ final class ContextState {
         of entity: Int,
         _ relationship: ToManyDescription
     ) {
-        flush()
         let missing = working.assign(members, to: owner, of: relationship)
         endEpoch()
         unresolved += missing.map { row in

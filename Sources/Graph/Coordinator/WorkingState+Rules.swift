@@ -6,23 +6,33 @@ extension WorkingState {
     /// Lets go of the references that lead to deleted rows as each relationship says: references that came with others'
     /// commits, which the deleting context did not know, included. Gives back the deletes that are denied.
     mutating func applyDeleteRules() -> [DeniedDelete] {
-        var denied: [DeniedDelete] = []
-        for entity in schema.entities.indices where !schema.entities[entity].references.isEmpty {
-            var deleted: [RowNumber] = []
-            changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
-            for row in deleted { denied += applyDeleteRules(to: row, of: entity) }
+        while true {
+            var denied: [DeniedDelete] = []
+            var hasCascaded = false
+            for entity in schema.entities.indices where !schema.entities[entity].references.isEmpty {
+                var deleted: [RowNumber] = []
+                changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
+                for row in deleted { denied += applyDeleteRules(to: row, of: entity, &hasCascaded) }
+            }
+            // The rows that a cascade has deleted are judged as well, whichever entity they belong to.
+            if !hasCascaded { return denied }
         }
-        return denied
     }
 
-    private mutating func applyDeleteRules(to row: RowNumber, of entity: Int) -> [DeniedDelete] {
+    private mutating func applyDeleteRules(
+        to row: RowNumber,
+        of entity: Int,
+        _ hasCascaded: inout Bool
+    ) -> [DeniedDelete] {
         var denied: [DeniedDelete] = []
         for reference in schema.entities[entity].references {
             let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
             for referrer in referrers(to: row, of: reference.entity, through: reference.toOne) {
                 switch toOne.ruleOfInverse {
                 case .nullify: setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
-                case .cascade: delete(referrer, of: reference.entity)
+                case .cascade:
+                    delete(referrer, of: reference.entity)
+                    hasCascaded = true
                 case .deny:
                     denied.append(
                         DeniedDelete(

@@ -203,7 +203,9 @@ extension Date: OrderedAttributeValue {
             decode: { Date(timeIntervalSinceReferenceDate: Double(bitPattern: try $0.readFixed())) },
             isIdentical: {
                 $0.timeIntervalSinceReferenceDate.bitPattern == $1.timeIntervalSinceReferenceDate.bitPattern
-            }
+            },
+            // Foundation traps on the description of a date that is no number.
+            describe: { $0.timeIntervalSinceReferenceDate.isNaN ? "nan" : $0.description }
         ).ordered(
             by: {
                 totalOrderBits($0.timeIntervalSinceReferenceDate) < totalOrderBits($1.timeIntervalSinceReferenceDate)
@@ -297,19 +299,23 @@ extension Data: OrderedAttributeValue {
 extension URL: AttributeValue {
     /// For Graph's own use.
     public static var attributeCodec: AttributeCodec<URL> {
-        AttributeCodec<URL>(
+        @Sendable func url(_ relative: String, _ base: String) -> URL? {
+            base.isEmpty ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
+        }
+        return AttributeCodec<URL>(
             kind: "url",
             encode: { value, writer in
+                let base = value.baseURL?.absoluteString ?? ""
+                guard url(value.relativeString, base) != nil else {
+                    throw NotReadable(description: "no URL could be made of \(value.debugDescription) again")
+                }
                 writer.appendString(value.relativeString)
-                writer.appendString(value.baseURL?.absoluteString ?? "")
+                writer.appendString(base)
             },
             decode: { reader in
-                let relative = try reader.readString()
-                let base = try reader.readString()
-                guard
-                    let url = base.isEmpty
-                        ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
-                else { throw reader.failure("not a URL") }
+                guard let url = url(try reader.readString(), try reader.readString()) else {
+                    throw reader.failure("not a URL")
+                }
                 return url
             },
             isIdentical: { $0 == $1 },
@@ -326,6 +332,7 @@ extension Decimal: AttributeValue {
             encode: { $1.appendString($0.description) },
             decode: { reader in
                 let text = try reader.readString()
+                if text == Decimal.nan.description { return .nan }
                 guard text.utf8.count <= 256, let value = Decimal(string: text) else {
                     throw reader.failure("not a decimal number")
                 }

@@ -38,6 +38,9 @@ struct SchemaAssembly {
     /// Compares the declared properties with the struct's stored ones, by name, offset and type: the engine reads and
     /// writes rows at these offsets, so nothing here is taken on trust.
     private mutating func placeProperties(of entity: Int) {
+        guard StoredProperty.areInside(entities[entity].type) else {
+            return report(entity, nil, "\(entities[entity].type) is not a struct")
+        }
         let stored = StoredProperty.all(of: entities[entity].type)
         if entities[entity].layout.alignment > RowLeaf.maximumAlignment {
             report(entity, nil, "rows need an alignment of more than \(RowLeaf.maximumAlignment) bytes")
@@ -51,6 +54,7 @@ struct SchemaAssembly {
             if field.type != property.valueType {
                 report(entity, property.name, "declared as \(property.valueType), stored as \(field.type)")
             }
+            if !field.isStrong { report(entity, property.name, "a weak or unowned reference cannot be stored") }
             if let offset = property.keyPathOffset, offset != field.offset {
                 report(entity, property.name, "the key path leads to another property")
             }
