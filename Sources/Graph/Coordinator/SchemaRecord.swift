@@ -31,7 +31,7 @@ enum SchemaRecord {
     static func tag(_ number: Int) -> UInt64 { UInt64(number) + 1 }
 
     /// How a file's schema differs from the program's, one line of the file's or the program's record each; at most
-    /// twenty, since the file may say anything.
+    /// twenty, and of each line the first thousand characters, since the file may say anything.
     static func differences(file: UnsafeRawBufferPointer, program: [UInt8]) -> [String] {
         guard let text = String(validating: file.bindMemory(to: UInt8.self), as: UTF8.self) else {
             return ["the file's schema is not text"]
@@ -47,7 +47,8 @@ enum SchemaRecord {
     /// Each property's line after its entity's name.
     private static func qualified(_ text: String) -> [String] {
         var entity = ""
-        return text.split(separator: "\n").prefix(10_000).map { line in
+        return text.split(separator: "\n", maxSplits: 10_000).prefix(10_000).map { whole in
+            let line = whole.prefix(1_000)
             if line.hasPrefix("entity ") { entity = String(line) }
             return line.hasPrefix("property ") ? "\(entity): \(line)" : String(line)
         }

@@ -72,13 +72,14 @@ extension Dictionary: AttributeValue where Key: AttributeValue, Value: Attribute
     public static var attributeCodec: AttributeCodec<[Key: Value]> {
         let keyOperations = Key.attributeCodec.operations
         let valueOperations = Value.attributeCodec.operations
-        /// In the order of the keys' bytes, so that equal dictionaries have equal encodings.
+        /// In the order of their bytes, so that equal dictionaries have equal encodings. Several NaN keys differ in their
+        /// values only.
         @Sendable func encode(_ value: [Key: Value], to writer: inout ByteWriter) throws {
             writer.appendVarint(UInt64(value.count))
             let pairs = try value.map {
                 (key: try keyOperations.encoding(of: $0.key), value: try valueOperations.encoding(of: $0.value))
             }
-            for pair in pairs.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            for pair in pairs.sorted(by: { ($0.key + $0.value).lexicographicallyPrecedes($1.key + $1.value) }) {
                 writer.append(contentsOf: pair.key)
                 writer.append(contentsOf: pair.value)
             }
@@ -139,7 +140,7 @@ extension AttributeCodec {
                 switch try reader.readByte() {
                 case 0: return nil
                 case 1:
-                    // The type is written out, or it would be inferred to be the optional itself.
+                    // The type must be written out: as the result of this closure it would be inferred as optional.
                     let value: Wrapped = try wrapped.value(from: &reader)
                     return value
                 default: throw reader.failure("neither a value nor nil")
@@ -179,7 +180,13 @@ extension AttributeCodec {
         let raw = Raw.attributeCodec.operations
         let plain = AttributeCodec(
             kind: raw.kind,
-            encode: { value, writer in try withUnsafePointer(to: value.rawValue) { try raw.encode($0, &writer) } },
+            encode: { value, writer in
+                let rawValue = value.rawValue
+                guard let read = Value(rawValue: rawValue), raw.areIdentical(read.rawValue, rawValue) else {
+                    throw NotReadable(description: "\(Value.self) could not be made of its raw value \(rawValue) again")
+                }
+                try withUnsafePointer(to: rawValue) { try raw.encode($0, &writer) }
+            },
             decode: { reader in
                 let rawValue: Raw = try raw.value(from: &reader)
                 guard let value = Value(rawValue: rawValue) else {
@@ -203,7 +210,7 @@ extension AttributeCodec {
 
     /// JSON with sorted keys; numbers that JSON lacks as strings.
     static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
-        @Sendable func encode(_ value: Value, to writer: inout ByteWriter) throws {
+        @Sendable func encoded(_ value: Value) throws -> Data {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -211,31 +218,50 @@ extension AttributeCodec {
                 negativeInfinity: "-inf",
                 nan: "nan"
             )
-            let json = try encoder.encode(value)
-            writer.appendVarint(UInt64(json.count))
-            json.withUnsafeBytes { writer.append(contentsOf: $0) }
+            return try encoder.encode(value)
         }
-        return AttributeCodec(
+        @Sendable func decoded(_ json: Data) throws -> Value {
+            let decoder = JSONDecoder()
+            decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+                positiveInfinity: "+inf",
+                negativeInfinity: "-inf",
+                nan: "nan"
+            )
+            return try decoder.decode(Value.self, from: json)
+        }
+        var operations = AttributeCodec(
             kind: "codable",
-            encode: { try encode($0, to: &$1) },
+            encode: { value, writer in
+                let json = try encoded(value)
+                do {
+                    _ = try decoded(json)
+                } catch {
+                    throw NotReadable(description: "\(Value.self) could not be decoded again: \(error)")
+                }
+                writer.appendVarint(UInt64(json.count))
+                json.withUnsafeBytes { writer.append(contentsOf: $0) }
+            },
             decode: { reader in
-                let decoder = JSONDecoder()
-                decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-                    positiveInfinity: "+inf",
-                    negativeInfinity: "-inf",
-                    nan: "nan"
-                )
                 let json = Data(try reader.take(try reader.readCount(minimumBytes: 1)))
                 do {
-                    return try decoder.decode(Value.self, from: json)
+                    return try decoded(json)
                 } catch {
                     throw reader.failure("not a \(Value.self): \(error)")
                 }
             },
-            // A value with NaN in it does not equal itself, and one that was read need not equal the one written.
-            isIdentical: { $0 == $1 || sameEncoding($0, $1, encode) }
-        )
+            // A value that does not equal itself holds NaN somewhere.
+            isIdentical: { lhs, rhs in
+                lhs == rhs || (lhs != lhs && (try? encoded(lhs)) == (try? encoded(rhs)))
+            }
+        ).operations
+        operations.isExact = false
+        return AttributeCodec(operations)
     }
+}
+
+/// A value that encodes without an error, but would make the file unreadable.
+struct NotReadable: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// The operations on values in hand. The types are those that the operations were made for: each call sits beside the

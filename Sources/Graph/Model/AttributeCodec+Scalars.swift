@@ -302,19 +302,23 @@ extension Data: OrderedAttributeValue {
 extension URL: AttributeValue {
     /// For Graph's own use.
     public static var attributeCodec: AttributeCodec<URL> {
-        AttributeCodec<URL>(
+        @Sendable func url(_ relative: String, _ base: String) -> URL? {
+            base.isEmpty ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
+        }
+        return AttributeCodec<URL>(
             kind: "url",
             encode: { value, writer in
+                let base = value.baseURL?.absoluteString ?? ""
+                guard url(value.relativeString, base) != nil else {
+                    throw NotReadable(description: "no URL could be made of \(value.debugDescription) again")
+                }
                 writer.appendString(value.relativeString)
-                writer.appendString(value.baseURL?.absoluteString ?? "")
+                writer.appendString(base)
             },
             decode: { reader in
-                let relative = try reader.readString()
-                let base = try reader.readString()
-                guard
-                    let url = base.isEmpty
-                        ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
-                else { throw reader.failure("not a URL") }
+                guard let url = url(try reader.readString(), try reader.readString()) else {
+                    throw reader.failure("not a URL")
+                }
                 return url
             },
             isIdentical: { $0 == $1 },

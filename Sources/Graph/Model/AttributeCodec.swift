@@ -18,6 +18,9 @@ struct AttributeOperations: Sendable {
     let describe: @Sendable (UnsafeRawPointer) -> String
     /// nil for types without an order.
     var key: KeyOperations?
+    /// Whether what is decoded is identical to what was encoded. Of a program's own `Codable` type nobody can say that:
+    /// equality is what the type says, and decoding may make things up.
+    var isExact = true
 }
 
 /// How a property takes part in indexes and sort orders.

@@ -17,10 +17,20 @@ final class RowLayout: Sendable {
     init<Value: Sendable>(_ type: Value.Type) {
         stride = MemoryLayout<Value>.stride
         alignment = MemoryLayout<Value>.alignment
+        // Several rows lie a stride apart. A single one may come from anywhere, with nothing behind its last byte, and has
+        // no bytes at all if its type has none; copying an array of one would read a stride even so.
         copy = { target, source, count in
+            guard count > 1 else {
+                target.initializeMemory(as: Value.self, to: source.assumingMemoryBound(to: Value.self).pointee)
+                return
+            }
             target.initializeMemory(as: Value.self, from: source.assumingMemoryBound(to: Value.self), count: count)
         }
         move = { target, source, count in
+            guard count > 1 else {
+                target.initializeMemory(as: Value.self, to: source.assumingMemoryBound(to: Value.self).move())
+                return
+            }
             target.moveInitializeMemory(as: Value.self, from: source.assumingMemoryBound(to: Value.self), count: count)
         }
         destroy = { address, count in

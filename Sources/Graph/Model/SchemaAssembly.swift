@@ -54,6 +54,7 @@ struct SchemaAssembly {
             if field.type != property.valueType {
                 report(entity, property.name, "declared as \(property.valueType), stored as \(field.type)")
             }
+            if !field.isStrong { report(entity, property.name, "a weak or unowned reference cannot be stored") }
             if let offset = property.keyPathOffset, offset != field.offset {
                 report(entity, property.name, "the key path leads to another property")
             }

@@ -1,12 +1,20 @@
 /// The stored properties of a type, as the runtime's own metadata lists them.
 ///
-/// These are the three functions beneath the standard library's `Mirror`, which asks for an instance where we have only
+/// These are the functions beneath the standard library's `Mirror`, which asks for an instance where we have only
 /// a type. They are exported by libswiftCore on every platform; no public call gives names and offsets without an
 /// instance.
 struct StoredProperty {
     let name: String
     let type: Any.Type
     let offset: Int
+    /// False for weak and unowned references, whose memory is not that of a value of the type.
+    let isStrong: Bool
+
+    /// Whether values of the type lie in rows with their stored properties inside: not so for classes, whose rows would be
+    /// references, and for enumerations, whose cases share their memory.
+    static func isStruct(_ type: Any.Type) -> Bool {
+        metadataKind(type) == 0x200
+    }
 
     static func all(of type: Any.Type) -> [StoredProperty] {
         (0..<recursiveCount(type)).map { index in
@@ -16,16 +24,10 @@ struct StoredProperty {
             return StoredProperty(
                 name: field.name.map { String(cString: $0) } ?? "",
                 type: fieldType,
-                offset: recursiveChildOffset(type, index: index)
+                offset: recursiveChildOffset(type, index: index),
+                isStrong: field.isStrong
             )
         }
-    }
-}
-
-extension StoredProperty {
-    /// Whether a row of the type consists of its stored properties: those of a class lie elsewhere.
-    static func isStruct(_ type: Any.Type) -> Bool {
-        metadataKind(type) == 0x200
     }
 }
 

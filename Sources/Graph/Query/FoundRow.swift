@@ -14,13 +14,15 @@ struct FoundRow {
 /// Takes the rows that match, one after another, and keeps those that the result asks for.
 ///
 /// With a sort order and a limit it keeps only the best so far, so that the first hundred of a million rows take one
-/// comparison for almost every row and no sort.
+/// comparison for almost every row and no sort of them all.
 @usableFromInline
 struct RowCollector {
     private let order: RowOrder?
     private let offset: Int
     private let capacity: Int
     private var rows: [FoundRow] = []
+    /// The last of the best that are known: no row that comes after it is among them.
+    private var worst: FoundRow?
 
     @usableFromInline
     init(order: RowOrder?, offset: Int, limit: Int?) {
@@ -40,22 +42,23 @@ struct RowCollector {
             return order != nil || rows.count < capacity
         }
         guard capacity > 0 else { return false }
-        if rows.count == capacity {
-            guard order.precedes(row, rows[rows.count - 1]) else { return true }
-            rows.removeLast()
-        }
-        var (low, high) = (0, rows.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if order.precedes(row, rows[middle]) { high = middle } else { low = middle + 1 }
-        }
-        rows.insert(row, at: low)
+        if let worst, !order.precedes(row, worst) { return true }
+        rows.append(row)
+        // Sorting only when there are twice as many as needed makes it O(log capacity) for each row.
+        if rows.count / 2 >= max(capacity, 16) { keepBest(order) }
         return true
     }
 
     @usableFromInline
     consuming func result() -> ArraySlice<FoundRow> {
-        if let order, capacity == .max { rows.sort(by: order.precedes) }
+        if let order { keepBest(order) }
         return rows.dropFirst(offset)
+    }
+
+    private mutating func keepBest(_ order: RowOrder) {
+        rows.sort(by: order.precedes)
+        guard rows.count >= capacity else { return }
+        rows.removeLast(rows.count - capacity)
+        worst = rows.last
     }
 }
