@@ -260,6 +260,14 @@ private func precedes(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPoint
     lhs.lexicographicallyPrecedes(rhs)
 }
 
+/// Strings that share their storage, as a row's do with those of the row that it was copied from, are equal by their two
+/// words alone.
+private func haveSameUTF8(_ lhs: String, _ rhs: String) -> Bool {
+    // The words are only compared, and stay valid as long as the strings.
+    if unsafeBitCast(lhs, to: (UInt64, UInt64).self) == unsafeBitCast(rhs, to: (UInt64, UInt64).self) { return true }
+    return lhs.utf8.count == rhs.utf8.count && lhs.utf8.elementsEqual(rhs.utf8)
+}
+
 extension String: OrderedAttributeValue {
     /// For Graph's own use.
     public static var attributeCodec: AttributeCodec<String> {
@@ -267,7 +275,7 @@ extension String: OrderedAttributeValue {
             kind: "string",
             encode: { $1.appendString($0) },
             decode: { try $0.readString() },
-            isIdentical: { $0.utf8.elementsEqual($1.utf8) },
+            isIdentical: { haveSameUTF8($0, $1) },
             describe: { $0.debugDescription }
         ).ordered(
             by: { $0.utf8.lexicographicallyPrecedes($1.utf8) },

@@ -30,7 +30,10 @@ final class Schema: Sendable {
 }
 
 /// One entity of a store.
-struct EntityDescription: Sendable {
+///
+/// A class, because every change of a row looks something up here, and a copy would retain each array. Sendable without the
+/// compiler's proof: it is changed by `SchemaAssembly` alone, before the schema that it becomes part of is anybody's.
+final class EntityDescription: @unchecked Sendable {
     let name: String
     let type: any Entity.Type
     let layout: RowLayout
