@@ -79,22 +79,23 @@ final class RowBranch: ManagedBuffer<Int, AnyObject?> {
 
     /// The header counts the children that are not nil.
     static func make() -> RowBranch {
+        make(count: 0) { $0.initialize(repeating: nil, count: capacity) }
+    }
+
+    func copy() -> RowBranch {
+        RowBranch.make(count: header) { [children] in $0.initialize(from: children, count: RowBranch.capacity) }
+    }
+
+    private static func make(count: Int, _ initialize: (UnsafeMutablePointer<AnyObject?>) -> Void) -> RowBranch {
         let buffer = create(minimumCapacity: capacity) { buffer in
-            buffer.withUnsafeMutablePointerToElements { $0.initialize(repeating: nil, count: capacity) }
-            return 0
+            buffer.withUnsafeMutablePointerToElements(initialize)
+            return count
         }
         return unsafeDowncast(buffer, to: RowBranch.self)
     }
 
     deinit {
         _ = children.deinitialize(count: RowBranch.capacity)
-    }
-
-    func copy() -> RowBranch {
-        let copy = RowBranch.make()
-        copy.header = header
-        copy.children.update(from: children, count: RowBranch.capacity)
-        return copy
     }
 
     /// Valid while the branch is.
