@@ -32,7 +32,7 @@ final class Schema: Sendable {
 /// One entity of a store.
 ///
 /// A class, because every change of a row looks something up here, and a copy would retain each array. Sendable without the
-/// compiler's proof: it is changed by `SchemaAssembly` alone, before the schema that it becomes part of is anybody's.
+/// compiler's proof: it is changed by `SchemaAssembly` alone, which makes it, before the schema is anybody's.
 final class EntityDescription: @unchecked Sendable {
     let name: String
     let type: any Entity.Type
@@ -51,6 +51,14 @@ final class EntityDescription: @unchecked Sendable {
         self.type = type
         layout = schema.layout
         properties = schema.properties
+    }
+
+    /// What a declaration says, for a schema to complete: declarations may be used for several.
+    init(declaredAs declaration: EntityDescription) {
+        name = declaration.name
+        type = declaration.type
+        layout = declaration.layout
+        properties = declaration.properties
     }
 
     /// `{ age = 0, name = "fan", school = nil }`: attributes and to-one relationships in the order of declaration.

@@ -4,7 +4,7 @@ struct SchemaAssembly {
     private(set) var problems: [SchemaProblem] = []
 
     init(_ declared: [EntityDescription]) {
-        entities = declared
+        entities = declared.map { EntityDescription(declaredAs: $0) }
     }
 
     mutating func run() {
