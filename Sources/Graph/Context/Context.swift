@@ -86,6 +86,9 @@ public actor Context {
     // MARK: Changes
 
     /// Whether there is anything to save, or being saved.
+    ///
+    /// The three lists below, and what objects say of themselves, leave out what a save in flight took with it: it counts as
+    /// saved, until the save fails.
     public var hasChanges: Bool { state.hasChanges }
 
     /// The objects inserted since the last save, entity by entity in the order of insertion.
@@ -104,6 +107,9 @@ public actor Context {
     ///
     /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.notEncodable`, or what the store's
     ///   file makes of it. After `.outcomeUnknown` the store takes no more saves.
+    ///
+    /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. A
+    /// `catch` without a pattern after it, which throws on, avoids that.
     public func save() async throws(GraphError) {
         await beginSave()
         defer { endSave() }

@@ -76,7 +76,7 @@ public actor Coordinator {
         ending = ending ?? .closed(path: path)
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
-        try await journal?.close(Self.encode(counters: counters.all))
+        try await journal?.close(Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }))
     }
 
     // MARK: Committing
@@ -116,6 +116,9 @@ public actor Coordinator {
             time: PosixFileSystem.nanosecondsSince1970(),
             author: ""
         )
+        guard counters.all.allSatisfy({ $0 <= RowCounters.maximum }) else {
+            throw .storeFailed(path: path, reason: "its row numbers are used up")
+        }
         guard record.count <= transactionLimitBytes else {
             throw .transactionTooLarge(lengthBytes: record.count, limitBytes: transactionLimitBytes)
         }
@@ -162,13 +165,15 @@ public actor Coordinator {
             fail(group, error)
         }
         queue.passOn()
-        return result
+        return result.mapError { $0.about(group.first?.snapshot?.commit) }
     }
 
     /// The group is not in the store, and neither is what was judged on top of it.
     private func fail(_ group: [CommitQueue.Entry], _ error: GraphError) {
         state.reset(to: published.value)
-        for entry in group { entry.continuation?.resume(returning: .done(.failure(error))) }
+        for entry in group {
+            entry.continuation?.resume(returning: .done(.failure(error.about(entry.snapshot?.commit))))
+        }
         var followers = error
         switch error {
         case .diskFull, .transactionTooLarge: break

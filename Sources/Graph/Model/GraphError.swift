@@ -53,15 +53,23 @@ public enum GraphError: Error, Sendable {
     case inputOutput(path: String, operation: String, code: Int32)
     /// The disk or a quota is full. Nothing was saved; the save may be tried again.
     case diskFull(path: String)
-    /// Writing failed in a way that leaves open whether the save is in the file; reopening tells. The store reads on, and
-    /// takes no more saves.
-    case outcomeUnknown(path: String, reason: String)
+    /// Writing failed in a way that leaves open whether the save is in the file; reopening tells, by the commit's number.
+    /// The store reads on, and takes no more saves.
+    case outcomeUnknown(path: String, commit: CommitNumber? = nil, reason: String)
     /// An earlier failure of the disk ended writing. Nothing was saved; reopen the store.
     case storeFailed(path: String, reason: String)
 
     /// There is no such object: it was deleted, or never saved.
     public static func objectNotFound<E>(_ id: PersistentID<E>) -> GraphError {
         .objectNotFound(AnyPersistentID(id))
+    }
+}
+
+extension GraphError {
+    /// The same error, naming the commit whose outcome is unknown.
+    func about(_ commit: CommitNumber?) -> GraphError {
+        guard case .outcomeUnknown(let path, nil, let reason) = self else { return self }
+        return .outcomeUnknown(path: path, commit: commit, reason: reason)
     }
 }
 
@@ -180,8 +188,9 @@ extension GraphError: CustomStringConvertible {
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         case .inputOutput(let path, let operation, let code): "\(path): \(operation) failed with errno \(code)"
         case .diskFull(let path): "\(path): the disk is full; nothing was saved, and the save may be tried again"
-        case .outcomeUnknown(let path, let reason):
-            "\(path): \(reason); whether the save is in the file shows when the store is reopened"
+        case .outcomeUnknown(let path, let commit, let reason):
+            "\(path): \(reason); whether \(commit.map { "commit \($0)" } ?? "the save") is in the file shows when the store is "
+                + "reopened"
         case .storeFailed(let path, let reason):
             "\(path): takes no more saves since an earlier failure (\(reason)); reopen the store"
         }

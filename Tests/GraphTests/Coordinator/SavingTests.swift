@@ -93,7 +93,9 @@ struct SavingTests {
         do {
             try await saved.value
             Issue.record("the save succeeded")
-        } catch GraphError.outcomeUnknown {}
+        } catch GraphError.outcomeUnknown(_, let commit, _) {
+            #expect(commit == CommitNumber(2))
+        }
         #expect(coordinator.snapshot.value(for: id)?.age == 0)
         #expect(await context.hasChanges == true)
         disk.disk.stopFailing()
