@@ -58,6 +58,7 @@ public actor Context {
     }
 
     /// The object, or nil if this context's state does not have it.
+    @inlinable
     public subscript<E>(id: PersistentID<E>) -> ManagedObject<E>? {
         state.object(for: id)
     }

@@ -3,7 +3,7 @@
 /// Not Sendable: reached only through the context's actor and through objects confined to it.
 @usableFromInline
 final class ContextState {
-    let schema: Schema
+    @usableFromInline let schema: Schema
     private let counters: RowCounters
     private(set) var working: WorkingState
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
@@ -39,7 +39,7 @@ final class ContextState {
     func insert<E: Entity>(_ value: E) -> ManagedObject<E> {
         let entity = entityIndex(of: E.self)
         let id = PersistentID<E>(row: counters.next(of: entity))
-        let object = makeObject(id, entity, value, flags: .new, isDirty: true)
+        let object = makeObject(id, entity, value, flags: .new, epoch: epoch, isDirty: true)
         _ = register(dirty: object)
         if namesMembers(value, entity) { flush() }
         return object
@@ -71,45 +71,67 @@ final class ContextState {
         }
     }
 
+    @inlinable
     func object<E: Entity>(for id: PersistentID<E>) -> ManagedObject<E>? {
-        schema.index(of: E.self).flatMap { object(for: id, $0) }
+        guard let entity = schema.index(of: E.self) else { return nil }
+        return object(for: id, entity)
     }
 
+    @inlinable
     func object<E: Entity>(for id: PersistentID<E>, _ entity: Int) -> ManagedObject<E>? {
-        if let object = objects[entity].object(for: id.row) {
+        if let object = registered(id.row, of: entity) {
             let object = unsafeDowncast(object, to: ManagedObject<E>.self)
             return object.isDeleted ? nil : object
         }
-        guard let value: E = working.snapshot.entities[entity].rows.value(of: id.row) else { return nil }
-        return makeObject(id, entity, value, flags: [])
+        // Valid, because this holds the working state, and nothing changes it meanwhile.
+        guard let address = workingAddress(of: id.row, of: entity) else { return nil }
+        let value = address.assumingMemoryBound(to: E.self).pointee
+        return makeObject(id, entity, value, flags: ObjectFlags(rawValue: 0), epoch: epoch)
+    }
+
+    @usableFromInline
+    func registered(_ row: RowNumber, of entity: Int) -> AnyObject? {
+        objects[entity].object(for: row)
+    }
+
+    @usableFromInline
+    func register(_ object: AnyObject, as row: RowNumber, of entity: Int) {
+        objects[entity].register(object, as: row)
+    }
+
+    @usableFromInline
+    func workingAddress(of row: RowNumber, of entity: Int) -> UnsafeRawPointer? {
+        working.snapshot.entities[entity].rows.address(of: row)
     }
 
     /// The objects of rows that a query found in the working state as it was in an epoch: the query's predicate may have
     /// changed it since, which new objects then notice as old ones do.
-    @usableFromInline
+    @inlinable
     func objects<E: Entity>(for rows: ArraySlice<FoundRow>, of type: E.Type, asOf epoch: Epoch) -> [ManagedObject<E>] {
         let entity = entityIndex(of: type)
         return rows.map { row in
-            if let object = objects[entity].object(for: row.number) {
+            if let object = registered(row.number, of: entity) {
                 return unsafeDowncast(object, to: ManagedObject<E>.self)
             }
             let value = row.address.assumingMemoryBound(to: E.self).pointee
-            return makeObject(PersistentID(row: row.number), entity, value, flags: [], asOf: epoch)
+            let id = PersistentID<E>(row: row.number)
+            return makeObject(id, entity, value, flags: ObjectFlags(rawValue: 0), epoch: epoch)
         }
     }
 
     /// The object if it is registered already; the working state is not asked.
     func registeredObject<E: Entity>(for id: PersistentID<E>) -> ManagedObject<E>? {
-        schema.index(of: E.self).flatMap { objects[$0].object(for: id.row) }
+        schema.index(of: E.self).flatMap { registered(id.row, of: $0) }
             .map { unsafeDowncast($0, to: ManagedObject<E>.self) }
     }
 
-    private func makeObject<E: Entity>(
+    @inlinable
+    func makeObject<E: Entity>(
         _ id: PersistentID<E>,
         _ entity: Int,
         _ value: E,
         flags: ObjectFlags,
-        asOf epoch: Epoch? = nil,
+        epoch: Epoch,
         isDirty: Bool = false
     ) -> ManagedObject<E> {
         let object = ManagedObject(
@@ -118,10 +140,10 @@ final class ContextState {
             context: self,
             row: value,
             flags: flags,
-            epoch: epoch ?? self.epoch,
+            epoch: epoch,
             isDirty: isDirty
         )
-        objects[entity].register(object, as: id.row)
+        register(object, as: id.row, of: entity)
         return object
     }
 
@@ -146,9 +168,10 @@ final class ContextState {
             let value: E = working.base.entities[entity].rows.value(of: row)
                 ?? working.changes[entity].lostRows.value(of: row)
         else { preconditionFailure("\(id) is changed, but in no state") }
-        return makeObject(id, entity, value, flags: .deleted)
+        return makeObject(id, entity, value, flags: .deleted, epoch: epoch)
     }
 
+    @inlinable
     func requireOwn<E>(_ object: ManagedObject<E>) {
         precondition(object.context === self, "\(object.id) belongs to another context")
     }
@@ -387,8 +410,11 @@ private struct ObjectRegistry {
     private var entries: [RowNumber: Entry] = [:]
     private var sweepAt = 1024
 
-    func object(for row: RowNumber) -> AnyObject? {
-        entries[row]?.object
+    /// Mutating only to reach the entry in place: taking it out would copy the weak reference.
+    mutating func object(for row: RowNumber) -> AnyObject? {
+        guard let index = entries.index(forKey: row) else { return nil }
+        func load(_ entry: inout Entry) -> AnyObject? { entry.object }
+        return load(&entries.values[index])
     }
 
     /// Drops the entries of released objects whenever their number may have doubled: amortised O(1).

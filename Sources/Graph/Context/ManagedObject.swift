@@ -21,10 +21,10 @@ public final class ManagedObject<E: Entity> {
 
     /// The context's epoch when the object last looked at the working state.
     @exclusivity(unchecked) @usableFromInline var epoch: Epoch
-    private let entityNumber: UInt32
+    @usableFromInline let entityNumber: UInt32
     /// Whether the row was written to and the working state does not have it yet.
     @exclusivity(unchecked) @usableFromInline var isDirty: Bool
-    var flags: ObjectFlags
+    @usableFromInline var flags: ObjectFlags
     /// What programs read and write; ahead of the context's working state while the object is dirty.
     @exclusivity(unchecked) @usableFromInline var row: E
 
@@ -32,6 +32,7 @@ public final class ManagedObject<E: Entity> {
     var entity: Int { Int(entityNumber) }
 
     /// - Parameter epoch: when the context's working state had the row.
+    @inlinable
     init(
         id: PersistentID<E>,
         entity: Int,
@@ -52,8 +53,14 @@ public final class ManagedObject<E: Entity> {
 }
 
 /// How an object stands to its context.
+@usableFromInline
 struct ObjectFlags: OptionSet, Sendable {
-    let rawValue: UInt8
+    @usableFromInline let rawValue: UInt8
+
+    @inlinable
+    init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
 
     /// Dirty by its insert: the working state has no such row at all.
     static let new = ObjectFlags(rawValue: 1)
@@ -61,6 +68,9 @@ struct ObjectFlags: OptionSet, Sendable {
     static let deleted = ObjectFlags(rawValue: 2)
     /// On the context's list of objects to keep alive until they are saved.
     static let kept = ObjectFlags(rawValue: 4)
+
+    /// The same as `contains(.deleted)`, without the constant's address.
+    @inlinable var isDeleted: Bool { rawValue & 2 != 0 }
 }
 
 extension ManagedObject {
@@ -82,9 +92,10 @@ extension ManagedObject {
     public var isUpdated: Bool { context.changeKind(of: id.row, of: entity) == .updated }
 
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
+    @inlinable
     public var isDeleted: Bool {
         if !epoch.isCurrent { catchUp() }
-        return flags.contains(.deleted)
+        return flags.isDeleted
     }
 
     /// Whether a save would write or delete this object.
@@ -127,6 +138,7 @@ extension ManagedObject {
     /// The object that this one refers to; nil if there is none. The inverse follows at once.
     ///
     /// - Precondition: a new value belongs to the same context.
+    @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ManagedObject<Target>? {
         get {
             if !epoch.isCurrent { catchUp() }

@@ -80,10 +80,34 @@ public struct RelatedObjects<Target: Entity> {
 
 extension RelatedObjects: Sequence {
     /// The members at the time of the call; changes made while iterating do not disturb the iteration.
-    public func makeIterator() -> some IteratorProtocol<ManagedObject<Target>> {
-        context.referrers(to: owner, through: relationship).lazy
-            .compactMap { context.object(for: PersistentID<Target>(row: $0)) }
-            .makeIterator()
+    public func makeIterator() -> Iterator {
+        Iterator(
+            context: context,
+            entity: relationship.source,
+            rows: context.referrers(to: owner, through: relationship).makeIterator()
+        )
+    }
+
+    /// Gives the members one after another. Objects are made of them one at a time.
+    public struct Iterator: IteratorProtocol {
+        @usableFromInline let context: ContextState
+        @usableFromInline let entity: Int
+        @usableFromInline var rows: IndexingIterator<[RowNumber]>
+
+        init(context: ContextState, entity: Int, rows: IndexingIterator<[RowNumber]>) {
+            self.context = context
+            self.entity = entity
+            self.rows = rows
+        }
+
+        /// The next member that still exists.
+        @inlinable
+        public mutating func next() -> ManagedObject<Target>? {
+            while let row = rows.next() {
+                if let object = context.object(for: PersistentID<Target>(row: row), entity) { return object }
+            }
+            return nil
+        }
     }
 }
 
