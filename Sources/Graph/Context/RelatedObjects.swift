@@ -94,12 +94,6 @@ extension RelatedObjects: Sequence {
         @usableFromInline let entity: Int
         @usableFromInline var rows: IndexingIterator<[RowNumber]>
 
-        init(context: ContextState, entity: Int, rows: IndexingIterator<[RowNumber]>) {
-            self.context = context
-            self.entity = entity
-            self.rows = rows
-        }
-
         /// The next member that still exists.
         @inlinable
         public mutating func next() -> ManagedObject<Target>? {
