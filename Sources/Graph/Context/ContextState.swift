@@ -334,6 +334,8 @@ final class ContextState {
         let later = working
         working = state
         working.reapply(later, keepingBases: keepingBases)
+        // What has come to refer to rows deleted here lets go of them at once; what forbids the delete is for a save to say.
+        if !later.changes.isEmpty { _ = working.applyDeleteRules() }
         if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
     }
 

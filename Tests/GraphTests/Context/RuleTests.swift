@@ -207,6 +207,24 @@ struct RuleTests {
         #expect(coordinator.snapshot.value(for: ada)?.team.id == nil)
     }
 
+    @Test func `R12: a refresh leaves no reference to what is deleted here`() async throws {
+        let team = try await context.transaction { $0.insert(Team(name: "red")).id }
+        let other = Context(coordinator)
+        try await other.perform { try $0.object(for: team).delete() }
+        let late = try await context.transaction { $0.insert(Person(name: "late", team: ToOne(team))).id }
+        await other.refresh()
+        try await other.perform { context in
+            let person = try context.object(for: late)
+            #expect(person.team == nil)
+            #expect(person.value.team.id == nil)
+            #expect(person.isUpdated)
+        }
+        try await context.transaction { try $0.object(for: late).age = 1 }
+        try await other.save()
+        #expect(coordinator.snapshot.value(for: late)?.team.id == nil)
+        #expect(coordinator.snapshot.value(for: late)?.age == 1)
+    }
+
     @Test func `R15: what others commit shows only after a refresh, what the context changed shows at once`()
         async throws
     {

@@ -139,5 +139,6 @@ struct ContextModel {
         }
         base = head
         work = merged
+        for id in changedTeams where work.teams[id] == nil { work.deleteTeam(id) }
     }
 }
