@@ -122,9 +122,9 @@ enum AttributeValues {
     static let urls: [URL] = [
         URL(string: "https://example.com/a%20b?q=1#f")!, URL(string: "mailto:a@b.c")!, URL(string: "relative/path")!,
         URL(string: "b?x", relativeTo: URL(string: "https://example.com/a/"))!,
-        URL(string: "../up", relativeTo: URL(string: "file:///tmp/dir/"))!,
+        URL(string: "../up", relativeTo: URL(string: "file:///folder/dir/"))!,
         URL(string: "#part", relativeTo: URL(string: "https://example.com/page"))!,
-        URL(fileURLWithPath: "/tmp/with space/ü%.txt"), URL(fileURLWithPath: "/"),
+        URL(fileURLWithPath: "/folder/with space/ü%.txt"), URL(fileURLWithPath: "/"),
         URL(string: "https://bücher.example/ü")!,
     ]
 

@@ -194,7 +194,7 @@ extension Context {
 }
 
 /// A simulated disk on which every fifth write may find no space.
-private final class FickleDisk: StoreFileSystem {
+private final class FickleDisk: InterposedDisk {
     let disk = SimulatedDisk()
     private let state = Mutex((isFickle: false, count: 0))
 
@@ -203,41 +203,11 @@ private final class FickleDisk: StoreFileSystem {
         set { state.withLock { $0.isFickle = newValue } }
     }
 
-    func isFull() -> Bool {
-        state.withLock { state in
+    func willWrite() throws(IOError) {
+        let isFull = state.withLock { state in
             state.count += 1
             return state.isFickle && state.count % 5 == 0
         }
+        if isFull { throw IOError(operation: .write, reason: .diskFull, code: 28) }
     }
-
-    var processID: Int32 { disk.processID }
-    func resolve(_ path: String) throws(IOError) -> String { try disk.resolve(path) }
-    func open(_ path: String) throws(IOError) -> any StoreFile { FickleFile(file: try disk.open(path), disk: self) }
-    func create(_ path: String) throws(IOError) -> any StoreFile { FickleFile(file: try disk.create(path), disk: self) }
-    func status(_ path: String) throws(IOError) -> FileStatus { try disk.status(path) }
-    func rename(_ path: String, to newPath: String) throws(IOError) { try disk.rename(path, to: newPath) }
-    func unlink(_ path: String) throws(IOError) { try disk.unlink(path) }
-    func list(_ directory: String) throws(IOError) -> [String] { try disk.list(directory) }
-    func syncDirectory(_ directory: String) throws(IOError) { try disk.syncDirectory(directory) }
-    func lock(_ path: String) throws(IOError) -> LockOutcome { try disk.lock(path) }
-}
-
-private struct FickleFile: StoreFile {
-    let file: any StoreFile
-    let disk: FickleDisk
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        try file.read(into: buffer, at: offset)
-    }
-
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        if disk.isFull() { throw IOError(operation: .write, reason: .diskFull, code: 28) }
-        return try file.write(bytes, at: offset)
-    }
-
-    func truncate(to lengthBytes: UInt64) throws(IOError) { try file.truncate(to: lengthBytes) }
-    func dataSync() throws(IOError) { try file.dataSync() }
-    func sync() throws(IOError) { try file.sync() }
-    func status() throws(IOError) -> FileStatus { try file.status() }
-    func close() { file.close() }
 }

@@ -4,7 +4,7 @@ import Synchronization
 @testable import Graph
 
 /// A simulated disk whose writes or syncs can be held up, so that a test decides what happens while a save is under way.
-final class GatedDisk: StoreFileSystem {
+final class GatedDisk: InterposedDisk {
     enum Stage {
         case write
         case sync
@@ -40,48 +40,14 @@ final class GatedDisk: StoreFileSystem {
     /// Lets the waiting write find the disk full.
     func fill() { disk.fail(operation: disk.operationCount, with: .error(.diskFull, 28)) }
 
-    fileprivate func pass(_ stage: Stage) {
+    func willWrite() { pass(.write) }
+    func willSync() { pass(.sync) }
+
+    private func pass(_ stage: Stage) {
         guard stage == self.stage, isHolding.withLock({ $0 }) else { return }
         arrival.yield()
         gate.wait()
     }
-
-    // MARK: StoreFileSystem
-
-    var processID: Int32 { disk.processID }
-    func resolve(_ path: String) throws(IOError) -> String { try disk.resolve(path) }
-    func open(_ path: String) throws(IOError) -> any StoreFile { GatedFile(file: try disk.open(path), gate: self) }
-    func create(_ path: String) throws(IOError) -> any StoreFile { GatedFile(file: try disk.create(path), gate: self) }
-    func status(_ path: String) throws(IOError) -> FileStatus { try disk.status(path) }
-    func rename(_ path: String, to newPath: String) throws(IOError) { try disk.rename(path, to: newPath) }
-    func unlink(_ path: String) throws(IOError) { try disk.unlink(path) }
-    func list(_ directory: String) throws(IOError) -> [String] { try disk.list(directory) }
-    func syncDirectory(_ directory: String) throws(IOError) { try disk.syncDirectory(directory) }
-    func lock(_ path: String) throws(IOError) -> LockOutcome { try disk.lock(path) }
-}
-
-private struct GatedFile: StoreFile {
-    let file: any StoreFile
-    let gate: GatedDisk
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        try file.read(into: buffer, at: offset)
-    }
-
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        gate.pass(.write)
-        return try file.write(bytes, at: offset)
-    }
-
-    func truncate(to lengthBytes: UInt64) throws(IOError) { try file.truncate(to: lengthBytes) }
-    func dataSync() throws(IOError) {
-        gate.pass(.sync)
-        try file.dataSync()
-    }
-
-    func sync() throws(IOError) { try file.sync() }
-    func status() throws(IOError) -> FileStatus { try file.status() }
-    func close() { file.close() }
 }
 
 extension Coordinator {
