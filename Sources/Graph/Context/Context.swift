@@ -115,13 +115,18 @@ public actor Context {
         await beginSave()
         defer { endSave() }
         do {
-            guard let captured = try state.capture() else { return }
-            let outcome = try await coordinator.commit(captured)
-            state.didSave(outcome.published, asCaptured: outcome.isAsCaptured)
+            try await commitChanges()
         } catch {
             state.saveFailed()
             throw error
         }
+    }
+
+    /// A save without its turn and without what follows from its failure.
+    private func commitChanges() async throws(GraphError) {
+        guard let captured = try state.capture() else { return }
+        let outcome = try await coordinator.commit(captured)
+        state.didSave(outcome.published, asCaptured: outcome.isAsCaptured)
     }
 
     /// Drops all unsaved changes. The context goes on with the state that it had read.
@@ -191,9 +196,7 @@ public actor Context {
             throw error
         }
         do {
-            guard let captured = try state.capture() else { return result }
-            let outcome = try await coordinator.commit(captured)
-            state.didSave(outcome.published, asCaptured: outcome.isAsCaptured)
+            try await commitChanges()
         } catch {
             state.saveFailed(restoring: savepoint)
             throw error

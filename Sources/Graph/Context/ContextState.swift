@@ -183,17 +183,19 @@ final class ContextState {
     }
 
     /// The committed state that the context reads from; a save in flight is not part of it.
-    @usableFromInline var base: Snapshot { unanswered.base }
+    @usableFromInline var base: Snapshot { inFlight?.state.base ?? working.base }
 
-    /// The changes since that state, up to a save in flight if there is one.
-    private var unanswered: WorkingState { inFlight?.state ?? working }
+    /// Rows that count from a base of their own instead, in the changes since that state.
+    private func lostBases(of entity: Int) -> RowTable {
+        inFlight?.state.changes[entity].lostBases ?? working.changes[entity].lostBases
+    }
 
     func committedValue<E: Entity>(of id: PersistentID<E>, _ entity: Int) -> E? {
-        unanswered.changes[entity].lostBases.value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
+        lostBases(of: entity).value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
     }
 
     func version(of row: RowNumber, of entity: Int) -> RowVersion {
-        unanswered.changes[entity].lostBases.version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
+        lostBases(of: entity).version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
     }
 
     func changeKind(of row: RowNumber, of entity: Int) -> ChangeKind? {

@@ -93,17 +93,17 @@ public actor Coordinator {
     /// order of judgement is the order of the file.
     func commit(_ request: WorkingState) async throws(GraphError) -> Outcome {
         if let ending { throw ending }
-        let commit: CommitState.Commit
+        let prepared: CommitState.Commit?
         do throws(GraphError) {
-            guard let prepared = try state.prepare(request) else {
-                try await waitForDurability()
-                return Outcome(published: published.value, isAsCaptured: false)
-            }
-            commit = prepared
+            prepared = try state.prepare(request)
         } catch {
-            // The answer may rest on a commit that is not durable yet.
+            // The answer may rest on a commit that is not durable yet; so may the one that nothing is left to do.
             try await waitForDurability()
             throw error
+        }
+        guard let commit = prepared else {
+            try await waitForDurability()
+            return Outcome(published: published.value, isAsCaptured: false)
         }
         guard journal != nil else {
             state.accept(commit)

@@ -97,7 +97,7 @@ struct RowTable: @unchecked Sendable {
     @discardableResult
     mutating func remove(_ row: RowNumber) -> Bool {
         guard contains(row) else { return false }
-        Self.remove(row, from: &root, at: height)
+        Self.remove(row, from: &root, at: height, layout: layout)
         count -= 1
         if root == nil { height = 0 }
         return true
@@ -167,42 +167,46 @@ struct RowTable: @unchecked Sendable {
         return uniqueLeaf(slot, layout: layout)
     }
 
-    private static func uniqueBranch(_ slot: UnsafeMutablePointer<AnyObject?>) -> Unmanaged<RowBranch> {
-        guard let node = slot.pointee.map({ Unmanaged.passUnretained($0) }) else {
-            let branch = RowBranch.make()
-            slot.pointee = branch
-            return Unmanaged.passUnretained(branch)
+    /// The node in a slot, made this table's own: made if there is none, copied if somebody else refers to it too. The slot
+    /// holds nodes of this class only; its level says which.
+    private static func unique<Node: AnyObject>(
+        _ slot: UnsafeMutablePointer<AnyObject?>,
+        make: () -> Node,
+        copy: (Node) -> Node
+    ) -> Unmanaged<Node> {
+        let own: Node
+        if let node = slot.pointee.map({ Unmanaged<Node>.fromOpaque(Unmanaged.passUnretained($0).toOpaque()) }) {
+            if isKnownUniquelyReferenced(&slot.pointee) { return node }
+            own = node._withUnsafeGuaranteedRef { copy($0) }
+        } else {
+            own = make()
         }
-        let branch = Unmanaged<RowBranch>.fromOpaque(node.toOpaque())
-        if isKnownUniquelyReferenced(&slot.pointee) { return branch }
-        let copy = branch._withUnsafeGuaranteedRef { $0.copy() }
-        slot.pointee = copy
-        return Unmanaged.passUnretained(copy)
+        slot.pointee = own
+        return Unmanaged.passUnretained(own)
+    }
+
+    private static func uniqueBranch(_ slot: UnsafeMutablePointer<AnyObject?>) -> Unmanaged<RowBranch> {
+        unique(slot, make: { RowBranch.make() }, copy: { $0.copy() })
     }
 
     private static func uniqueLeaf(_ slot: UnsafeMutablePointer<AnyObject?>, layout: RowLayout) -> Unmanaged<RowLeaf> {
-        guard let node = slot.pointee.map({ Unmanaged.passUnretained($0) }) else {
-            let leaf = RowLeaf.make(layout)
-            slot.pointee = leaf
-            return Unmanaged.passUnretained(leaf)
-        }
-        let leaf = Unmanaged<RowLeaf>.fromOpaque(node.toOpaque())
-        if isKnownUniquelyReferenced(&slot.pointee) { return leaf }
-        let copy = leaf._withUnsafeGuaranteedRef { $0.copy() }
-        slot.pointee = copy
-        return Unmanaged.passUnretained(copy)
+        unique(slot, make: { RowLeaf.make(layout) }, copy: { $0.copy() })
     }
 
     /// The row is known to exist. Recursion is as deep as the tree, 15 levels at most.
-    private static func remove(_ row: RowNumber, from slot: inout AnyObject?, at level: UInt64) {
+    private static func remove(
+        _ row: RowNumber,
+        from slot: inout AnyObject?,
+        at level: UInt64,
+        layout: RowLayout
+    ) {
         if level == 0 {
             let leaf = withUnsafeMutablePointer(to: &slot) { slot in
-                // The layout is needed for an empty slot only, and this one is not empty.
-                uniqueLeaf(slot, layout: unsafeDowncast(slot.pointee.unsafelyUnwrapped, to: RowLeaf.self).header.layout)
+                uniqueLeaf(slot, layout: layout)
             }
             let isEmpty = leaf._withUnsafeGuaranteedRef { leaf in
                 let place = Int(row & 31)
-                leaf.header.layout.destroy(leaf.value(at: place), 1)
+                layout.destroy(leaf.value(at: place), 1)
                 leaf.header.occupancy &= ~(1 << UInt32(place))
                 return leaf.header.occupancy == 0
             }
@@ -212,7 +216,7 @@ struct RowTable: @unchecked Sendable {
         let branch = withUnsafeMutablePointer(to: &slot) { uniqueBranch($0) }
         let digit = Int((row >> (5 + (level - 1) * RowBranch.bits)) & 15)
         let isEmpty = branch._withUnsafeGuaranteedRef { branch in
-            remove(row, from: &branch.children[digit], at: level - 1)
+            remove(row, from: &branch.children[digit], at: level - 1, layout: layout)
             if branch.children[digit] == nil { branch.header -= 1 }
             return branch.header == 0
         }
