@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
 
+import CompilerPluginSupport
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -18,9 +19,16 @@ let package = Package(
         .executable(name: "GraphBench", targets: ["GraphBench"]),
     ],
     targets: [
-        .target(name: "Graph", swiftSettings: settings),
+        .target(name: "Graph", dependencies: ["GraphMacros"], swiftSettings: settings),
+        .macro(name: "GraphMacros", swiftSettings: settings),
         .executableTarget(name: "GraphBench", dependencies: ["Graph"], swiftSettings: settings),
         .testTarget(name: "GraphTests", dependencies: ["Graph"], swiftSettings: settings),
+        .testTarget(
+            name: "GraphMacrosTests",
+            dependencies: ["GraphMacros"],
+            exclude: ["Expansions"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "GraphBenchTests", dependencies: ["GraphBench"], swiftSettings: settings),
     ]
 )

@@ -1,0 +1,140 @@
+/// `@Entity`: the conformance and the schema of a struct, as one would write them by hand.
+struct EntityMacro {
+    private let request: ExpansionRequest
+    private let source: SourceText
+    private var problems: [Problem] = []
+
+    /// The module selector (SE-0491) reaches Graph even where the program has a type of that name.
+    #if compiler(>=6.3)
+        static let module = "Graph::"
+    #else
+        static let module = "Graph."
+    #endif
+
+    static func expand(_ request: ExpansionRequest) -> Expansion {
+        var macro = EntityMacro(request: request)
+        do throws(Problem) {
+            let source = try macro.expand()
+            return Expansion(source: source, problems: macro.problems)
+        } catch {
+            return Expansion(source: nil, problems: macro.problems + [error])
+        }
+    }
+
+    private init(request: ExpansionRequest) {
+        self.request = request
+        source = request.declaration
+    }
+
+    private mutating func report(_ message: String, at range: Range<Int>) {
+        problems.append(Problem(message: message, range: range))
+    }
+
+    private mutating func expand() throws(Problem) -> String? {
+        let declaration = try DeclarationReader.read(source)
+        checkKind(of: declaration)
+        checkPlace(of: declaration)
+        checkInheritance(of: declaration)
+        guard problems.isEmpty else { return nil }
+        var lines: [String] = []
+        var conditions = 0
+        var hasUnconditional = false
+        for member in declaration.members {
+            switch member {
+            case .variable(let variable):
+                let property = PropertyDeclaration(variable, in: source)
+                guard let line = try property.line(reporting: &problems) else { continue }
+                lines.append(line)
+                if conditions == 0 { hasUnconditional = true }
+            case .condition(let condition):
+                if condition.directive == "#if" { conditions += 1 }
+                if condition.directive == "#endif" { conditions -= 1 }
+                lines.append(source[condition.range])
+            case .other(_, let name):
+                guard let name, name.text == "Object" else { continue }
+                report(
+                    "@Entity declares 'Object', the type of the entity's objects: choose another name", at: name.range)
+            }
+        }
+        // A closure that uses its parameter nowhere, or under conditions that do not hold, does not compile.
+        if !hasUnconditional { lines.insert("_ = $0", at: 0) }
+        return text(of: declaration, lines)
+    }
+
+    // MARK: What an entity can be
+
+    private mutating func checkKind(of declaration: TypeDeclaration) {
+        let name = declaration.name.text
+        let advice: String? =
+            switch declaration.keyword {
+            case "struct": nil
+            case "class": "write 'struct \(name)'; its objects, which have identity, are of type '\(name).Object'"
+            case "actor": "write 'struct \(name)'; what guards its objects is the Context, an actor"
+            case "enum": "write one with a property of this type"
+            default: "write 'struct \(name)'"
+            }
+        if let advice { report("an entity is a struct: \(advice)", at: declaration.keywordRange) }
+    }
+
+    private mutating func checkPlace(of declaration: TypeDeclaration) {
+        let name = declaration.name.text
+        if let parameters = declaration.genericParameters {
+            report(
+                "an entity cannot be generic, since a store's rows are of one type: write a struct for each use of '\(name)'",
+                at: parameters)
+        }
+        for context in request.lexicalContext {
+            guard let outer = try? DeclarationReader.read(context), outer.genericParameters != nil else { continue }
+            report(
+                "an entity cannot be nested in the generic type '\(outer.name.text)': move '\(name)' out of it",
+                at: declaration.name.range)
+        }
+    }
+
+    private mutating func checkInheritance(of declaration: TypeDeclaration) {
+        let name = declaration.name.text
+        for inherited in declaration.inherited where source[inherited].split(separator: ".").last == "Identifiable" {
+            report(
+                "what identifies an entity is '\(name).ID', given at insert: remove 'Identifiable', which '\(name).Object' is",
+                at: inherited)
+        }
+    }
+
+    // MARK: The text
+
+    private func text(of declaration: TypeDeclaration, _ lines: [String]) -> String {
+        let module = Self.module
+        let access = access(of: declaration)
+        let name = declaration.name
+        let type = request.extendedType ?? name.source
+        let conformance = request.addsConformance ? ": \(module)Entity" : ""
+        let availability = declaration.attributes.filter { $0.name == "available" }.map { source[$0.range] + "\n" }
+        let entity = declaration.attributes.first { $0.name == "Entity" && $0.isGraphs }
+        let arguments = entity?.arguments.map { argument in
+            ", " + (argument.label.map { "\($0): " } ?? "") + source[argument.value]
+        }
+        return """
+            \(availability.joined())extension \(type)\(conformance) {
+                \(access)nonisolated static let schema = \(module)EntitySchema<Self>(\(name.text.debugDescription)\((arguments ?? []).joined())) {
+            \(lines.map { "        \($0)\n" }.joined())    }
+                \(access)typealias Object = \(module)ManagedObject<Self>
+            }
+            """
+    }
+
+    /// Public where the struct is, since it conforms to a public protocol; nothing where the default will do.
+    private func access(of declaration: TypeDeclaration) -> String {
+        let levels: Set = ["public", "package", "internal", "fileprivate", "private"]
+        func level(_ modifiers: [Modifier]) -> String? {
+            modifiers.first { levels.contains($0.name) && $0.detail == nil }?.name
+        }
+        var access = level(declaration.modifiers)
+        // The members of `public extension X { … }` are public.
+        if access == nil, let context = request.lexicalContext.first, let outer = try? DeclarationReader.read(context),
+            outer.keyword == "extension"
+        {
+            access = level(outer.modifiers)
+        }
+        return access == "public" || access == "package" ? "\(access ?? "") " : ""
+    }
+}

@@ -1,0 +1,175 @@
+/// One variable of an entity, and what the schema says of it.
+struct PropertyDeclaration {
+    private let variable: Variable
+    private let source: SourceText
+
+    init(_ variable: Variable, in source: SourceText) {
+        self.variable = variable
+        self.source = source
+    }
+
+    /// The members of `ManagedObject`, which hide an entity's property of the same name. `id` is no problem: the object's own
+    /// is what one wants there.
+    static let hiddenNames: Set = [
+        "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "changedValues", "committedValue",
+        "delete", "refresh", "discardChanges", "anyID", "hash", "hashValue", "debugDescription",
+    ]
+
+    /// Attributes of the language that leave a property stored as it is.
+    private static let languageAttributes: Set = [
+        "available", "usableFromInline", "exclusivity", "_spi", "preconcurrency",
+    ]
+
+    private static let ownAttributes: Set = ["Attribute", "Unique", "Indexed", "Ephemeral", "Relationship"]
+
+    private func own(_ name: String) -> Attribute? {
+        variable.attributes.first { $0.name == name && $0.isGraphs }
+    }
+
+    /// A statement of the schema, or nil if the variable is none of its business or has a problem.
+    func line(reporting problems: inout [Problem]) throws(Problem) -> String? {
+        let found = try findProblem()
+        if let found { problems.append(found) }
+        guard found == nil, variable.isStored, let name = variable.name else { return nil }
+        let kind = try type()?.kind ?? .attribute
+        let method =
+            switch kind {
+            case .toOne: "toOne"
+            case .toMany: "toMany"
+            default: own("Ephemeral") == nil ? "attribute" : "ephemeral"
+            }
+        let arguments = ["\(name.text.debugDescription)", "\\.\(name.source)"] + options()
+        return "$0.\(method)(\(arguments.joined(separator: ", ")))"
+    }
+
+    /// In the order of the schema's parameters.
+    private func options() -> [String] {
+        var options: [String] = []
+        if own("Ephemeral") != nil {
+            options.append("default: \(variable.initialValue.map { source[$0] } ?? "nil")")
+        }
+        if own("Unique") != nil { options.append("unique: true") }
+        if own("Indexed") != nil { options.append("indexed: true") }
+        for (label, parameter) in [("inverse", "inverse"), (nil, "deleteRule"), ("originalName", "originalName")] {
+            let argument = variable.attributes.lazy.filter { Self.ownAttributes.contains($0.name) && $0.isGraphs }
+                .compactMap { $0.argument(label) }.first
+            if let argument { options.append("\(parameter): \(source[argument.value])") }
+        }
+        return options
+    }
+
+    private func type() throws(Problem) -> PropertyType? {
+        if let type = variable.type { return try PropertyType(annotation: SourceText(source[type])) }
+        guard let value = variable.initialValue else { return nil }
+        return try PropertyType(initialValue: SourceText(source[value]))
+    }
+
+    // MARK: Problems
+
+    /// The first thing that is wrong with the declaration.
+    private func findProblem() throws(Problem) -> Problem? {
+        guard variable.isStored else { return misplacedAttribute() ?? ownSchema() }
+        guard let name = variable.name else {
+            return problem("write a variable for each of these names, so that @Entity sees their types")
+        }
+        if let problem = modifierProblem(name) ?? nameProblem(name) ?? foreignAttribute(name) { return problem }
+        return try typeProblem(name)
+    }
+
+    private func problem(_ message: String, at range: Range<Int>? = nil) -> Problem {
+        Problem(message: message, range: range ?? variable.range)
+    }
+
+    private func misplacedAttribute() -> Problem? {
+        let attribute = variable.attributes.first { Self.ownAttributes.contains($0.name) && $0.isGraphs }
+        return attribute.map { problem("'@\($0.name)' needs a stored property; nothing is stored here", at: $0.range) }
+    }
+
+    private func ownSchema() -> Problem? {
+        guard variable.name?.text == "schema", variable.modifier("static") != nil else { return nil }
+        return problem(
+            "@Entity declares the schema: remove this one, or remove '@Entity' and write 'Entity' among what the struct conforms to"
+        )
+    }
+
+    private func modifierProblem(_ name: Name) -> Problem? {
+        if let lazy = variable.modifier("lazy") {
+            return problem(
+                "a row has no lazy properties: make '\(name.text)' computed, or give it its value at insert",
+                at: lazy.range)
+        }
+        if let weak = variable.modifier("weak", "unowned") {
+            return problem(
+                "a row holds values, not references: to refer to an object of another entity write 'var \(name.text): ToOne<…> = nil'",
+                at: weak.range)
+        }
+        if variable.isLet, variable.initialValue != nil {
+            return problem(
+                "every row would store the same '\(name.text)': write 'static let', or 'var' if it is to change")
+        }
+        return nil
+    }
+
+    private func nameProblem(_ name: Name) -> Problem? {
+        guard Self.hiddenNames.contains(name.text) else { return nil }
+        return problem(
+            "every managed object has a member '\(name.text)', which would hide this property: choose another name")
+    }
+
+    private func foreignAttribute(_ name: Name) -> Problem? {
+        let foreign = variable.attributes.first { attribute in
+            !(attribute.isGraphs && Self.ownAttributes.contains(attribute.name))
+                && !Self.languageAttributes.contains(attribute.name)
+        }
+        return foreign.map {
+            problem(
+                "@Entity cannot see how '@\($0.name)' has '\(name.text)' stored: remove it, or write the schema by hand",
+                at: $0.range)
+        }
+    }
+
+    private func typeProblem(_ name: Name) throws(Problem) -> Problem? {
+        guard let type = try type() else {
+            guard own("Ephemeral") == nil else { return nil }
+            return problem(
+                "write the type of '\(name.text)': the value does not show whether it is an attribute or a relationship"
+            )
+        }
+        if let ephemeral = own("Ephemeral") { return ephemeralProblem(name, type, ephemeral) }
+        switch type.kind {
+        case .attribute:
+            return own("Relationship").map {
+                problem("'@Relationship' needs a property of type ToOne or ToMany", at: $0.range)
+            }
+        case .wrappedRelationship:
+            return problem(
+                "a relationship is a ToOne, which can be nil, or a ToMany, not part of another type", at: variable.type)
+        case .toOne, .toMany:
+            let attribute = own("Unique") ?? own("Indexed") ?? own("Attribute")
+            return attribute.map {
+                problem(
+                    $0.name == "Indexed"
+                        ? "a relationship has its index already: remove '@Indexed'"
+                        : "'@\($0.name)' is for attributes; what a relationship takes, '@Relationship' does",
+                    at: $0.range)
+            }
+        }
+    }
+
+    private func ephemeralProblem(_ name: Name, _ type: PropertyType, _ ephemeral: Attribute) -> Problem? {
+        if type.kind != .attribute {
+            return problem("a relationship cannot be ephemeral: remove '@Ephemeral'", at: ephemeral.range)
+        }
+        let other = own("Unique") ?? own("Indexed") ?? own("Attribute") ?? own("Relationship")
+        if let other {
+            return problem(
+                "'@\(other.name)' is for what is stored, which an ephemeral value is not: remove one of the two",
+                at: other.range)
+        }
+        if variable.isLet || (variable.initialValue == nil && !type.isOptional) {
+            return problem(
+                "an ephemeral value is a 'var' and has a default, which it returns to: write 'var \(name.text): … = …'")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,31 @@
+/// `@Attribute`, `@Unique`, `@Indexed`, `@Ephemeral`, `@Relationship`: they declare nothing themselves. `@Entity` reads them,
+/// so all there is to see to is that it does.
+enum PropertyMacro {
+    static func expand(_ request: ExpansionRequest) -> Expansion {
+        do throws(Problem) {
+            let attribute = try DeclarationReader.readAttribute(request.attribute)
+            guard try !isInEntity(request) else { return Expansion(source: "") }
+            let message = "'@\(attribute.name)' means something only to a property of a struct that is marked '@Entity'"
+            return Expansion(
+                source: "",
+                problems: [Problem(message: message, range: attribute.range)],
+                concernsAttribute: true
+            )
+        } catch {
+            return Expansion(source: "", problems: [error], concernsAttribute: true)
+        }
+    }
+
+    private static func isInEntity(_ request: ExpansionRequest) throws(Problem) -> Bool {
+        guard let context = request.lexicalContext.first else { return false }
+        let type = try DeclarationReader.read(context)
+        return type.keyword != "extension" && type.attributes.contains { $0.name == "Entity" && $0.isGraphs }
+    }
+}
+
+extension Attribute {
+    /// Whether nothing says that another module's attribute is meant.
+    var isGraphs: Bool { ["", "Graph.", "Graph::"].contains(qualifier) }
+
+    func argument(_ label: String?) -> Argument? { arguments.first { $0.label == label } }
+}

@@ -1,0 +1,70 @@
+/// What a stored property is to the engine, as its type annotation or its initial value shows.
+struct PropertyType: Equatable, Sendable {
+    enum Kind: Equatable, Sendable {
+        case attribute
+        case toOne
+        case toMany
+        /// A relationship within another type, such as an optional of one.
+        case wrappedRelationship
+    }
+
+    let kind: Kind
+    /// Whether a value of it may be missing, so that nil is its default.
+    let isOptional: Bool
+
+    private static let relationships: [String: Kind] = ["ToOne": .toOne, "ToMany": .toMany]
+
+    init(annotation: SourceText) throws(Problem) {
+        let tokens = try Lexer.tokens(of: annotation)
+        let name = Self.typeName(at: 0, in: tokens, of: annotation)
+        isOptional = tokens.last?.is("?") == true || tokens.last?.is("!") == true || name.last == "Optional"
+        if !isOptional, let last = name.last, let kind = Self.relationships[last] {
+            self.kind = kind
+        } else {
+            let namesOne = tokens.contains { $0.kind == .word && Self.relationships[annotation[$0.range]] != nil }
+            kind = namesOne ? .wrappedRelationship : .attribute
+        }
+    }
+
+    /// nil if the value does not begin with a literal or the name of a type.
+    init?(initialValue: SourceText) throws(Problem) {
+        let tokens = try Lexer.tokens(of: initialValue)
+        var first = 0
+        while first < tokens.count, tokens[first].kind == .operatorCharacter || tokens[first].is("(") { first += 1 }
+        guard first < tokens.count else { return nil }
+        isOptional = false
+        switch tokens[first].kind {
+        case .number, .string:
+            kind = .attribute
+        case .punctuation where tokens[first].is("["):
+            kind = .attribute
+        case .word:
+            let name = Self.typeName(at: first, in: tokens, of: initialValue)
+            if let relationship = name.lazy.compactMap({ Self.relationships[$0] }).first {
+                kind = relationship
+            } else if name.first == "true" || name.first == "false" || name.contains(where: Self.isTypeName) {
+                kind = .attribute
+            } else {
+                return nil
+            }
+        default:
+            return nil
+        }
+    }
+
+    /// `["Graph", "ToOne"]` of `Graph.ToOne<Team>`: the words up to the first that is not joined to them.
+    private static func typeName(at first: Int, in tokens: [Token], of source: SourceText) -> [String] {
+        var name: [String] = []
+        var index = first
+        while index < tokens.count, tokens[index].kind == .word {
+            name.append(source[tokens[index].range])
+            index += 1
+            while index < tokens.count, tokens[index].is(".") || tokens[index].is(":") { index += 1 }
+        }
+        return name
+    }
+
+    private static func isTypeName(_ name: String) -> Bool {
+        name.first { $0 != "_" && $0 != "`" }?.isUppercase ?? false
+    }
+}

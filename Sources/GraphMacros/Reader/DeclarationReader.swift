@@ -1,0 +1,426 @@
+/// Reads the declaration of a type from its tokens: its header, and of its members the variables.
+///
+/// Everything in round, square or curly brackets is passed over as a whole, so bodies and expressions are never read,
+/// and nothing recurses. Where an initial value or a type ends follows from what can begin the next member.
+struct DeclarationReader {
+    private let source: SourceText
+    private let tokens: [Token]
+    private var position = 0
+    /// Where the tokens being read end: at the end of the source, or at the bracket that closes the body.
+    private var end: Int
+
+    static func read(_ source: SourceText) throws(Problem) -> TypeDeclaration {
+        var reader = DeclarationReader(source: source, tokens: try Lexer.tokens(of: source))
+        return try reader.readType()
+    }
+
+    /// The attribute at the start of a source.
+    static func readAttribute(_ source: SourceText) throws(Problem) -> Attribute {
+        var reader = DeclarationReader(source: source, tokens: try Lexer.tokens(of: source))
+        return try reader.readAttribute()
+    }
+
+    private init(source: SourceText, tokens: [Token]) {
+        self.source = source
+        self.tokens = tokens
+        end = tokens.count
+    }
+
+    // MARK: Tokens
+
+    private func text(_ index: Int) -> String { source[tokens[index].range] }
+
+    private func token(_ distance: Int = 0) -> Token? {
+        position + distance < end ? tokens[position + distance] : nil
+    }
+
+    private func isAt(_ character: Unicode.Scalar) -> Bool { token()?.is(character) ?? false }
+
+    /// The word that is next, nil if something else is.
+    private func word(_ distance: Int = 0) -> String? {
+        token(distance)?.kind == .word ? text(position + distance) : nil
+    }
+
+    private func range(from first: Int, to last: Int) -> Range<Int> {
+        tokens[first].range.lowerBound..<max(tokens[first].range.lowerBound, tokens[last].range.upperBound)
+    }
+
+    private func problem(_ message: String) -> Problem {
+        let place = position < tokens.count ? tokens[position].range : source.bytes.count..<source.bytes.count
+        return Problem(message: message, range: place)
+    }
+
+    /// Moves past a bracket and all that it encloses.
+    private mutating func skipBrackets() {
+        position = (tokens[position].partner ?? position) + 1
+    }
+
+    // MARK: The type
+
+    private mutating func readType() throws(Problem) -> TypeDeclaration {
+        let (attributes, modifiers) = try readAttributesAndModifiers()
+        guard let keyword = word() else { throw problem("a declaration is expected here") }
+        let keywordRange = tokens[position].range
+        position += 1
+        let name = try readName()
+        let genericParameters = isAt("<") ? try skipAngles() : nil
+        let inherited = try readInherited()
+        while let token = token(), !token.is("{") { skipBrackets() }
+        guard isAt("{"), let closing = tokens[position].partner else {
+            throw problem("the body of \(name.text) is expected here")
+        }
+        position += 1
+        end = closing
+        return TypeDeclaration(
+            attributes: attributes,
+            modifiers: modifiers,
+            keyword: keyword,
+            keywordRange: keywordRange,
+            name: name,
+            genericParameters: genericParameters,
+            inherited: inherited,
+            members: keyword == "struct" ? try readMembers() : []
+        )
+    }
+
+    private mutating func readName() throws(Problem) -> Name {
+        guard let word = word() else { throw problem("a name is expected here") }
+        position += 1
+        return Name(source: word, range: tokens[position - 1].range)
+    }
+
+    private mutating func readInherited() throws(Problem) -> [Range<Int>] {
+        guard isAt(":") else { return [] }
+        var inherited: [Range<Int>] = []
+        repeat {
+            position += 1
+            let first = position
+            while let token = token(), !token.is(","), !token.is("{"), word() != "where" {
+                if token.is("<") {
+                    _ = try skipAngles()
+                } else if token.partner != nil {
+                    skipBrackets()
+                } else {
+                    position += 1
+                }
+            }
+            if position > first { inherited.append(range(from: first, to: position - 1)) }
+        } while isAt(",")
+        return inherited
+    }
+
+    private mutating func skipAngles() throws(Problem) -> Range<Int> {
+        guard let closing = token()?.closingAngle else { throw problem("this bracket is not closed") }
+        defer { position = closing + 1 }
+        return range(from: position, to: closing)
+    }
+
+    /// Moves past one token of an expression or, if it begins a list of generic arguments or is a bracket, past all that it
+    /// encloses.
+    private mutating func skipOperand() {
+        if let closing = token()?.closingAngle, endsGenericArguments(closing + 1) {
+            position = closing + 1
+        } else {
+            skipBrackets()
+        }
+    }
+
+    /// Whether `<…>` before a token is a list of generic arguments, and not two comparisons; the compiler decides by the
+    /// same rule.
+    private func endsGenericArguments(_ index: Int) -> Bool {
+        guard index < tokens.count, !tokens[index].startsLine else { return true }
+        let token = tokens[index]
+        return token.kind == .punctuation && !token.is("@") && !token.is("\\")
+            || token.is("?") || token.is("!") || token.is("=") || token.is(">")
+    }
+
+    // MARK: Attributes and modifiers
+
+    private static let modifiers: Set = [
+        "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "lazy", "weak", "unowned",
+        "mutating", "nonmutating", "nonisolated", "override", "required", "convenience", "dynamic", "optional",
+        "indirect", "prefix", "postfix", "infix", "distributed", "consuming", "borrowing", "isolated", "async",
+    ]
+
+    private mutating func readAttributesAndModifiers() throws(Problem) -> ([Attribute], [Modifier]) {
+        var attributes: [Attribute] = []
+        var modifiers: [Modifier] = []
+        while true {
+            if isAt("@") {
+                attributes.append(try readAttribute())
+            } else if let name = word(), Self.modifiers.contains(name) || (name == "class" && word(1) == "var") {
+                let first = position
+                position += 1
+                var detail: String?
+                if isAt("(") {
+                    detail = word(1)
+                    skipBrackets()
+                }
+                modifiers.append(Modifier(name: name, detail: detail, range: range(from: first, to: position - 1)))
+            } else {
+                return (attributes, modifiers)
+            }
+        }
+    }
+
+    private mutating func readAttribute() throws(Problem) -> Attribute {
+        let first = position
+        guard isAt("@") else { throw problem("an attribute is expected here") }
+        position += 1
+        var name = try readName()
+        let start = name.range.lowerBound
+        while isAt(".") || isAt(":"), let token = token(), !token.followsSpace {
+            position += 1
+            if isAt(":") { position += 1 }
+            name = try readName()
+        }
+        if isAt("<"), token()?.followsSpace == false { _ = try skipAngles() }
+        var arguments: [Attribute.Argument] = []
+        if isAt("("), let closing = token()?.partner {
+            arguments = readArguments(upTo: closing)
+            position = closing + 1
+        }
+        return Attribute(
+            name: name.text,
+            qualifier: source[start..<name.range.lowerBound],
+            range: range(from: first, to: position - 1),
+            arguments: arguments
+        )
+    }
+
+    /// From the opening bracket on.
+    private mutating func readArguments(upTo closing: Int) -> [Attribute.Argument] {
+        var arguments: [Attribute.Argument] = []
+        position += 1
+        while position < closing {
+            var label: String?
+            if token(1)?.is(":") == true, let word = word() {
+                label = word
+                position += 2
+            }
+            let first = position
+            while position < closing, !isAt(",") {
+                skipOperand()
+            }
+            if position > first {
+                arguments.append(Attribute.Argument(label: label, value: range(from: first, to: position - 1)))
+            }
+            position += 1
+        }
+        return arguments
+    }
+
+    // MARK: Members
+
+    private mutating func readMembers() throws(Problem) -> [Member] {
+        var members: [Member] = []
+        while position < end {
+            if isAt(";") {
+                position += 1
+            } else if let token = token(), token.kind == .pound {
+                members.append(readDirective())
+            } else {
+                try readMember(into: &members)
+            }
+        }
+        return members
+    }
+
+    private static let conditions: Set = ["#if", "#elseif", "#else", "#endif"]
+
+    /// A condition of compilation, which takes its line, or a macro that declares something.
+    private mutating func readDirective() -> Member {
+        let first = position
+        let name = text(position)
+        guard Self.conditions.contains(name) else {
+            skipToNextMember()
+            return .other(keyword: name, name: nil)
+        }
+        position = endOfCondition(at: position)
+        return .condition(Condition(directive: name, range: range(from: first, to: position - 1)))
+    }
+
+    /// The index behind a condition of compilation: the first that begins a line, unless an operator awaits an operand.
+    private func endOfCondition(at first: Int) -> Int {
+        var index = first + 1
+        while index < end, !tokens[index].startsLine || isUnfinished(before: index) { index += 1 }
+        return index
+    }
+
+    private mutating func readMember(into members: inout [Member]) throws(Problem) {
+        let (attributes, modifiers) = try readAttributesAndModifiers()
+        guard let keyword = word() else {
+            if token()?.kind == .pound, !attributes.isEmpty {
+                throw problem(
+                    "@Entity cannot read attributes that stand apart from their declaration: put both inside #if")
+            }
+            throw problem("@Entity cannot read this; a member's declaration is expected here")
+        }
+        switch keyword {
+        case "var", "let":
+            position += 1
+            try readBindings(attributes, modifiers, isLet: keyword == "let", into: &members)
+        case "typealias", "associatedtype":
+            position += 1
+            members.append(.other(keyword: keyword, name: try readName()))
+            skipToNextMember()
+        case "struct", "class", "enum", "actor", "protocol":
+            position += 1
+            members.append(.other(keyword: keyword, name: try readName()))
+            skipToBody()
+        case "func", "init", "deinit", "subscript", "extension", "case", "import", "operator", "precedencegroup",
+            "macro":
+            position += 1
+            members.append(.other(keyword: keyword, name: nil))
+            skipToBody()
+        default:
+            throw problem("@Entity cannot read this; a member's declaration is expected here")
+        }
+    }
+
+    /// Moves past a declaration that has a body, or to the next member if this one has none.
+    private mutating func skipToBody() {
+        while let token = token() {
+            if token.is("{") { return skipBrackets() }
+            if token.is(";") || beginsMember(position) { return }
+            skipBrackets()
+        }
+    }
+
+    private mutating func skipToNextMember() {
+        position += 1
+        while position < end, !isAt(";"), !beginsMember(position) { skipBrackets() }
+    }
+
+    private static let keywords: Set = [
+        "var", "let", "func", "init", "deinit", "subscript", "typealias", "associatedtype", "struct", "class", "enum",
+        "protocol", "extension", "case", "import", "operator", "precedencegroup",
+    ]
+
+    /// Whether a member begins at a token, and does not go on there.
+    private func beginsMember(_ index: Int) -> Bool {
+        let token = tokens[index]
+        guard token.startsLine, !isUnfinished(before: index) else { return false }
+        switch token.kind {
+        case .punctuation:
+            return token.is("@")
+        case .pound:
+            // The members of an expression may be under a condition too: `a` and then `#if DEBUG`, `.b()`, `#endif`.
+            guard Self.conditions.contains(text(index)) else { return true }
+            let behind = endOfCondition(at: index)
+            return behind >= end || !tokens[behind].is(".")
+        case .word:
+            let word = text(index)
+            if Self.keywords.contains(word) { return true }
+            guard Self.modifiers.contains(word) || word == "actor" || word == "macro", index + 1 < end else {
+                return false
+            }
+            let next = tokens[index + 1]
+            return !next.startsLine && (next.kind == .word || next.is("@") || next.is("("))
+        default:
+            return false
+        }
+    }
+
+    /// Whether what comes before a token cannot end there: an operator that is set off by space awaits an operand.
+    private func isUnfinished(before index: Int) -> Bool {
+        var previous = index - 1
+        guard previous >= 0 else { return false }
+        if tokens[previous].is(".") || tokens[previous].is(",") || tokens[previous].is(":") { return true }
+        guard tokens[previous].kind == .operatorCharacter else { return false }
+        while previous > 0, !tokens[previous].followsSpace, tokens[previous - 1].kind == .operatorCharacter {
+            previous -= 1
+        }
+        return tokens[previous].followsSpace
+    }
+
+    // MARK: Variables
+
+    private mutating func readBindings(
+        _ attributes: [Attribute],
+        _ modifiers: [Modifier],
+        isLet: Bool,
+        into members: inout [Member]
+    ) throws(Problem) {
+        var variables: [Variable] = []
+        while true {
+            let first = position
+            var name: Name?
+            if isAt("(") {
+                skipBrackets()
+            } else {
+                name = try readName()
+            }
+            let pattern = range(from: first, to: position - 1)
+            let type = isAt(":") ? try readTypeAnnotation() : nil
+            let value = isAt("=") ? try readInitialValue() : nil
+            var isComputed = false
+            if isAt("{") {
+                isComputed = !isObserved(at: position)
+                skipBrackets()
+            }
+            variables.append(
+                Variable(
+                    attributes: attributes,
+                    modifiers: modifiers,
+                    isLet: isLet,
+                    name: name,
+                    range: pattern,
+                    type: type,
+                    initialValue: value,
+                    isComputed: isComputed
+                )
+            )
+            guard isAt(",") else { break }
+            position += 1
+        }
+        // In `var a, b: Int` the type is that of both.
+        for index in variables.indices.reversed().dropFirst()
+        where variables[index].type == nil && variables[index].initialValue == nil {
+            variables[index].type = variables[index + 1].type
+        }
+        members += variables.map { .variable($0) }
+        guard position >= end || isAt(";") || token()?.startsLine == true else {
+            throw problem("@Entity cannot read this declaration from here on")
+        }
+    }
+
+    private mutating func readTypeAnnotation() throws(Problem) -> Range<Int> {
+        position += 1
+        let first = position
+        while let token = token(), !token.is("="), !token.is(","), !token.is("{"), !token.is(";"),
+            !beginsMember(position)
+        {
+            if token.is("<") {
+                _ = try skipAngles()
+            } else {
+                skipBrackets()
+            }
+        }
+        guard position > first else { throw problem("a type is expected here") }
+        return range(from: first, to: position - 1)
+    }
+
+    private mutating func readInitialValue() throws(Problem) -> Range<Int> {
+        position += 1
+        let first = position
+        while let token = token(), !token.is(","), !token.is(";"), position == first || !beginsMember(position) {
+            if token.is("{"), position > first, isObserved(at: position) { break }
+            skipOperand()
+        }
+        guard position > first else { throw problem("a value is expected here") }
+        return range(from: first, to: position - 1)
+    }
+
+    private static let observers: Set = ["willSet", "didSet"]
+
+    /// Whether a brace opens observers. Any other braces behind a variable's type are accessors, and behind its initial
+    /// value a closure.
+    private func isObserved(at opening: Int) -> Bool {
+        var reader = self
+        reader.position = opening + 1
+        reader.end = tokens[opening].partner ?? end
+        guard (try? reader.readAttributesAndModifiers()) != nil, let word = reader.word() else { return false }
+        return Self.observers.contains(word) && reader.token(1).map { $0.is("{") || $0.is("(") } ?? false
+    }
+}

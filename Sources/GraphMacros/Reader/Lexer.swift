@@ -1,0 +1,426 @@
+/// Cuts Swift source into tokens, after the lexical structure in *The Swift Programming Language*.
+///
+/// The compiler has parsed the source before, so this reads valid programs rightly and need only notice what it cannot
+/// read. It takes time in proportion to the source and does not recurse, whatever the source is.
+struct Lexer {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var tokens: [Token] = []
+    /// The indices of the brackets that are still open.
+    private var open: [Int] = []
+    private var startsLine = true
+    private var followsSpace = true
+
+    /// The tokens of a source; each opening bracket knows its partner.
+    static func tokens(of source: SourceText) throws(Problem) -> [Token] {
+        var lexer = Lexer(bytes: source.bytes)
+        try lexer.run()
+        return lexer.tokens
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    private mutating func run() throws(Problem) {
+        while true {
+            try skipSpace()
+            guard position < bytes.count else { break }
+            try readToken()
+            startsLine = false
+            followsSpace = false
+        }
+        if let last = open.last { throw problem("this bracket is not closed", at: tokens[last].range.lowerBound) }
+        matchAngles()
+    }
+
+    /// Finds what could be lists of generic parameters or arguments.
+    private mutating func matchAngles() {
+        /// The `<` that await their `>`; nil for a bracket, which they cannot cross.
+        var open: [Int?] = []
+        for (index, token) in tokens.enumerated() {
+            if token.partner != nil {
+                if token.is("{") { open.removeAll { $0 != nil } }
+                open.append(nil)
+            } else if token.is(")") || token.is("]") || token.is("}") {
+                while let last = open.popLast(), last != nil {}
+            } else if token.is("<") {
+                open.append(index)
+            } else if token.is(">"), !isArrow(at: index) {
+                if let last = open.last, let opening = last {
+                    tokens[opening].closingAngle = index
+                    open.removeLast()
+                }
+            } else if !token.isPartOfType {
+                while let last = open.last, last != nil { open.removeLast() }
+            }
+        }
+    }
+
+    private func isArrow(at index: Int) -> Bool {
+        index > 0 && tokens[index - 1].is("-") && !tokens[index].followsSpace
+    }
+
+    private func problem(_ message: String, at offset: Int) -> Problem {
+        Problem(message: message, range: offset..<min(offset + 1, bytes.count))
+    }
+
+    private func byte(_ distance: Int = 0) -> UInt8? {
+        position + distance < bytes.count ? bytes[position + distance] : nil
+    }
+
+    private func isAt(_ text: StaticString) -> Bool {
+        guard bytes.count - position >= text.utf8CodeUnitCount else { return false }
+        return text.withUTF8Buffer { $0.elementsEqual(bytes[position..<position + text.utf8CodeUnitCount]) }
+    }
+
+    // MARK: White space
+
+    private mutating func skipSpace() throws(Problem) {
+        while let byte = byte() {
+            switch byte {
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+                startsLine = true
+                position += 1
+            case UInt8(ascii: " "), 0x09, 0x0B, 0x0C, 0:
+                position += 1
+            case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "/"):
+                skipLine()
+            case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "*"):
+                try skipBlockComment()
+            case 0xC2 where self.byte(1) == 0xA0:
+                position += 2  // U+00A0, which the compiler takes for a space
+            default:
+                return
+            }
+            followsSpace = true
+        }
+    }
+
+    private mutating func skipLine() {
+        while let byte = byte(), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") { position += 1 }
+    }
+
+    /// Block comments nest.
+    private mutating func skipBlockComment() throws(Problem) {
+        let start = position
+        var depth = 0
+        repeat {
+            if isAt("/*") {
+                depth += 1
+                position += 2
+            } else if isAt("*/") {
+                depth -= 1
+                position += 2
+            } else if let byte = byte() {
+                if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") { startsLine = true }
+                position += 1
+            } else {
+                throw problem("this comment has no end", at: start)
+            }
+        } while depth > 0
+    }
+
+    // MARK: Tokens
+
+    private mutating func readToken() throws(Problem) {
+        guard let first = byte() else { return }
+        let start = position
+        switch first {
+        case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"):
+            open.append(tokens.count)
+            append(.punctuation, length: 1)
+        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"):
+            try close(first)
+        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "@"),
+            UInt8(ascii: "\\"):
+            append(.punctuation, length: 1)
+        case UInt8(ascii: "\""):
+            try skipString(delimiters: 0)
+            append(.string, from: start)
+        case UInt8(ascii: "#"):
+            try readPound()
+        case UInt8(ascii: "`"):
+            guard let end = bytes[(start + 1)...].firstIndex(of: first), end > start + 1 else {
+                throw problem("this back-tick has no partner", at: start)
+            }
+            position = end + 1
+            append(.word, from: start)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            skipNumber()
+            append(.number, from: start)
+        case UInt8(ascii: "/"):
+            if skipBareRegex() {
+                append(.regex, from: start)
+            } else {
+                append(.operatorCharacter, length: 1)
+            }
+        default:
+            try readWordOrOperator()
+        }
+    }
+
+    private mutating func append(_ kind: Token.Kind, from start: Int) {
+        tokens.append(
+            Token(
+                kind: kind,
+                range: start..<position,
+                character: bytes[start],
+                startsLine: startsLine,
+                followsSpace: followsSpace
+            )
+        )
+    }
+
+    private mutating func append(_ kind: Token.Kind, length: Int) {
+        position += length
+        append(kind, from: position - length)
+    }
+
+    private mutating func close(_ bracket: UInt8) throws(Problem) {
+        guard let partner = open.popLast(), tokens[partner].character == Self.opening(bracket) else {
+            throw problem("this bracket closes none", at: position)
+        }
+        tokens[partner].partner = tokens.count
+        append(.punctuation, length: 1)
+    }
+
+    private static func opening(_ bracket: UInt8) -> UInt8 {
+        switch bracket {
+        case UInt8(ascii: ")"): UInt8(ascii: "(")
+        case UInt8(ascii: "]"): UInt8(ascii: "[")
+        default: UInt8(ascii: "{")
+        }
+    }
+
+    private mutating func readWordOrOperator() throws(Problem) {
+        let start = position
+        guard let (scalar, length) = scalar(at: position) else {
+            throw problem("this is not UTF-8", at: position)
+        }
+        if Self.isOperator(scalar) {
+            return append(.operatorCharacter, length: length)
+        }
+        guard Self.isWord(scalar) else { throw problem("this character has no place in Swift here", at: position) }
+        skipWord()
+        append(.word, from: start)
+    }
+
+    private mutating func skipWord() {
+        while let (scalar, length) = scalar(at: position), Self.isWord(scalar), !Self.isOperator(scalar) {
+            position += length
+        }
+    }
+
+    private mutating func skipNumber() {
+        while let byte = byte() {
+            if byte == UInt8(ascii: "."), let next = self.byte(1),
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
+            {
+                position += 2
+            } else if Self.isWord(Unicode.Scalar(byte)), byte < 0x80 {
+                position += 1
+            } else {
+                return
+            }
+        }
+    }
+
+    // MARK: Literals
+
+    /// `#if`, `#"raw string"#`, `#/regex/#`.
+    private mutating func readPound() throws(Problem) {
+        let start = position
+        var delimiters = 0
+        while byte(delimiters) == UInt8(ascii: "#") { delimiters += 1 }
+        switch byte(delimiters) {
+        case UInt8(ascii: "\""):
+            position += delimiters
+            try skipString(delimiters: delimiters)
+            append(.string, from: start)
+        case UInt8(ascii: "/"):
+            position += delimiters + 1
+            try skipRegex(delimiters: delimiters, from: start)
+            append(.regex, from: start)
+        default:
+            position += delimiters
+            skipWord()
+            guard delimiters == 1, position > start + 1 else { throw problem("nothing follows this #", at: start) }
+            append(.pound, from: start)
+        }
+    }
+
+    /// A string literal or a piece of one, on the way through literals that interpolate others.
+    private struct StringLevel {
+        let start: Int
+        let delimiters: Int
+        let isMultiline: Bool
+        /// Round brackets that the interpolation within has open; nil outside one.
+        var brackets: Int?
+    }
+
+    /// From an opening quotation mark to behind the literal's end, past everything that it interpolates.
+    private mutating func skipString(delimiters: Int) throws(Problem) {
+        var levels = [openString(delimiters: delimiters)]
+        while var level = levels.last {
+            guard let byte = byte() else { throw problem("this string has no end", at: level.start) }
+            if let brackets = level.brackets {
+                if let inner = try skipInterpolated(byte) {
+                    levels.append(inner)
+                    continue
+                }
+                switch byte {
+                case UInt8(ascii: "("): level.brackets = brackets + 1
+                case UInt8(ascii: ")"): level.brackets = brackets == 1 ? nil : brackets - 1
+                default: break
+                }
+                if byte == UInt8(ascii: "(") || byte == UInt8(ascii: ")") {
+                    position += 1
+                    levels[levels.count - 1] = level
+                }
+                continue
+            }
+            if byte == UInt8(ascii: "\\"), hasDelimiters(level.delimiters, at: position + 1) {
+                position += 1 + level.delimiters
+                if self.byte() == UInt8(ascii: "(") {
+                    levels[levels.count - 1].brackets = 1
+                }
+                position += 1
+            } else if byte == UInt8(ascii: "\""), let length = closingLength(of: level) {
+                position += length
+                levels.removeLast()
+            } else if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"), !level.isMultiline {
+                throw problem("this string has no end on its line", at: level.start)
+            } else {
+                position += 1
+            }
+        }
+    }
+
+    /// Within an interpolation: past whatever could hide a bracket. Gives the level of a string that begins here, and has
+    /// moved on unless the byte is a round bracket.
+    private mutating func skipInterpolated(_ byte: UInt8) throws(Problem) -> StringLevel? {
+        switch byte {
+        case UInt8(ascii: "\""):
+            return openString(delimiters: 0)
+        case UInt8(ascii: "#"):
+            var delimiters = 0
+            while self.byte(delimiters) == UInt8(ascii: "#") { delimiters += 1 }
+            position += delimiters
+            return self.byte() == UInt8(ascii: "\"") ? openString(delimiters: delimiters) : nil
+        case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "*"):
+            try skipBlockComment()
+        case UInt8(ascii: "/") where self.byte(1) == UInt8(ascii: "/"):
+            skipLine()
+        case UInt8(ascii: "("), UInt8(ascii: ")"):
+            break
+        default:
+            position += 1
+        }
+        return nil
+    }
+
+    /// At a quotation mark. Three begin a multi-line literal, whose text begins on the next line; `#"""#` is a raw literal of
+    /// one.
+    private mutating func openString(delimiters: Int) -> StringLevel {
+        let start = position
+        let isMultiline = isAt("\"\"\"") && (delimiters == 0 || isLineEnd(at: position + 3))
+        position += isMultiline ? 3 : 1
+        return StringLevel(start: start, delimiters: delimiters, isMultiline: isMultiline)
+    }
+
+    private func isLineEnd(at offset: Int) -> Bool {
+        let rest = bytes[min(offset, bytes.count)...].drop { $0 == UInt8(ascii: " ") || $0 == 0x09 }
+        return rest.first.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? true
+    }
+
+    private func closingLength(of level: StringLevel) -> Int? {
+        guard level.isMultiline else {
+            return hasDelimiters(level.delimiters, at: position + 1) ? 1 + level.delimiters : nil
+        }
+        return isAt("\"\"\"") && hasDelimiters(level.delimiters, at: position + 3) ? 3 + level.delimiters : nil
+    }
+
+    private func hasDelimiters(_ count: Int, at offset: Int) -> Bool {
+        offset + count <= bytes.count && bytes[offset..<offset + count].allSatisfy { $0 == UInt8(ascii: "#") }
+    }
+
+    /// From behind the opening slash of an extended regex literal to behind its end.
+    private mutating func skipRegex(delimiters: Int, from start: Int) throws(Problem) {
+        while let byte = byte() {
+            if byte == UInt8(ascii: "\\") {
+                position += 2
+            } else if byte == UInt8(ascii: "/"), hasDelimiters(delimiters, at: position + 1) {
+                position += 1 + delimiters
+                return
+            } else {
+                position += 1
+            }
+        }
+        throw problem("this regular expression has no end", at: start)
+    }
+
+    /// A slash begins a regex literal where no operand ends, if another slash closes it on the line, with no space at
+    /// either end and its brackets matched; otherwise it belongs to an operator (SE-0354).
+    private mutating func skipBareRegex() -> Bool {
+        guard
+            followsSpace || tokens.last.map({ "([{,;:".utf8.contains($0.character) && $0.kind == .punctuation }) ?? true
+        else { return false }
+        var offset = position + 1
+        var groups = 0
+        var isClass = false
+        guard offset < bytes.count, bytes[offset] != UInt8(ascii: " "), bytes[offset] != 0x09 else { return false }
+        while offset < bytes.count {
+            switch bytes[offset] {
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return false
+            case UInt8(ascii: "\\"): offset += 1
+            case UInt8(ascii: "["): isClass = true
+            case UInt8(ascii: "]"): isClass = false
+            case UInt8(ascii: "(") where !isClass: groups += 1
+            case UInt8(ascii: ")") where !isClass:
+                groups -= 1
+                if groups < 0 { return false }
+            case UInt8(ascii: "/"):
+                guard offset > position + 1, bytes[offset - 1] != UInt8(ascii: " "), bytes[offset - 1] != 0x09 else {
+                    return false
+                }
+                position = offset + 1
+                return true
+            default: break
+            }
+            offset += 1
+        }
+        return false
+    }
+
+    // MARK: Characters
+
+    /// The Unicode scalar that begins at a byte and its length, or nil if none does.
+    private func scalar(at offset: Int) -> (Unicode.Scalar, length: Int)? {
+        guard offset < bytes.count else { return nil }
+        if bytes[offset] < 0x80 { return (Unicode.Scalar(bytes[offset]), 1) }
+        var decoder = UTF8()
+        var iterator = bytes[offset..<min(offset + 4, bytes.count)].makeIterator()
+        guard case .scalarValue(let scalar) = decoder.decode(&iterator) else { return nil }
+        return (scalar, UTF8.width(scalar))
+    }
+
+    private static func isWord(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "_", "$": true
+        default: scalar.value >= 0x80 && scalar.value != 0xA0
+        }
+    }
+
+    /// The characters of operators, as the language's grammar lists them.
+    private static func isOperator(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x21, 0x25, 0x26, 0x2A, 0x2B, 0x2D, 0x2F, 0x3C...0x3F, 0x5E, 0x7C, 0x7E: true  // ! % & * + - / < = > ? ^ | ~
+        case 0xA1...0xA7, 0xA9, 0xAB, 0xAC, 0xAE, 0xB0, 0xB1, 0xB6, 0xBB, 0xBF, 0xD7, 0xF7: true
+        case 0x2016, 0x2017, 0x2020...0x2027, 0x2030...0x203E, 0x2041...0x2053, 0x2055...0x205E: true
+        case 0x2190...0x23FF, 0x2500...0x2775, 0x2794...0x2BFF, 0x2E00...0x2E7F, 0x3001...0x3003, 0x3008...0x3020: true
+        case 0x3030: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/// A piece of a program's source, as the compiler hands it over: its text and where in which file it begins.
+struct SourceText: Sendable {
+    let bytes: [UInt8]
+    let fileName: String
+    /// Of the first byte, in UTF-8 units from the start of the file.
+    let fileOffset: Int
+
+    init(_ text: String, fileName: String = "", fileOffset: Int = 0) {
+        bytes = Array(text.utf8)
+        self.fileName = fileName
+        self.fileOffset = fileOffset
+    }
+
+    subscript(range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+}
+
+/// Something that is wrong at a place of a `SourceText`, in words for its author.
+struct Problem: Error, Equatable, Sendable {
+    let message: String
+    /// Of bytes in the source text.
+    let range: Range<Int>
+}
