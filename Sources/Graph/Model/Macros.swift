@@ -1,4 +1,5 @@
 /// Makes a struct an entity: its conformance to `Entity`, its schema, and `Object` for the type of its objects.
+@attached(peer)
 @attached(extension, conformances: Entity, names: named(schema), named(Object))
 public macro Entity(originalName: String? = nil) = #externalMacro(module: "GraphMacros", type: "EntityMacro")
 @attached(peer)

@@ -22,12 +22,17 @@ struct StoredProperty {
             let fieldType = recursiveChildMetadata(type, index: index, fieldMetadata: &field)
             defer { field.free?(field.name) }
             return StoredProperty(
-                name: field.name.map { String(cString: $0) } ?? "",
+                name: unquoted(field.name.map { String(cString: $0) } ?? ""),
                 type: fieldType,
                 offset: recursiveChildOffset(type, index: index),
                 isStrong: field.isStrong
             )
         }
+    }
+
+    /// Names that need back-ticks even in an expression are recorded with them.
+    private static func unquoted(_ name: String) -> String {
+        name.count > 2 && name.hasPrefix("`") && name.hasSuffix("`") ? String(name.dropFirst().dropLast()) : name
     }
 }
 

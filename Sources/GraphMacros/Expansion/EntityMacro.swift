@@ -14,7 +14,7 @@ struct EntityMacro {
     static func expand(_ request: ExpansionRequest) -> Expansion {
         var macro = EntityMacro(request: request)
         do throws(Problem) {
-            let source = try macro.expand()
+            let source = request.role == "peer" ? try macro.expandBeside() : try macro.expand()
             return Expansion(source: source, problems: macro.problems)
         } catch {
             return Expansion(source: nil, problems: macro.problems + [error])
@@ -34,7 +34,7 @@ struct EntityMacro {
         let declaration = try DeclarationReader.read(source)
         checkKind(of: declaration)
         checkPlace(of: declaration)
-        checkInheritance(of: declaration)
+        checkConformance(of: declaration)
         guard problems.isEmpty else { return nil }
         var lines: [String] = []
         var conditions = 0
@@ -61,6 +61,18 @@ struct EntityMacro {
         return text(of: declaration, lines)
     }
 
+    /// Nothing stands beside the struct; this is where the compiler asks for local types too, which can have no extension.
+    private mutating func expandBeside() throws(Problem) -> String {
+        let types: Set = ["struct", "class", "enum", "actor", "protocol", "extension"]
+        let name = try DeclarationReader.read(source).name
+        for context in request.lexicalContext {
+            if let outer = try? DeclarationReader.read(context), types.contains(outer.keyword) { continue }
+            report("an entity cannot be declared inside a function: move '\(name.text)' out of it", at: name.range)
+            break
+        }
+        return ""
+    }
+
     // MARK: What an entity can be
 
     private mutating func checkKind(of declaration: TypeDeclaration) {
@@ -83,16 +95,30 @@ struct EntityMacro {
                 "an entity cannot be generic, since a store's rows are of one type: write a struct for each use of '\(name)'",
                 at: parameters)
         }
-        for context in request.lexicalContext {
-            guard let outer = try? DeclarationReader.read(context), outer.genericParameters != nil else { continue }
+        let contexts = contexts
+        for outer in contexts where outer.genericParameters != nil {
             report(
                 "an entity cannot be nested in the generic type '\(outer.name.text)': move '\(name)' out of it",
                 at: declaration.name.range)
         }
+        for (depth, type) in ([declaration] + contexts).enumerated()
+        where depth < contexts.count && Self.access(type.modifiers) == "private" {
+            report(
+                "an extension cannot reach '\(name)', since '\(type.name.text)' is private within a type: write 'fileprivate'",
+                at: declaration.name.range)
+        }
     }
 
-    private mutating func checkInheritance(of declaration: TypeDeclaration) {
+    /// The types around the declaration, from the innermost out.
+    private var contexts: [TypeDeclaration] {
+        request.lexicalContext.compactMap { try? DeclarationReader.read($0) }
+    }
+
+    private mutating func checkConformance(of declaration: TypeDeclaration) {
         let name = declaration.name.text
+        if let actor = declaration.attributes.first(where: { $0.name == "MainActor" }) {
+            report("rows go to every context and thread: remove '@MainActor'", at: actor.range)
+        }
         for inherited in declaration.inherited where source[inherited].split(separator: ".").last == "Identifiable" {
             report(
                 "what identifies an entity is '\(name).ID', given at insert: remove 'Identifiable', which '\(name).Object' is",
@@ -122,19 +148,21 @@ struct EntityMacro {
             """
     }
 
-    /// Public where the struct is, since it conforms to a public protocol; nothing where the default will do.
+    /// As far as the struct can be seen, since it conforms to a public protocol; nothing where that is the default.
     private func access(of declaration: TypeDeclaration) -> String {
-        let levels: Set = ["public", "package", "internal", "fileprivate", "private"]
-        func level(_ modifiers: [Modifier]) -> String? {
-            modifiers.first { levels.contains($0.name) && $0.detail == nil }?.name
-        }
-        var access = level(declaration.modifiers)
+        let contexts = contexts
+        var access = Self.access(declaration.modifiers)
         // The members of `public extension X { … }` are public.
-        if access == nil, let context = request.lexicalContext.first, let outer = try? DeclarationReader.read(context),
-            outer.keyword == "extension"
-        {
-            access = level(outer.modifiers)
+        if access == nil, let outer = contexts.first, outer.keyword == "extension" {
+            access = Self.access(outer.modifiers)
         }
+        let levels = [access] + contexts.map { Self.access($0.modifiers) }
+        if levels.contains("private") || levels.contains("fileprivate") { return "fileprivate " }
         return access == "public" || access == "package" ? "\(access ?? "") " : ""
+    }
+
+    private static func access(_ modifiers: [Modifier]) -> String? {
+        let levels: Set = ["public", "package", "internal", "fileprivate", "private"]
+        return modifiers.first { levels.contains($0.name) && $0.detail == nil }?.name
     }
 }

@@ -2,6 +2,8 @@
 struct ExpansionRequest: Sendable {
     /// As `#externalMacro` names it.
     let macro: String
+    /// `extension`, `peer`, …
+    var role = ""
     let attribute: SourceText
     let declaration: SourceText
     /// The name by which an extension reaches the type.

@@ -87,9 +87,7 @@ struct PropertyDeclaration {
 
     private func ownSchema() -> Problem? {
         guard variable.name?.text == "schema", variable.modifier("static") != nil else { return nil }
-        return problem(
-            "@Entity declares the schema: remove this one, or remove '@Entity' and write 'Entity' among what the struct conforms to"
-        )
+        return problem("@Entity declares 'schema': remove this one, or write ': Entity' instead of '@Entity'")
     }
 
     private func modifierProblem(_ name: Name) -> Problem? {
@@ -111,6 +109,7 @@ struct PropertyDeclaration {
     }
 
     private func nameProblem(_ name: Name) -> Problem? {
+        if name.text == "schema" { return problem("@Entity declares 'schema': choose another name") }
         guard Self.hiddenNames.contains(name.text) else { return nil }
         return problem(
             "every managed object has a member '\(name.text)', which would hide this property: choose another name")

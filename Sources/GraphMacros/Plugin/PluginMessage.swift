@@ -30,6 +30,7 @@ extension ExpansionRequest {
         else { return nil }
         self.init(
             macro: macro,
+            role: message["macroRole"]?.string ?? "",
             attribute: attribute,
             declaration: declaration,
             extendedType: message["extendedTypeSyntax"]?["source"]?.string,

@@ -240,10 +240,10 @@ struct DeclarationReader {
         return .condition(Condition(directive: name, range: range(from: first, to: position - 1)))
     }
 
-    /// The index behind a condition of compilation: the first that begins a line, unless an operator awaits an operand.
+    /// The index behind a condition of compilation: the first that begins a line.
     private func endOfCondition(at first: Int) -> Int {
         var index = first + 1
-        while index < end, !tokens[index].startsLine || isUnfinished(before: index) { index += 1 }
+        while index < end, !tokens[index].startsLine { index = (tokens[index].partner ?? index) + 1 }
         return index
     }
 
