@@ -35,7 +35,9 @@ struct ExpansionPair: CustomTestStringConvertible {
 
     static func all(in name: String) throws -> [ExpansionPair] {
         let folder = folder.appendingPathComponent(name)
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".declaration") }
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+            $0.hasSuffix(".declaration")
+        }
         return try files.sorted().map { file in
             let url = folder.appendingPathComponent(file)
             let expansion = url.deletingPathExtension().appendingPathExtension("expansion")

@@ -2,33 +2,19 @@ import Foundation
 import Graph
 
 /// The people's teams, as a program declares them.
-struct Team: Entity {
+@Entity struct Team {
     var name: String
-    var members: ToMany<Person> = []
-
-    static let schema = EntitySchema<Team>("Team") {
-        $0.attribute("name", \.name)
-        $0.toMany("members", \.members, inverse: \Person.team, deleteRule: .cascade)
-    }
+    @Relationship(.cascade, inverse: \Person.team) var members: ToMany<Person> = []
 }
 
 /// The people of ``PeopleData``, as a program declares them.
-struct Person: Entity {
+@Entity struct Person {
     var name: String
-    var email: String
+    @Unique var email: String
     var age: Int
     var balance: Double
     var joined: Date
     var team: ToOne<Team> = nil
-
-    static let schema = EntitySchema<Person>("Person") {
-        $0.attribute("name", \.name)
-        $0.attribute("email", \.email, unique: true)
-        $0.attribute("age", \.age)
-        $0.attribute("balance", \.balance)
-        $0.attribute("joined", \.joined)
-        $0.toOne("team", \.team)
-    }
 }
 
 extension Person {

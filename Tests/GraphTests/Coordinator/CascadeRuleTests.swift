@@ -32,34 +32,18 @@ struct CascadeRuleTests {
     }
 }
 
-private struct House: Entity {
+@Entity private struct House {
     var name: String
-    var rooms: ToMany<Room> = []
-
-    static let schema = EntitySchema<House>("House") {
-        $0.attribute("name", \.name)
-        $0.toMany("rooms", \.rooms, inverse: \Room.house, deleteRule: .cascade)
-    }
+    @Relationship(.cascade, inverse: \Room.house) var rooms: ToMany<Room> = []
 }
 
-private struct Room: Entity {
+@Entity private struct Room {
     var name: String
     var house: ToOne<House> = nil
-    var guests: ToMany<Guest> = []
-
-    static let schema = EntitySchema<Room>("Room") {
-        $0.attribute("name", \.name)
-        $0.toOne("house", \.house)
-        $0.toMany("guests", \.guests, inverse: \Guest.room, deleteRule: .deny)
-    }
+    @Relationship(.deny, inverse: \Guest.room) var guests: ToMany<Guest> = []
 }
 
-private struct Guest: Entity {
+@Entity private struct Guest {
     var name: String
     var room: ToOne<Room> = nil
-
-    static let schema = EntitySchema<Guest>("Guest") {
-        $0.attribute("name", \.name)
-        $0.toOne("room", \.room)
-    }
 }

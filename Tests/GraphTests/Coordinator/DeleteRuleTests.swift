@@ -2,59 +2,32 @@ import Testing
 
 @testable import Graph
 
-private struct Page: Entity {
+@Entity private struct Page {
     var text = ""
     var book: ToOne<Book> = nil
-    var notes: ToMany<PadNote> = []
-
-    static let schema = EntitySchema<Page>("Page") {
-        $0.attribute("text", \.text)
-        $0.toOne("book", \.book)
-        $0.toMany("notes", \.notes, inverse: \PadNote.page, deleteRule: .deny)
-    }
+    @Relationship(.deny, inverse: \PadNote.page) var notes: ToMany<PadNote> = []
 }
 
-private struct Book: Entity {
+@Entity private struct Book {
     var title = ""
-    var pages: ToMany<Page> = []
-
-    static let schema = EntitySchema<Book>("Book") {
-        $0.attribute("title", \.title)
-        $0.toMany("pages", \.pages, inverse: \Page.book, deleteRule: .cascade)
-    }
+    @Relationship(.cascade, inverse: \Page.book) var pages: ToMany<Page> = []
 }
 
-private struct PadNote: Entity {
+@Entity private struct PadNote {
     var text = ""
     var page: ToOne<Page> = nil
     var pad: ToOne<Pad> = nil
-
-    static let schema = EntitySchema<PadNote>("PadNote") {
-        $0.attribute("text", \.text)
-        $0.toOne("page", \.page)
-        $0.toOne("pad", \.pad)
-    }
 }
 
-private struct Pad: Entity {
+@Entity private struct Pad {
     var title = ""
-    var notes: ToMany<PadNote> = []
-
-    static let schema = EntitySchema<Pad>("Pad") {
-        $0.attribute("title", \.title)
-        $0.toMany("notes", \.notes, inverse: \PadNote.pad, deleteRule: .cascade)
-    }
+    @Relationship(.cascade, inverse: \PadNote.pad) var notes: ToMany<PadNote> = []
 }
 
 /// A part that may not go while its box is there.
-private struct Part: Entity {
+@Entity private struct Part {
     var name = ""
-    var box: ToOne<Team> = nil
-
-    static let schema = EntitySchema<Part>("Part") {
-        $0.attribute("name", \.name)
-        $0.toOne("box", \.box, deleteRule: .deny)
-    }
+    @Relationship(.deny) var box: ToOne<Team> = nil
 }
 
 /// R13, R14: delete rules worked out again on what others have committed.

@@ -112,8 +112,6 @@ struct HostileRecordTests {
     }
 }
 
-private struct Plain: Entity {
-    var number = 0
-
-    static let schema = EntitySchema<Plain>("Plain") { $0.attribute("number", \.number, indexed: true) }
+@Entity private struct Plain {
+    @Indexed var number = 0
 }

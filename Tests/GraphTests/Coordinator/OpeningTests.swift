@@ -5,10 +5,8 @@ import Testing
 
 /// Files that a coordinator must refuse, each with an error of its own and without touching them.
 struct OpeningTests {
-    private struct Other: Entity {
+    @Entity fileprivate struct Other {
         var title = ""
-
-        static let schema = EntitySchema<Other>("Other") { $0.attribute("title", \.title) }
     }
 
     /// The file was opened, or refused with another error.

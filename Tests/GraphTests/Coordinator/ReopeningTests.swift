@@ -32,8 +32,6 @@ struct ReopeningTests {
     }
 }
 
-private struct Lone: Entity {
+@Entity private struct Lone {
     var number = 1
-
-    static let schema = EntitySchema<Lone>("Lone") { $0.attribute("number", \.number) }
 }

@@ -196,14 +196,9 @@ private struct Sample: Codable, Equatable {
     var value: Double
 }
 
-private struct Reading: Entity {
+@Entity private struct Reading {
     var sample: Sample
     var note = ""
-
-    static let schema = EntitySchema<Reading>("Reading") {
-        $0.attribute("sample", \.sample)
-        $0.attribute("note", \.note)
-    }
 }
 
 /// Its identity is made anew by each decoding.
@@ -216,17 +211,12 @@ private struct Tag: Codable, Equatable {
     }
 }
 
-private struct Bookmark: Entity {
+@Entity private struct Bookmark {
     var tag: Tag
     var note = ""
-
-    static let schema = EntitySchema<Bookmark>("Bookmark") {
-        $0.attribute("tag", \.tag)
-        $0.attribute("note", \.note)
-    }
 }
 
-private struct Fussy: Entity {
+@Entity private struct Fussy {
     struct Name: Codable, Equatable {
         var text: String
 
@@ -249,19 +239,15 @@ private struct Fussy: Entity {
     }
 
     var name: Name
-
-    static let schema = EntitySchema<Fussy>("Fussy") { $0.attribute("name", \.name) }
 }
 
-private struct Nested: Entity {
+@Entity private struct Nested {
     indirect enum List: Codable, Equatable, Sendable {
         case end
         case link(List)
     }
 
     var list: List
-
-    static let schema = EntitySchema<Nested>("Nested") { $0.attribute("list", \.list) }
 }
 
 private struct Percent: RawRepresentable {
@@ -273,13 +259,11 @@ private struct Percent: RawRepresentable {
     }
 }
 
-private struct Graded: Entity {
+@Entity private struct Graded {
     var percent: Percent
-
-    static let schema = EntitySchema<Graded>("Graded") { $0.attribute("percent", \.percent) }
 }
 
-private struct Throwing: Entity {
+@Entity private struct Throwing {
     struct Value: Codable, Equatable {
         struct Failure: Error {}
 
@@ -301,16 +285,9 @@ private struct Throwing: Entity {
     }
 
     var content: Value
-
-    static let schema = EntitySchema<Throwing>("Throwing") { $0.attribute("content", \.content) }
 }
 
-private struct Table: Entity {
+@Entity private struct Table {
     var values: [Double: Int]
     var note: String
-
-    static let schema = EntitySchema<Table>("Table") {
-        $0.attribute("values", \.values)
-        $0.attribute("note", \.note)
-    }
 }

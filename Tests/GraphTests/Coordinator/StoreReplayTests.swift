@@ -43,16 +43,13 @@ struct StoreReplayTests {
         #expect(store.differences(from: replay.snapshot) == [])
     }
 
+    @Entity struct Spot {
+        var number = 0
+        var place = AttributeValues.places[3]
+    }
+
     @Test(.bug(id: "codable-identity", "a store with such a row could not be opened after its next change"))
     func `a value that does not equal itself does not keep a store from opening`() throws {
-        struct Spot: Entity {
-            var number = 0
-            var place = AttributeValues.places[3]
-            static let schema = EntitySchema<Spot>("Spot") {
-                $0.attribute("number", \.number)
-                $0.attribute("place", \.place)
-            }
-        }
         var store = RecordedStore(schema: try Schema([EntityDescription(Spot.self)]))
         try store.commit { $0.insert(1, Spot()) }
         try store.commit { $0.change(Spot.self, 1) { $0.number = 1 } }
@@ -245,8 +242,7 @@ struct StoreReplayTests {
         #expect(throws: GraphError.self) { try replay.apply(.snapshotEnd, []) }
     }
 
-    private struct Spare: Entity {
+    @Entity fileprivate struct Spare {
         var name = ""
-        static let schema = EntitySchema<Spare>("Spare") { $0.attribute("name", \.name) }
     }
 }

@@ -4,13 +4,9 @@ import Testing
 struct CompilerTests {
     private static let model = """
         import Graph
-        struct Person: Entity {
+        @Entity struct Person {
             var name: String
             var friend: ToOne<Person> = nil
-            static let schema = EntitySchema<Person>("Person") {
-                $0.attribute("name", \\.name)
-                $0.toOne("friend", \\.friend)
-            }
         }
 
         """

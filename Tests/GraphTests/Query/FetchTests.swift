@@ -5,19 +5,12 @@ import Testing
 
 struct FetchTests {
     /// A row for every question that a fetch can ask.
-    struct Item: Entity {
+    @Entity struct Item {
         var name: String
-        var size: Int
+        @Indexed var size: Int
         var weight: Double?
         var day = Weekday.friday
         var doubled: Int { 2 * size }
-
-        static let schema = EntitySchema<Item>("Item") {
-            $0.attribute("name", \.name)
-            $0.attribute("size", \.size, indexed: true)
-            $0.attribute("weight", \.weight)
-            $0.attribute("day", \.day)
-        }
     }
 
     private static let items = [

@@ -3,46 +3,27 @@ import Testing
 
 @testable import Graph
 
-private struct Folder: Entity {
+@Entity private struct Folder {
     var name = ""
     var parent: ToOne<Folder> = nil
-    var children: ToMany<Folder> = []
-    var files: ToMany<File> = []
-    var locks: ToMany<Lock> = []
-
-    static let schema = EntitySchema<Folder>("Folder") {
-        $0.attribute("name", \.name)
-        $0.toOne("parent", \.parent)
-        $0.toMany("children", \.children, inverse: \Folder.parent, deleteRule: .cascade)
-        $0.toMany("files", \.files, inverse: \File.folder)
-        $0.toMany("locks", \.locks, inverse: \Lock.folder, deleteRule: .deny)
-    }
+    @Relationship(.cascade, inverse: \Folder.parent) var children: ToMany<Folder> = []
+    @Relationship(inverse: \File.folder) var files: ToMany<File> = []
+    @Relationship(.deny, inverse: \Lock.folder) var locks: ToMany<Lock> = []
 }
 
-private struct File: Entity {
-    var name = ""
-    var size = 0
+@Entity private struct File {
+    @Unique var name = ""
+    @Indexed var size = 0
     var folder: ToOne<Folder> = nil
-    var blob: ToOne<Blob> = nil
-
-    static let schema = EntitySchema<File>("File") {
-        $0.attribute("name", \.name, unique: true)
-        $0.attribute("size", \.size, indexed: true)
-        $0.toOne("folder", \.folder)
-        $0.toOne("blob", \.blob, deleteRule: .cascade)
-    }
+    @Relationship(.cascade) var blob: ToOne<Blob> = nil
 }
 
-private struct Blob: Entity {
+@Entity private struct Blob {
     var text = ""
-
-    static let schema = EntitySchema<Blob>("Blob") { $0.attribute("text", \.text) }
 }
 
-private struct Lock: Entity {
+@Entity private struct Lock {
     var folder: ToOne<Folder> = nil
-
-    static let schema = EntitySchema<Lock>("Lock") { $0.toOne("folder", \.folder) }
 }
 
 /// Tasks that share contexts, over a disk that is full now and then: after every turn each context keeps what

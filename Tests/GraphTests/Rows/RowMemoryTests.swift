@@ -86,18 +86,12 @@ struct RowEndTests {
     }
 }
 
-private struct Short: Entity {
+@Entity private struct Short {
     var number: Int
     var isLast: Bool
-
-    static let schema = EntitySchema<Short>("Short") {
-        $0.attribute("number", \.number)
-        $0.attribute("isLast", \.isLast)
-    }
 }
 
-private struct Empty: Entity {
-    static let schema = EntitySchema<Empty>("Empty") { _ in }
+@Entity private struct Empty {
 }
 
 private final class Census: Sendable {

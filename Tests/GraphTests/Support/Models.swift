@@ -2,28 +2,16 @@ import Foundation
 
 @testable import Graph
 
-struct Team: Entity {
+@Entity struct Team {
     var name: String
-    var members: ToMany<Person> = []
-
-    static let schema = EntitySchema<Team>("Team") {
-        $0.attribute("name", \.name)
-        $0.toMany("members", \.members, inverse: \Person.team)
-    }
+    @Relationship(inverse: \Person.team) var members: ToMany<Person> = []
 }
 
-struct Person: Entity {
+@Entity struct Person {
     var name: String
-    var email: String?
-    var age = 0
+    @Unique var email: String?
+    @Indexed var age = 0
     var team: ToOne<Team> = nil
-
-    static let schema = EntitySchema<Person>("Person") {
-        $0.attribute("name", \.name)
-        $0.attribute("email", \.email, unique: true)
-        $0.attribute("age", \.age, indexed: true)
-        $0.toOne("team", \.team)
-    }
 }
 
 /// A folder that is removed with everything in it when the value goes away.

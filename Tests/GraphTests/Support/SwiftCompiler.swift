@@ -27,6 +27,12 @@ struct SwiftCompiler {
         throw Missing(description: "no Modules/Graph.swiftmodule near \(starts)")
     }
 
+    /// What makes the compiler find the module and its macros.
+    private var options: [String] {
+        let plugin = URL(fileURLWithPath: modules).deletingLastPathComponent().appendingPathComponent("GraphMacros-tool")
+        return ["-swift-version", "6", "-I", modules, "-load-plugin-executable", plugin.path + "#GraphMacros"]
+    }
+
     /// The lines of the compiler's output that name an error or a warning; none if it accepts the source.
     ///
     /// The source is compiled to SIL, because the checks of isolation run there and not in the type checker.
@@ -36,9 +42,9 @@ struct SwiftCompiler {
         try source.write(toFile: file, atomically: true, encoding: .utf8)
         let (status, output) = try Self.run(
             [
-                "swiftc", "-swift-version", "6", "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny",
-                "-emit-sil", "-o", folder.file("snippet.sil"), "-I", modules, file,
-            ],
+                "swiftc", "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny", "-emit-sil", "-o",
+                folder.file("snippet.sil"), file,
+            ] + options,
             in: folder
         )
         let lines = output.filter { $0.contains("error:") || $0.contains("warning:") }
@@ -53,7 +59,7 @@ struct SwiftCompiler {
         let build = URL(fileURLWithPath: modules).deletingLastPathComponent().appendingPathComponent("Graph.build").path
         let objects = try FileManager.default.contentsOfDirectory(atPath: build).filter { $0.hasSuffix(".o") }
         let compilation = try Self.run(
-            ["swiftc", "-swift-version", "6", "-I", modules, folder.file("main.swift"), "-o", folder.file("program")]
+            ["swiftc", folder.file("main.swift"), "-o", folder.file("program")] + options
                 + objects.map { "\(build)/\($0)" },
             in: folder
         )
