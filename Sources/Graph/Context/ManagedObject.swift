@@ -246,9 +246,13 @@ extension ManagedObject: Hashable {
     }
 }
 
-extension ManagedObject: CustomStringConvertible {
-    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`.
-    public var description: String {
+// Identified by its row, not by its address as classes are otherwise.
+extension ManagedObject: Identifiable {}
+
+// Not `CustomStringConvertible`: a real member hides a property of the same name, and `description` is a common one.
+extension ManagedObject: CustomDebugStringConvertible {
+    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`. Printing an object shows it.
+    public var debugDescription: String {
         let value = value
         let text = withUnsafePointer(to: value) { context.schema.entities[entity].describe($0) }
         return "\(id) \(text)\(isDeleted ? " (deleted)" : "")"
