@@ -19,7 +19,7 @@ enum SchemaRecord {
         var lines = ["graph schema 1"]
         for (number, entity) in schema.entities.enumerated() {
             lines.append("entity \(tag(number)) \(quoted(entity.name))")
-            for (number, property) in entity.properties.enumerated() {
+            for (number, property) in entity.properties.enumerated() where !property.isEphemeral {
                 let kind = kind(of: number, of: entity, in: schema)
                 lines.append("property \(tag(number)) \(quoted(property.name)) \(kind)")
             }
@@ -27,7 +27,8 @@ enum SchemaRecord {
         return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// Entities and properties are tagged in the order of their declaration, from 1.
+    /// Entities and properties are tagged in the order of their declaration, from 1; ephemeral properties, which come last,
+    /// are in no record.
     static func tag(_ number: Int) -> UInt64 { UInt64(number) + 1 }
 
     /// How a file's schema differs from the program's, one line of the file's or the program's record each; at most
@@ -66,6 +67,8 @@ enum SchemaRecord {
                 let other = schema.entities[relationship.source].toOnes[relationship.toOne]
                 return "to-many \(tag(relationship.source)) \(tag(other.property)) \(other.ruleOfInverse.rawValue)"
             } ?? ""
+        case .ephemeral:
+            ""
         }
     }
 

@@ -1,6 +1,7 @@
 /// What Graph knows of one entity: its name in the file and its stored properties.
 ///
-/// Every stored property of the struct appears once. That is checked, with everything else a declaration can get wrong,
+/// Every stored property of the struct appears once: as an attribute or a relationship, which the file holds, or as
+/// ephemeral. That is checked, with everything else a declaration can get wrong,
 /// when a `Coordinator` opens, and reported as `GraphError.invalidSchema`.
 public struct EntitySchema<E: Entity>: Sendable {
     /// The entity's name in the file, in identifiers and in messages.
@@ -9,7 +10,7 @@ public struct EntitySchema<E: Entity>: Sendable {
     @usableFromInline let properties: [Property]
 
     /// - Parameter declare: calls one method of its argument for each stored property of the struct, in any order.
-    ///   Rows are written to the file in that order.
+    ///   Rows are written to the file in that order, without what is ephemeral.
     @inlinable
     public init(_ name: String, _ declare: (inout Declaration) -> Void) {
         var declaration = Declaration()
@@ -135,6 +136,35 @@ extension EntitySchema.Declaration {
                     value.pointee = ToMany(stored: ())
                     return ids.map(\.row)
                 }
+            )
+        )
+    }
+
+    /// A property of the program's own, of any type, that objects hold and the store does not: whether a row is selected
+    /// in a list, say.
+    ///
+    /// ```swift
+    /// $0.ephemeral("isSelected", \.isSelected, default: false)
+    /// ```
+    ///
+    /// A value written to an object stays in it for as long as the object lives, whatever a save, a refresh or a rollback
+    /// does to its other properties. It is no change: it is not compared, merged, saved or published. All others see the
+    /// default: fetches and their closures, snapshots, committed values, conflicts, and an object made anew.
+    ///
+    /// The file knows nothing of it, so that a program may add, change and remove ephemeral properties freely.
+    ///
+    /// - Parameter value: evaluated for each row that is written or read from the file.
+    public mutating func ephemeral<V: Sendable>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        default value: @autoclosure @escaping @Sendable () -> V
+    ) {
+        properties.append(
+            Property(
+                name: name,
+                keyPath: keyPath,
+                role: .ephemeral(reset: { $0.assumingMemoryBound(to: V.self).pointee = value() }),
+                operations: AttributeCodec<V>.ephemeral(default: value).operations
             )
         )
     }

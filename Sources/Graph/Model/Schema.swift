@@ -37,8 +37,9 @@ final class EntityDescription: @unchecked Sendable {
     let name: String
     let type: any Entity.Type
     let layout: RowLayout
-    /// In the order of their declaration.
+    /// In the order of their declaration, ephemeral ones behind all others.
     var properties: [Property]
+    var ephemerals: [EphemeralDescription] = []
     var indexes: [IndexDescription] = []
     var toOnes: [ToOneDescription] = []
     var toManys: [ToManyDescription] = []
@@ -69,6 +70,25 @@ final class EntityDescription: @unchecked Sendable {
         }
         return "{ " + fields.joined(separator: ", ") + " }"
     }
+}
+
+extension EntityDescription {
+    /// Replaces a row's ephemeral values by their defaults, which is what every state holds.
+    func resetEphemerals(of row: UnsafeMutableRawPointer) {
+        for ephemeral in ephemerals { ephemeral.reset(row + ephemeral.offset) }
+    }
+
+    /// Replaces a row's ephemeral values by those of another.
+    func copyEphemerals(from other: UnsafeRawPointer, to row: UnsafeMutableRawPointer) {
+        for ephemeral in ephemerals { ephemeral.assign(row + ephemeral.offset, other + ephemeral.offset) }
+    }
+}
+
+/// A property that objects hold and states do not.
+struct EphemeralDescription: Sendable {
+    let offset: Int
+    let reset: @Sendable (UnsafeMutableRawPointer) -> Void
+    let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
 }
 
 /// An ordered index of one entity: the key of a property, then the row number.
