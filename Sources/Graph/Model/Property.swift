@@ -20,6 +20,8 @@ struct Property: Sendable {
     }
 
     let name: String
+    /// What older files call it, if that is something else.
+    let originalName: String?
     let keyPath: any AnyKeyPath & Sendable
     let valueType: any Any.Type
     let sizeBytes: Int
@@ -35,12 +37,14 @@ struct Property: Sendable {
 
     init<E, V>(
         name: String,
+        originalName: String? = nil,
         keyPath: any KeyPath<E, V> & Sendable,
         role: Role,
         operations: AttributeOperations,
         takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)? = nil
     ) {
         self.name = name
+        self.originalName = originalName
         self.keyPath = keyPath
         valueType = V.self
         sizeBytes = MemoryLayout<V>.size

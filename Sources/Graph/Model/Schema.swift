@@ -35,6 +35,8 @@ final class Schema: Sendable {
 /// compiler's proof: it is changed by `SchemaAssembly` alone, which makes it, before the schema is anybody's.
 final class EntityDescription: @unchecked Sendable {
     let name: String
+    /// What older files call it, if that is something else.
+    let originalName: String?
     let type: any Entity.Type
     let layout: RowLayout
     /// In the order of their declaration, ephemeral ones behind all others.
@@ -49,6 +51,7 @@ final class EntityDescription: @unchecked Sendable {
     init<E: Entity>(_ type: E.Type) {
         let schema = E.schema
         name = schema.name
+        originalName = schema.originalName
         self.type = type
         layout = schema.layout
         properties = schema.properties
@@ -57,6 +60,7 @@ final class EntityDescription: @unchecked Sendable {
     /// What a declaration says, for a schema to complete: declarations may be used for several.
     init(declaredAs declaration: EntityDescription) {
         name = declaration.name
+        originalName = declaration.originalName
         type = declaration.type
         layout = declaration.layout
         properties = declaration.properties

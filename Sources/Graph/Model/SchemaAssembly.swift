@@ -34,6 +34,36 @@ struct SchemaAssembly {
                 report(entity, property.name, "the name occurs twice in the schema")
             }
         }
+        checkOriginalNames()
+    }
+
+    /// What a file calls something must be what one thing is or was called.
+    private mutating func checkOriginalNames() {
+        let names = entities.map { (name: $0.name, original: $0.originalName) }
+        for entity in entities.indices {
+            if let reason = Self.problem(ofOriginalNameAt: entity, in: names) { report(entity, nil, reason) }
+            let properties = entities[entity].properties
+            let names = properties.map { (name: $0.name, original: $0.originalName) }
+            for number in properties.indices {
+                guard let reason = Self.problem(ofOriginalNameAt: number, in: names) else { continue }
+                report(entity, properties[number].name, reason)
+            }
+        }
+    }
+
+    private static func problem(
+        ofOriginalNameAt index: Int,
+        in names: [(name: String, original: String?)]
+    ) -> String? {
+        guard let original = names[index].original else { return nil }
+        if original == names[index].name { return "the original name is the name itself" }
+        for other in names.indices where other != index {
+            if original == names[other].name { return "the original name \(original) is the name of another" }
+            if original == names[other].original {
+                return "the original name \(original) is also the one of \(names[other].name)"
+            }
+        }
+        return nil
     }
 
     /// Compares the declared properties with the struct's stored ones, by name, offset and type: the engine reads and

@@ -251,9 +251,9 @@ struct StoreReplayTests {
 
     @Test func `records of another schema, and of kinds still to come`() throws {
         var replay = try RecordedStore().replay()
-        try replay.apply(.schema, SchemaRecord.encode(.albums()))
+        try replay.apply(.schema, SchemaRecord(.albums()).bytes)
         let error = #expect(throws: GraphError.self) {
-            try replay.apply(.schema, SchemaRecord.encode(Schema([EntityDescription(Spare.self)])))
+            try replay.apply(.schema, SchemaRecord(Schema([EntityDescription(Spare.self)])).bytes)
         }
         guard case .schemaMismatch("store", let differences)? = error else {
             Issue.record("\(String(describing: error))")
