@@ -178,8 +178,17 @@ final class ContextState {
 
     // MARK: What objects ask
 
-    func row<E: Entity>(of id: PersistentID<E>, _ entity: Int) -> E? {
-        working.snapshot.entities[entity].rows.value(of: id.row)
+    /// Replaces an object's row by the one of the working state, all but its ephemeral values. False if there is none.
+    func update<E: Entity>(_ row: inout E, of id: PersistentID<E>, _ entity: Int) -> Bool {
+        guard var current: E = working.snapshot.entities[entity].rows.value(of: id.row) else { return false }
+        let description = schema.entities[entity]
+        if !description.ephemerals.isEmpty {
+            withUnsafePointer(to: &row) { old in
+                withUnsafeMutablePointer(to: &current) { description.copyEphemerals(from: old, to: $0) }
+            }
+        }
+        row = current
+        return true
     }
 
     /// The committed state that the context reads from; a save in flight is not part of it.
@@ -255,10 +264,11 @@ final class ContextState {
     }
 
     /// Writes a row into the working state. What its to-many values say is for `applyAssignments`, when the rows that they
-    /// name are written too.
+    /// name are written too. The state gets defaults in place of ephemeral values.
     func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) {
-        for relationship in schema.entities[entity].toManys {
-            let property = schema.entities[entity].properties[relationship.property]
+        let description = schema.entities[entity]
+        for relationship in description.toManys {
+            let property = description.properties[relationship.property]
             guard let members = property.takeInitialRows?(address + property.offset), !isNew || !members.isEmpty else {
                 continue
             }
@@ -266,6 +276,14 @@ final class ContextState {
                 ToManyAssignment(entity: entity, owner: row, relationship: relationship, members: members)
             )
         }
+        guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew) }
+        description.layout.withCopy(of: address) { copy in
+            description.resetEphemerals(of: copy)
+            put(row, of: entity, at: copy, isNew: isNew)
+        }
+    }
+
+    private func put(_ row: RowNumber, of entity: Int, at address: UnsafeRawPointer, isNew: Bool) {
         if isNew {
             working.insert(row, of: entity, copying: address)
         } else {

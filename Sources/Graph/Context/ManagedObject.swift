@@ -9,6 +9,9 @@
 /// There is at most one object for each row in a context. An object belongs to its context: it is not `Sendable`, and
 /// the compiler rejects what would take it elsewhere. What crosses is `value`, a plain struct, or `id`.
 ///
+/// An ephemeral property is the object's own: written, it changes nothing that anybody else sees. It lasts as long as the
+/// object, which a program must hold for that.
+///
 /// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value; so does one whose insert
 /// was rolled back, and one that outlives its context. Writing to it changes nothing.
 @dynamicMemberLookup
@@ -184,13 +187,12 @@ extension ManagedObject {
 
     // MARK: Keeping up with the context
 
-    /// Takes over the row from the working state after it moved under the object.
+    /// Takes over the row from the working state after it moved under the object; ephemeral values stay the object's own.
     @usableFromInline
     func catchUp() {
         epoch = context.epoch
         guard !isDirty else { return }
-        if let current = context.row(of: id, entity) {
-            row = current
+        if context.update(&row, of: id, entity) {
             flags.remove(.deleted)
         } else {
             flags.insert(.deleted)
@@ -246,9 +248,13 @@ extension ManagedObject: Hashable {
     }
 }
 
-extension ManagedObject: CustomStringConvertible {
-    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`.
-    public var description: String {
+// Identified by its row, not by its address as classes are otherwise.
+extension ManagedObject: Identifiable {}
+
+// Not `CustomStringConvertible`: a real member hides a property of the same name, and `description` is a common one.
+extension ManagedObject: CustomDebugStringConvertible {
+    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`. Printing an object shows it.
+    public var debugDescription: String {
         let value = value
         let text = withUnsafePointer(to: value) { context.schema.entities[entity].describe($0) }
         return "\(id) \(text)\(isDeleted ? " (deleted)" : "")"

@@ -14,7 +14,7 @@
 /// | links, of which there are none yet | varint 0 |
 ///
 /// Entities come in ascending order of their tags, rows in ascending order of their numbers; the first distance counts
-/// from 0. Stored properties are all but to-many relationships, in the order of the schema record.
+/// from 0. Stored properties are all that the schema record lists but to-many relationships, in its order.
 struct CommitRecord {
     let schema: Schema
     private var writer: ByteWriter

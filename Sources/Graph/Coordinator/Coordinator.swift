@@ -25,7 +25,8 @@ public actor Coordinator {
     ///     coordinator is released.
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
     ///   `.invalidRecord`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
-    ///   `.inputOutput`. The file is left as it is then.
+    ///   `.inputOutput`. The file is left as it is then. If the file has original names, also `.outcomeUnknown`: whether it
+    ///   has the new ones shows when it is opened again.
     ///
     /// Complexity: O(size of the file).
     public init<each E: Entity>(for types: repeat (each E).Type, at path: String? = nil) async throws(GraphError) {
@@ -45,12 +46,16 @@ public actor Coordinator {
         if let path {
             let (journal, replay) = try await Journal.open(
                 at: path,
-                schema: SchemaRecord.encode(schema),
+                schema: SchemaRecord(schema).bytes,
                 seal: Self.encode(counters: next),
                 fileSystem: fileSystem,
                 options: options,
                 into: StoreReplay(schema: schema, path: path)
-            ) { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in try replay.apply(entry) }
+            ) { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
+                try replay.apply(entry)
+            } finish: { (replay: inout StoreReplay) throws(GraphError) in
+                try replay.recordsToAppend()
+            }
             self.journal = journal
             self.path = journal.path
             snapshot = replay.snapshot

@@ -1,18 +1,22 @@
 /// Builds the state of a store from its journal's records, and believes none of them: whatever a record says is checked
 /// against the schema and the state so far, so that a state that comes out of it keeps every rule.
+///
+/// Records name things by tag, so old names do no harm as long as the file's last schema record is the program's.
 struct StoreReplay: Sendable {
     private(set) var snapshot: Snapshot
     /// By entity, the first row number to hand out.
     private(set) var counters: [RowNumber]
     private let path: String
-    private let schemaRecord: [UInt8]
+    private let schemaRecord: SchemaRecord
+    /// How the file's last schema record so far compares with the program's.
+    private var agreement = SchemaRecord.Agreement.same
     private var scratch = EntryScratch()
 
     init(schema: Schema, path: String) {
         snapshot = Snapshot(schema: schema)
         counters = schema.entities.map { _ in 1 }
         self.path = path
-        schemaRecord = SchemaRecord.encode(schema)
+        schemaRecord = SchemaRecord(schema)
     }
 
     /// - Throws: `.schemaMismatch` or `.invalidRecord`; the replay is of no use afterwards.
@@ -32,18 +36,39 @@ struct StoreReplay: Sendable {
             throw error
         } catch let failure as ByteReader.Failure {
             let reason = "\(failure.reason) (byte \(failure.offset) of the payload)"
-            throw .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence, reason: reason)
+            throw refusal(of: entry, reason)
         } catch {
-            throw .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence, reason: "\(error)")
+            throw refusal(of: entry, "\(error)")
         }
     }
 
-    private func applySchema(_ payload: UnsafeRawBufferPointer) throws {
-        guard !payload.elementsEqual(schemaRecord) else { return }
-        throw GraphError.schemaMismatch(
-            path: path,
-            differences: SchemaRecord.differences(file: payload, program: schemaRecord)
-        )
+    /// Ends the replay: gives what the file has to be told before the program may go on with it.
+    ///
+    /// - Throws: `.schemaMismatch`, if the file's last schema record has names that the program does not know.
+    func recordsToAppend() throws(GraphError) -> [Journal.Record] {
+        switch agreement {
+        case .same:
+            return []
+        case .originalNames:
+            return [Journal.Record(kind: .schema, payload: schemaRecord.bytes)]
+        case .otherNames(let differences), .otherSchema(let differences):
+            throw .schemaMismatch(path: path, differences: differences)
+        }
+    }
+
+    /// Where names are others, the values that do not fit may belong to other properties.
+    private func refusal(of entry: JournalEntry, _ reason: String) -> GraphError {
+        if case .otherNames(let differences) = agreement {
+            let differences = differences + ["record \(entry.sequence) does not fit the program: \(reason)"]
+            return .schemaMismatch(path: path, differences: differences)
+        }
+        return .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence, reason: reason)
+    }
+
+    private mutating func applySchema(_ payload: UnsafeRawBufferPointer) throws {
+        agreement = schemaRecord.agreement(with: payload)
+        guard case .otherSchema(let differences) = agreement else { return }
+        throw GraphError.schemaMismatch(path: path, differences: differences)
     }
 
     private mutating func applyCounters(_ reader: inout ByteReader) throws {

@@ -63,17 +63,20 @@ actor Journal {
     ///   - state: What `replay` works on. A new file leaves it as it is.
     ///   - replay: Called on the executor with every record of an existing file in order. If it throws, the file stays
     ///     exactly as it was. The payload is good only during the call.
+    ///   - finish: Called on the executor after the last record of an existing file. If it throws, the file stays exactly
+    ///     as it was. What it returns is appended, and durable when this returns.
     static func open<State: Sendable>(
         at path: String, schema: [UInt8], seal: [UInt8],
         fileSystem: any StoreFileSystem = PosixFileSystem(),
         executor: any SerialExecutor = JournalExecutor(),
         options: JournalOptions = JournalOptions(),
         into state: State,
-        replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+        replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void,
+        finish: @escaping @Sendable (inout State) throws(GraphError) -> [Record] = { _ in [] }
     ) async throws(GraphError) -> (journal: Journal, state: State) {
         let opening = JournalOpening(fileSystem: fileSystem, options: options)
         let opener = JournalOpener(executor: executor)
-        let (opened, result) = try await opener.open(opening, path, schema, seal, state, replay)
+        let (opened, result) = try await opener.open(opening, path, schema, seal, state, replay, finish)
         return (Journal(opened, fileSystem: fileSystem, executor: executor), result)
     }
 
@@ -128,10 +131,12 @@ private actor JournalOpener {
 
     func open<State: Sendable>(
         _ opening: JournalOpening, _ path: String, _ schema: [UInt8], _ seal: [UInt8], _ state: State,
-        _ replay: @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+        _ replay: @Sendable (inout State, JournalEntry) throws(GraphError) -> Void,
+        _ finish: @Sendable (inout State) throws(GraphError) -> [Journal.Record]
     ) throws(GraphError) -> (JournalOpening.Opened, State) {
         var state = state
-        let opened = try opening.open(at: path, schema: schema, seal: seal, into: &state, replay: replay)
+        let opened = try opening.open(
+            at: path, schema: schema, seal: seal, into: &state, replay: replay, finish: finish)
         return (opened, state)
     }
 }

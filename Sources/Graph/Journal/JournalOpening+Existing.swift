@@ -1,7 +1,8 @@
 extension JournalOpening {
     func openExisting<State>(
         _ location: JournalLocation, _ lock: any StoreLock, into state: inout State,
-        replay: (inout State, JournalEntry) throws(GraphError) -> Void
+        replay: (inout State, JournalEntry) throws(GraphError) -> Void,
+        finish: (inout State) throws(GraphError) -> [Journal.Record]
     ) throws(GraphError) -> Opened {
         let file = try openFile(location)
         do throws(GraphError) {
@@ -20,13 +21,15 @@ extension JournalOpening {
                 file: file, header: header, headerChecksum: checksum, lengthBytes: status.lengthBytes,
                 path: location.path)
             let scan = try reader.scan(into: &state, replay: replay)
+            let addition = try finish(&state)
             removeLeftovers(location)
             let recovery = JournalRecovery(
                 fileSystem: fileSystem, path: location.path, directory: location.directory)
             diagnostics += try recovery.repair(file, lengthBytes: status.lengthBytes, after: scan)
-            let writer = JournalWriter(
+            var writer = JournalWriter(
                 file: file, path: location.path, salt: header.salt, end: scan.validEnd,
                 lastSequence: scan.lastSequence, chain: scan.chain, options: options)
+            try writer.write(addition)
             return Opened(
                 location: location, header: header, file: file, lock: lock, writer: writer, wasCreated: false,
                 diagnostics: diagnostics)

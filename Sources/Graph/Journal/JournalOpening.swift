@@ -14,10 +14,11 @@ struct JournalOpening {
         let diagnostics: [String]
     }
 
-    /// Before the whole file is scanned and replayed, nothing is written but the lock file.
+    /// Before the whole file is scanned and replayed and `finish` agrees, nothing is written but the lock file.
     func open<State>(
         at path: String, schema: [UInt8], seal: [UInt8], into state: inout State,
-        replay: (inout State, JournalEntry) throws(GraphError) -> Void
+        replay: (inout State, JournalEntry) throws(GraphError) -> Void,
+        finish: (inout State) throws(GraphError) -> [Journal.Record] = { _ in [] }
     ) throws(GraphError) -> Opened {
         let location = try JournalLocation(resolving: path, in: fileSystem)
         let exists = try isUsable(location)
@@ -27,7 +28,7 @@ struct JournalOpening {
             if !exists, try !isUsable(location) {
                 return try create(location, lock, schema: schema, seal: seal)
             }
-            return try openExisting(location, lock, into: &state, replay: replay)
+            return try openExisting(location, lock, into: &state, replay: replay, finish: finish)
         } catch {
             lock.release()
             throw error

@@ -7,7 +7,7 @@
 struct AttributeOperations: Sendable {
     /// The type's name in the file's schema record, for example `optional(string)`.
     let kind: String
-    /// Appends at least one byte.
+    /// Appends at least one byte, if rows hold the property.
     let encode: @Sendable (UnsafeRawPointer, inout ByteWriter) throws -> Void
     /// Initialises the memory at the address, or throws and leaves it uninitialised.
     let decode: @Sendable (inout ByteReader, UnsafeMutableRawPointer) throws -> Void

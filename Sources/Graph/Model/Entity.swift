@@ -1,7 +1,7 @@
 /// A row type: a plain struct that the engine stores, and that programs see as `ManagedObject`s in a context.
 ///
 /// The schema names every stored property, because a property that it left out would be lost without a word; opening a
-/// coordinator checks that against the struct's memory layout.
+/// coordinator checks that against the struct's memory layout. What is not meant to be saved is declared as ephemeral.
 ///
 /// ```swift
 /// struct Team: Entity {
@@ -13,6 +13,9 @@
 ///     }
 /// }
 /// ```
+///
+/// Entities and properties can be renamed: the schema then says, as `originalName`, what files written before call them.
+/// See `EntitySchema.Declaration`.
 public protocol Entity: Sendable {
     /// What the engine knows of this type. The same value each time: write `static let`.
     static var schema: EntitySchema<Self> { get }

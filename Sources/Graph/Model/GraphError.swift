@@ -35,7 +35,8 @@ public enum GraphError: Error, Sendable {
     case notAStore(path: String, reason: String)
     /// The file was written by a newer version. It was not touched.
     case unsupportedVersion(path: String, found: String, supported: String)
-    /// The file was written by a program with other entities, one line per difference. It was not touched.
+    /// The file was written by a program with other entities, or with other names for them and their properties; one line
+    /// per difference. It was not touched.
     case schemaMismatch(path: String, differences: [String])
     /// Bytes that a save had confirmed are damaged. The file was not touched.
     case corrupt(path: String, offset: UInt64, sequence: UInt64, reason: String)
@@ -54,7 +55,7 @@ public enum GraphError: Error, Sendable {
     /// The disk or a quota is full. Nothing was saved; the save may be tried again.
     case diskFull(path: String)
     /// Writing failed in a way that leaves open whether the save is in the file; reopening tells, by the commit's number.
-    /// The store reads on, and takes no more saves.
+    /// The store reads on, and takes no more saves. Without a commit: what opening writes into a file with original names.
     case outcomeUnknown(path: String, commit: CommitNumber? = nil, reason: String)
     /// An earlier failure of the disk ended writing. Nothing was saved; reopen the store.
     case storeFailed(path: String, reason: String)
@@ -189,8 +190,8 @@ extension GraphError: CustomStringConvertible {
         case .inputOutput(let path, let operation, let code): "\(path): \(operation) failed with errno \(code)"
         case .diskFull(let path): "\(path): the disk is full; nothing was saved, and the save may be tried again"
         case .outcomeUnknown(let path, let commit, let reason):
-            "\(path): \(reason); whether \(commit.map { "commit \($0)" } ?? "the save") is in the file shows when the store is "
-                + "reopened"
+            "\(path): \(reason); whether \(commit.map { "commit \($0)" } ?? "what was written") is in the file "
+                + "shows when the store is reopened"
         case .storeFailed(let path, let reason):
             "\(path): takes no more saves since an earlier failure (\(reason)); reopen the store"
         }

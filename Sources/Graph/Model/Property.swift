@@ -9,6 +9,8 @@ struct Property: Sendable {
         case attribute(isUnique: Bool, isIndexed: Bool)
         case toOne(target: any Entity.Type, inverse: Inverse?, rule: DeleteRule)
         case toMany(target: any Entity.Type, inverse: Inverse?, rule: DeleteRule)
+        /// `reset` replaces the value at an address by the default.
+        case ephemeral(reset: @Sendable (UnsafeMutableRawPointer) -> Void)
     }
 
     /// The property at a relationship's other end, as the declaration names it.
@@ -18,6 +20,8 @@ struct Property: Sendable {
     }
 
     let name: String
+    /// What older files call it, if that is something else.
+    let originalName: String?
     let keyPath: any AnyKeyPath & Sendable
     let valueType: any Any.Type
     let sizeBytes: Int
@@ -33,12 +37,14 @@ struct Property: Sendable {
 
     init<E, V>(
         name: String,
+        originalName: String? = nil,
         keyPath: any KeyPath<E, V> & Sendable,
         role: Role,
         operations: AttributeOperations,
         takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)? = nil
     ) {
         self.name = name
+        self.originalName = originalName
         self.keyPath = keyPath
         valueType = V.self
         sizeBytes = MemoryLayout<V>.size
@@ -49,9 +55,17 @@ struct Property: Sendable {
         self.takeInitialRows = takeInitialRows
     }
 
-    /// Whether rows hold it: everything but a to-many relationship, whose members hold it for their side.
+    /// Whether rows hold it: everything but a to-many relationship, whose members hold it for their side, and an
+    /// ephemeral property, which is the objects' own.
     var isStored: Bool {
-        if case .toMany = role { false } else { true }
+        switch role {
+        case .attribute, .toOne: true
+        case .toMany, .ephemeral: false
+        }
+    }
+
+    var isEphemeral: Bool {
+        if case .ephemeral = role { true } else { false }
     }
 }
 
@@ -87,5 +101,17 @@ extension ToMany {
             isIdentical: { _, _ in true },
             describe: { _ in "…" }
         ).operations
+    }
+}
+
+extension AttributeCodec {
+    /// Rows hold the default and records nothing, so no two rows differ in it.
+    static func ephemeral(default value: @escaping @Sendable () -> Value) -> AttributeCodec {
+        AttributeCodec(
+            kind: "ephemeral",
+            encode: { _, _ in },
+            decode: { _ in value() },
+            isIdentical: { _, _ in true }
+        )
     }
 }

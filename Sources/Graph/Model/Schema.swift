@@ -35,10 +35,13 @@ final class Schema: Sendable {
 /// compiler's proof: it is changed by `SchemaAssembly` alone, which makes it, before the schema is anybody's.
 final class EntityDescription: @unchecked Sendable {
     let name: String
+    /// What older files call it, if that is something else.
+    let originalName: String?
     let type: any Entity.Type
     let layout: RowLayout
-    /// In the order of their declaration.
+    /// In the order of their declaration, ephemeral ones behind all others.
     var properties: [Property]
+    var ephemerals: [EphemeralDescription] = []
     var indexes: [IndexDescription] = []
     var toOnes: [ToOneDescription] = []
     var toManys: [ToManyDescription] = []
@@ -48,6 +51,7 @@ final class EntityDescription: @unchecked Sendable {
     init<E: Entity>(_ type: E.Type) {
         let schema = E.schema
         name = schema.name
+        originalName = schema.originalName
         self.type = type
         layout = schema.layout
         properties = schema.properties
@@ -56,6 +60,7 @@ final class EntityDescription: @unchecked Sendable {
     /// What a declaration says, for a schema to complete: declarations may be used for several.
     init(declaredAs declaration: EntityDescription) {
         name = declaration.name
+        originalName = declaration.originalName
         type = declaration.type
         layout = declaration.layout
         properties = declaration.properties
@@ -69,6 +74,25 @@ final class EntityDescription: @unchecked Sendable {
         }
         return "{ " + fields.joined(separator: ", ") + " }"
     }
+}
+
+extension EntityDescription {
+    /// Replaces a row's ephemeral values by their defaults, which is what every state holds.
+    func resetEphemerals(of row: UnsafeMutableRawPointer) {
+        for ephemeral in ephemerals { ephemeral.reset(row + ephemeral.offset) }
+    }
+
+    /// Replaces a row's ephemeral values by those of another.
+    func copyEphemerals(from other: UnsafeRawPointer, to row: UnsafeMutableRawPointer) {
+        for ephemeral in ephemerals { ephemeral.assign(row + ephemeral.offset, other + ephemeral.offset) }
+    }
+}
+
+/// A property that objects hold and states do not.
+struct EphemeralDescription: Sendable {
+    let offset: Int
+    let reset: @Sendable (UnsafeMutableRawPointer) -> Void
+    let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
 }
 
 /// An ordered index of one entity: the key of a property, then the row number.

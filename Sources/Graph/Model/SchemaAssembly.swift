@@ -11,6 +11,7 @@ struct SchemaAssembly {
         checkNames()
         for entity in entities.indices { placeProperties(of: entity) }
         guard problems.isEmpty else { return }
+        for entity in entities.indices { setApartEphemerals(of: entity) }
         for entity in entities.indices { addIndexes(to: entity) }
         for entity in entities.indices { joinToManys(of: entity) }
         for entity in entities.indices { requireInverses(of: entity) }
@@ -33,6 +34,36 @@ struct SchemaAssembly {
                 report(entity, property.name, "the name occurs twice in the schema")
             }
         }
+        checkOriginalNames()
+    }
+
+    /// What a file calls something must be what one thing is or was called.
+    private mutating func checkOriginalNames() {
+        let names = entities.map { (name: $0.name, original: $0.originalName) }
+        for entity in entities.indices {
+            if let reason = Self.problem(ofOriginalNameAt: entity, in: names) { report(entity, nil, reason) }
+            let properties = entities[entity].properties
+            let names = properties.map { (name: $0.name, original: $0.originalName) }
+            for number in properties.indices {
+                guard let reason = Self.problem(ofOriginalNameAt: number, in: names) else { continue }
+                report(entity, properties[number].name, reason)
+            }
+        }
+    }
+
+    private static func problem(
+        ofOriginalNameAt index: Int,
+        in names: [(name: String, original: String?)]
+    ) -> String? {
+        guard let original = names[index].original else { return nil }
+        if original == names[index].name { return "the original name is the name itself" }
+        for other in names.indices where other != index {
+            if original == names[other].name { return "the original name \(original) is the name of another" }
+            if original == names[other].original {
+                return "the original name \(original) is also the one of \(names[other].name)"
+            }
+        }
+        return nil
     }
 
     /// Compares the declared properties with the struct's stored ones, by name, offset and type: the engine reads and
@@ -55,6 +86,9 @@ struct SchemaAssembly {
                 report(entity, property.name, "declared as \(property.valueType), stored as \(field.type)")
             }
             if !field.isStrong { report(entity, property.name, "a weak or unowned reference cannot be stored") }
+            if property.isEphemeral, property.valueType is any MembersOfOthers.Type {
+                report(entity, property.name, "a to-many relationship cannot be ephemeral")
+            }
             if let offset = property.keyPathOffset, offset != field.offset {
                 report(entity, property.name, "the key path leads to another property")
             }
@@ -63,6 +97,16 @@ struct SchemaAssembly {
         let declared = Set(entities[entity].properties.map(\.name))
         for field in stored where !declared.contains(field.name) {
             report(entity, field.name, "a stored property that the schema leaves out would be lost")
+        }
+    }
+
+    /// Behind all others, ephemeral properties leave the others' numbers, and with them the tags in the file, alone.
+    private mutating func setApartEphemerals(of entity: Int) {
+        let properties = entities[entity].properties
+        entities[entity].properties = properties.filter { !$0.isEphemeral } + properties.filter(\.isEphemeral)
+        entities[entity].ephemerals = properties.compactMap { property in
+            guard case .ephemeral(let reset) = property.role else { return nil }
+            return EphemeralDescription(offset: property.offset, reset: reset, assign: property.operations.assign)
         }
     }
 
@@ -95,7 +139,7 @@ struct SchemaAssembly {
                     )
                 )
                 entities[entity].indexes.append(description(isUnique: false, skipsNil: true))
-            case .toMany:
+            case .toMany, .ephemeral:
                 continue
             }
         }
@@ -159,6 +203,11 @@ struct SchemaAssembly {
         }
     }
 }
+
+/// What a type is that cannot be a value of the program's own: reading it through an object asks for a relationship.
+private protocol MembersOfOthers {}
+
+extension ToMany: MembersOfOthers {}
 
 extension AnyKeyPath {
     fileprivate static func areEqual(_ lhs: any AnyKeyPath & Sendable, _ rhs: any AnyKeyPath & Sendable) -> Bool {

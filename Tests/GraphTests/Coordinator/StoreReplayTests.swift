@@ -145,6 +145,26 @@ struct StoreReplayTests {
         }
     }
 
+    @Test func `R28a: an update of an ephemeral property, whose tag no record has`() throws {
+        struct Page: Entity {
+            var isOpen = false
+            var text = ""
+            static let schema = EntitySchema<Page>("Page") {
+                $0.ephemeral("isOpen", \.isOpen, default: true)
+                $0.attribute("text", \.text)
+            }
+        }
+        var store = RecordedStore(schema: try Schema([EntityDescription(Page.self)]))
+        try store.commit { $0.insert(1, Page(text: "one")) }
+        var replay = try store.replay()
+        #expect(replay.snapshot.value(1, as: Page.self)?.isOpen == true)
+        var record = RecordBuilder()
+        record.entity = 1
+        record.updates = [RecordBuilder.update(1, 2, [(tag: 1, old: "one", new: "two"), (tag: 2, old: "", new: "")])]
+        let error = #expect(throws: GraphError.self) { try replay.apply(.commit, record.bytes) }
+        #expect(error?.description.contains("isOpen is not stored") == true)
+    }
+
     @Test func `a delete with another value or version, or of a missing row`() throws {
         var record = RecordBuilder()
         record.deletes = [RecordBuilder.row(2, 1, ["one", nil])]
@@ -228,9 +248,9 @@ struct StoreReplayTests {
 
     @Test func `records of another schema, and of kinds still to come`() throws {
         var replay = try RecordedStore().replay()
-        try replay.apply(.schema, SchemaRecord.encode(.albums()))
+        try replay.apply(.schema, SchemaRecord(.albums()).bytes)
         let error = #expect(throws: GraphError.self) {
-            try replay.apply(.schema, SchemaRecord.encode(Schema([EntityDescription(Spare.self)])))
+            try replay.apply(.schema, SchemaRecord(Schema([EntityDescription(Spare.self)])).bytes)
         }
         guard case .schemaMismatch("store", let differences)? = error else {
             Issue.record("\(String(describing: error))")

@@ -4,7 +4,7 @@ import Testing
 
 /// Lets every operation of a short life fail in every way, and looks at what is there afterwards.
 struct ErrorSweepTests {
-    private static let faults: [(name: String, fault: SimulatedDisk.Fault)] = [
+    static let faults: [(name: String, fault: SimulatedDisk.Fault)] = [
         ("EIO", .error(.other, 5)), ("EIO after half", .errorAfterHalf(.other, 5)),
         ("ENOSPC", .error(.diskFull, 28)), ("ENOSPC after half", .errorAfterHalf(.diskFull, 28)),
         ("EROFS", .error(.permission, 30)), ("EINTR", .error(.interrupted, 4)),

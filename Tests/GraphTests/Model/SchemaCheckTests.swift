@@ -45,6 +45,20 @@ struct SchemaCheckTests {
         #expect(problems(of: Twice.self).map(\.property) == ["second"])
     }
 
+    @Test func `an ephemeral property is checked like any other`() {
+        #expect(
+            problems(of: WithWrongEphemerals.self).map(\.description) == [
+                "WithWrongEphemerals.missing: WithWrongEphemerals has no stored property of this name",
+                "WithWrongEphemerals.weakling: a weak or unowned reference cannot be stored",
+                "WithWrongEphemerals.number: declared as String, stored as Int",
+                "WithWrongEphemerals.number: the key path leads to another property",
+                "WithWrongEphemerals.left: the key path leads to another property",
+                "WithWrongEphemerals.loops: a to-many relationship cannot be ephemeral",
+                "WithWrongEphemerals.right: a stored property that the schema leaves out would be lost",
+            ])
+        #expect(problems(of: DoublyDeclared.self).map(\.property) == ["number"])
+    }
+
     @Test func `properties without a size, tuples left out and observers are told apart`() {
         #expect(problems(of: Marked.self).isEmpty)
         #expect(problems(of: WithTuple.self).map(\.property) == ["pair"])
@@ -72,6 +86,31 @@ private struct WithUnowned: Entity {
     unowned let target: Target
 
     static let schema = EntitySchema<WithUnowned>("WithUnowned") { $0.attribute("target", \.target) }
+}
+
+private struct WithWrongEphemerals: Entity {
+    weak let weakling: Target?
+    var number = 1
+    var left = ""
+    var right = ""
+    var loops: ToMany<WithWrongEphemerals> = []
+
+    static let schema = EntitySchema<WithWrongEphemerals>("WithWrongEphemerals") {
+        $0.ephemeral("missing", \.left, default: "")
+        $0.ephemeral("weakling", \.weakling, default: nil)
+        $0.ephemeral("number", \.left, default: "")
+        $0.ephemeral("left", \.right, default: "")
+        $0.ephemeral("loops", \.loops, default: [])
+    }
+}
+
+private struct DoublyDeclared: Entity {
+    var number = 1
+
+    static let schema = EntitySchema<DoublyDeclared>("DoublyDeclared") {
+        $0.attribute("number", \.number)
+        $0.ephemeral("number", \.number, default: 1)
+    }
 }
 
 private final class ClassEntity: Entity {

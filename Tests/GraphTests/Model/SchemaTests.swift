@@ -156,6 +156,56 @@ struct SchemaTests {
         #expect(Self.problems(Choice.self) == ["Choice: Choice is not a struct"])
     }
 
+    // MARK: Original names
+
+    struct Same: Entity {
+        var name = ""
+        static let schema = EntitySchema<Same>("Same", originalName: "Same") {
+            $0.attribute("name", \.name, originalName: "name")
+        }
+    }
+
+    struct Exchanged: Entity {
+        var first = ""
+        var last = ""
+        static let schema = EntitySchema<Exchanged>("Exchanged") {
+            $0.attribute("first", \.first, originalName: "last")
+            $0.attribute("last", \.last, originalName: "first")
+        }
+    }
+
+    struct Shared: Entity {
+        var first = 0
+        var last: Set<Int> = []
+        var link: ToOne<Shared> = nil
+        var isOpen = false
+        static let schema = EntitySchema<Shared>("Shared", originalName: "Exchanged") {
+            $0.attribute("first", \.first, indexed: true, originalName: "name")
+            $0.attribute("last", \.last, originalName: "name")
+            $0.toOne("link", \.link, originalName: "isOpen")
+            $0.ephemeral("isOpen", \.isOpen, default: false)
+        }
+    }
+
+    @Test func `an original name that is somebody's name, or twice an original name`() {
+        #expect(
+            Self.problems(Same.self) == [
+                "Same: the original name is the name itself",
+                "Same.name: the original name is the name itself",
+            ]
+        )
+        #expect(
+            Self.problems(Exchanged.self, Shared.self) == [
+                "Exchanged.first: the original name last is the name of another",
+                "Exchanged.last: the original name first is the name of another",
+                "Shared: the original name Exchanged is the name of another",
+                "Shared.first: the original name name is also the one of last",
+                "Shared.last: the original name name is also the one of first",
+                "Shared.link: the original name isOpen is the name of another",
+            ]
+        )
+    }
+
     // MARK: Relationships
 
     struct Parent: Entity {
