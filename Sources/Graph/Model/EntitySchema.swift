@@ -1,8 +1,8 @@
 /// What Graph knows of one entity: its name in the file and its stored properties.
 ///
-/// Every stored property of the struct appears once: as an attribute or a relationship, which the file holds, or as
-/// ephemeral. That is checked, with everything else a declaration can get wrong,
-/// when a `Coordinator` opens, and reported as `GraphError.invalidSchema`.
+/// `@Entity` writes it; see `Entity` for how to do so by hand. Every stored property of the struct appears once: as an
+/// attribute or a relationship, which the file holds, or as ephemeral. That is checked, with everything else a
+/// declaration can get wrong, when a `Coordinator` opens, and reported as `GraphError.invalidSchema`.
 public struct EntitySchema<E: Entity>: Sendable {
     /// The entity's name in the file, in identifiers and in messages.
     public let name: String
@@ -55,7 +55,6 @@ public struct EntitySchema<E: Entity>: Sendable {
 
 extension EntitySchema.Declaration {
     /// A property of a type that Graph stores as it is.
-    @_disfavoredOverload
     public mutating func attribute<V: AttributeValue>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
