@@ -34,7 +34,7 @@ extension EntitySchema.Declaration {
     /// Unavailable: a relationship is declared as one.
     @available(
         *, unavailable,
-        message: "this is a relationship: write its type as 'ToOne<…>' for @Entity to see that, or 'toOne' in a schema"
+        message: "this is a relationship: write its type as ToOne<…>, so that @Entity sees it, or 'toOne' in a schema"
     )
     public mutating func attribute<Target>(
         _ name: String,
@@ -45,7 +45,7 @@ extension EntitySchema.Declaration {
     /// Unavailable: a relationship is declared as one.
     @available(
         *, unavailable,
-        message: "this is a relationship: write its type as 'ToMany<…>' for @Entity to see that, or 'toMany' in a schema"
+        message: "this is a relationship: write its type as ToMany<…>, so that @Entity sees it, or 'toMany' in a schema"
     )
     public mutating func attribute<Target>(
         _ name: String,

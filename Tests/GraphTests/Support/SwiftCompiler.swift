@@ -29,7 +29,8 @@ struct SwiftCompiler {
 
     /// What makes the compiler find the module and its macros.
     private var options: [String] {
-        let plugin = URL(fileURLWithPath: modules).deletingLastPathComponent().appendingPathComponent("GraphMacros-tool")
+        let plugin = URL(fileURLWithPath: modules).deletingLastPathComponent().appendingPathComponent(
+            "GraphMacros-tool")
         return ["-swift-version", "6", "-I", modules, "-load-plugin-executable", plugin.path + "#GraphMacros"]
     }
 
