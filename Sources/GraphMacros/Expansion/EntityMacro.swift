@@ -119,7 +119,7 @@ struct EntityMacro {
         if let actor = declaration.attributes.first(where: { $0.name == "MainActor" }) {
             report("rows go to every context and thread: remove '@MainActor'", at: actor.range)
         }
-        for inherited in declaration.inherited where source[inherited].split(separator: ".").last == "Identifiable" {
+        for inherited in declaration.inherited where source[inherited].split(whereSeparator: { ".:".contains($0) }).last == "Identifiable" {
             report(
                 "what identifies an entity is '\(name).ID', given at insert: remove 'Identifiable', which '\(name).Object' is",
                 at: inherited)
@@ -134,18 +134,25 @@ struct EntityMacro {
         let name = declaration.name
         let type = request.extendedType ?? name.source
         let conformance = request.addsConformance ? ": \(module)Entity" : ""
-        let availability = declaration.attributes.filter { $0.name == "available" }.map { source[$0.range] + "\n" }
         let entity = declaration.attributes.first { $0.name == "Entity" && $0.isGraphs }
         let arguments = entity?.arguments.map { argument in
             ", " + (argument.label.map { "\($0): " } ?? "") + source[argument.value]
         }
         return """
-            \(availability.joined())extension \(type)\(conformance) {
+            \(availability(of: declaration))extension \(type)\(conformance) {
                 \(access)nonisolated static let schema = \(module)EntitySchema<Self>(\(name.text.debugDescription)\((arguments ?? []).joined())) {
             \(lines.map { "        \($0)\n" }.joined())    }
                 \(access)typealias Object = \(module)ManagedObject<Self>
             }
             """
+    }
+
+    /// An extension is available where the struct is only if it says so itself.
+    private func availability(of declaration: TypeDeclaration) -> String {
+        let outer = request.lexicalContext.reversed().flatMap { context in
+            ((try? DeclarationReader.read(context))?.availability ?? []).map { context[$0] }
+        }
+        return (outer + declaration.availability.map { source[$0] }).map { $0 + "\n" }.joined()
     }
 
     /// As far as the struct can be seen, since it conforms to a public protocol; nothing where that is the default.
@@ -165,4 +172,8 @@ struct EntityMacro {
         let levels: Set = ["public", "package", "internal", "fileprivate", "private"]
         return modifiers.first { levels.contains($0.name) && $0.detail == nil }?.name
     }
+}
+
+extension TypeDeclaration {
+    fileprivate var availability: [Range<Int>] { attributes.filter { $0.name == "available" }.map(\.range) }
 }

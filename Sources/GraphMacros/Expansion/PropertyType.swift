@@ -17,8 +17,10 @@ struct PropertyType: Equatable, Sendable {
     init(annotation: SourceText) throws(Problem) {
         let tokens = try Lexer.tokens(of: annotation)
         let name = Self.typeName(at: 0, in: tokens, of: annotation)
-        isOptional = tokens.last?.is("?") == true || tokens.last?.is("!") == true || name.last == "Optional"
-        if !isOptional, let last = name.last, let kind = Self.relationships[last] {
+        isOptional = tokens.last?.is("?") == true || tokens.last?.is("!") == true || name.words.last == "Optional"
+        if let last = name.words.last, let kind = Self.relationships[last], name.end < tokens.count,
+            tokens[name.end].closingAngle == tokens.count - 1
+        {
             self.kind = kind
         } else {
             let namesOne = tokens.contains { $0.kind == .word && Self.relationships[annotation[$0.range]] != nil }
@@ -39,7 +41,7 @@ struct PropertyType: Equatable, Sendable {
         case .punctuation where tokens[first].is("["):
             kind = .attribute
         case .word:
-            let name = Self.typeName(at: first, in: tokens, of: initialValue)
+            let name = Self.typeName(at: first, in: tokens, of: initialValue).words
             if let relationship = name.lazy.compactMap({ Self.relationships[$0] }).first {
                 kind = relationship
             } else if name.first == "true" || name.first == "false" || name.contains(where: Self.isTypeName) {
@@ -52,16 +54,22 @@ struct PropertyType: Equatable, Sendable {
         }
     }
 
-    /// `["Graph", "ToOne"]` of `Graph.ToOne<Team>`: the words up to the first that is not joined to them.
-    private static func typeName(at first: Int, in tokens: [Token], of source: SourceText) -> [String] {
-        var name: [String] = []
+    /// `["Graph", "ToOne"]` of `Graph.ToOne<Team>`, and the index of the `<`: the words that dots or colons join.
+    private static func typeName(
+        at first: Int,
+        in tokens: [Token],
+        of source: SourceText
+    ) -> (words: [String], end: Int) {
+        var words: [String] = []
         var index = first
         while index < tokens.count, tokens[index].kind == .word {
-            name.append(source[tokens[index].range])
+            words.append(source[tokens[index].range])
             index += 1
+            let end = index
             while index < tokens.count, tokens[index].is(".") || tokens[index].is(":") { index += 1 }
+            if index == end { break }
         }
-        return name
+        return (words, index)
     }
 
     private static func isTypeName(_ name: String) -> Bool {
