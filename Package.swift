@@ -19,8 +19,9 @@ let package = Package(
         .executable(name: "GraphBench", targets: ["GraphBench"]),
     ],
     targets: [
-        .target(name: "Graph", dependencies: ["GraphMacros"], swiftSettings: settings),
-        .macro(name: "GraphMacros", swiftSettings: settings),
+        .target(name: "Graph", dependencies: ["GraphMacrosPlugin"], swiftSettings: settings),
+        .macro(name: "GraphMacrosPlugin", dependencies: ["GraphMacros"], swiftSettings: settings),
+        .target(name: "GraphMacros", swiftSettings: settings),
         .executableTarget(name: "GraphBench", dependencies: ["Graph"], swiftSettings: settings),
         .testTarget(name: "GraphTests", dependencies: ["Graph"], swiftSettings: settings),
         .testTarget(

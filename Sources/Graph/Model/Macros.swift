@@ -16,29 +16,29 @@
 /// - Parameter originalName: what the entity was called in files that were written before it was renamed.
 @attached(peer)
 @attached(extension, conformances: Entity, names: named(schema), named(Object))
-public macro Entity(originalName: String? = nil) = #externalMacro(module: "GraphMacros", type: "EntityMacro")
+public macro Entity(originalName: String? = nil) = #externalMacro(module: "GraphMacrosPlugin", type: "EntityMacro")
 
 /// Says more about an attribute of an `@Entity` struct.
 ///
 /// - Parameter originalName: what it was called in files that were written before it was renamed.
 @attached(peer)
-public macro Attribute(originalName: String) = #externalMacro(module: "GraphMacros", type: "PropertyMacro")
+public macro Attribute(originalName: String) = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
 /// Refuses to save two objects of an `@Entity` struct with the same value of this attribute. nil equals nothing.
 @attached(peer)
-public macro Unique() = #externalMacro(module: "GraphMacros", type: "PropertyMacro")
+public macro Unique() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
 /// Keeps an index of this attribute of an `@Entity` struct, so that look-ups by value need not read every row.
 ///
 /// Unique attributes and relationships have one anyway.
 @attached(peer)
-public macro Indexed() = #externalMacro(module: "GraphMacros", type: "PropertyMacro")
+public macro Indexed() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
 /// Keeps a value of an `@Entity` struct in its object alone: it is no change, and neither saved nor seen by other contexts.
 ///
 /// Everywhere but in the object, and in a new object of the same row, it has its initial value.
 @attached(peer)
-public macro Ephemeral() = #externalMacro(module: "GraphMacros", type: "PropertyMacro")
+public macro Ephemeral() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
 /// Says more about a relationship of an `@Entity` struct.
 ///
@@ -52,4 +52,4 @@ public macro Relationship(
     _ deleteRule: DeleteRule = .nullify,
     inverse: AnyKeyPath? = nil,
     originalName: String? = nil
-) = #externalMacro(module: "GraphMacros", type: "PropertyMacro")
+) = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")

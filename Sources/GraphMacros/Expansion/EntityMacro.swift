@@ -119,7 +119,8 @@ struct EntityMacro {
         if let actor = declaration.attributes.first(where: { $0.name == "MainActor" }) {
             report("rows go to every context and thread: remove '@MainActor'", at: actor.range)
         }
-        for inherited in declaration.inherited where source[inherited].split(whereSeparator: { ".:".contains($0) }).last == "Identifiable" {
+        for inherited in declaration.inherited
+        where source[inherited].split(whereSeparator: { ".:".contains($0) }).last == "Identifiable" {
             report(
                 "what identifies an entity is '\(name).ID', given at insert: remove 'Identifiable', which '\(name).Object' is",
                 at: inherited)

@@ -29,9 +29,9 @@ struct SwiftCompiler {
 
     /// What makes the compiler find the module and its macros.
     private var options: [String] {
-        let plugin = URL(fileURLWithPath: modules).deletingLastPathComponent().appendingPathComponent(
-            "GraphMacros-tool")
-        return ["-swift-version", "6", "-I", modules, "-load-plugin-executable", plugin.path + "#GraphMacros"]
+        let folder = URL(fileURLWithPath: modules).deletingLastPathComponent()
+        let plugin = folder.appendingPathComponent("GraphMacrosPlugin-tool").path + "#GraphMacrosPlugin"
+        return ["-swift-version", "6", "-I", modules, "-load-plugin-executable", plugin]
     }
 
     /// The lines of the compiler's output that name an error or a warning; none if it accepts the source.

@@ -1,5 +1,5 @@
 /// Answers the compiler, one message after another.
-struct MacroPlugin {
+package struct MacroPlugin {
     /// The version of the plugin protocol that this program speaks: that of the compilers since Swift 5.10.
     static let protocolVersion = 7
     /// The first version that takes one form of answer for all macros.
@@ -7,6 +7,20 @@ struct MacroPlugin {
 
     /// What the compiler said it speaks; it need not say.
     private var hostVersion: Int?
+
+    /// Answers until there are no more messages. A compiler that cannot be understood gets one line on standard error, and
+    /// the program ends.
+    package static func run(input: Int32, output: Int32) {
+        let connection = PluginConnection(input: input, output: output)
+        var plugin = MacroPlugin()
+        do throws(PluginConnection.Failure) {
+            while let message = try connection.receive() {
+                try connection.send(plugin.answer(message))
+            }
+        } catch {
+            fail(error.description)
+        }
+    }
 
     mutating func answer(_ request: PluginRequest) -> PluginResponse {
         switch request {

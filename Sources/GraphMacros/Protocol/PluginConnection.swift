@@ -72,7 +72,7 @@ private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?,
 
 /// One line on standard error, and the end.
 func fail(_ reason: String) -> Never {
-    let line = Array("GraphMacros: \(reason)\n".utf8)
+    let line = Array("GraphMacrosPlugin: \(reason)\n".utf8)
     _ = write(2, line, line.count)
     exit(1)
 }
