@@ -31,7 +31,7 @@ final class ContextState {
     @usableFromInline
     func entityIndex<E: Entity>(of type: E.Type) -> Int {
         guard let entity = schema.index(of: type) else {
-            preconditionFailure("the store was opened without the entity \(type)")
+            preconditionFailure("the store was opened without the entity \(type): give it to Coordinator(for:)")
         }
         return entity
     }

@@ -23,7 +23,8 @@ struct StoreReplay: Sendable {
     mutating func apply(_ entry: JournalEntry) throws(GraphError) {
         do {
             switch entry.kind {
-            case .schema: try applySchema(entry.payload)
+            case .schema: applySchema(entry.payload)
+            case _ where isOtherSchema: break
             case .commit: try applyCommit(entry.payload)
             case .mark, .close:
                 var reader = ByteReader(entry.payload)
@@ -65,10 +66,18 @@ struct StoreReplay: Sendable {
         return .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence, reason: reason)
     }
 
-    private mutating func applySchema(_ payload: UnsafeRawBufferPointer) throws {
-        agreement = schemaRecord.agreement(with: payload)
-        guard case .otherSchema(let differences) = agreement else { return }
-        throw GraphError.schemaMismatch(path: path, differences: differences)
+    /// A file of another schema is read to its end nevertheless: what its things are called now, the last record says.
+    private mutating func applySchema(_ payload: UnsafeRawBufferPointer) {
+        let next = schemaRecord.agreement(with: payload)
+        switch (agreement, next) {
+        case (.otherSchema, .otherNames(let differences)): agreement = .otherSchema(differences: differences)
+        case (.otherSchema, .same), (.otherSchema, .originalNames): break
+        default: agreement = next
+        }
+    }
+
+    private var isOtherSchema: Bool {
+        if case .otherSchema = agreement { true } else { false }
     }
 
     private mutating func applyCounters(_ reader: inout ByteReader) throws {

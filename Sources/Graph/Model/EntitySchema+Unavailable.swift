@@ -14,12 +14,17 @@ extension EntitySchema.Declaration {
     @_disfavoredOverload
     public mutating func attribute<V>(_ name: String, _ keyPath: KeyPath<E, V>, originalName: String? = nil) {}
 
+    /// Unavailable: the type cannot be compared.
+    @available(*, unavailable, message: "to be stored, a Codable type has to be Equatable and Sendable too")
+    @_disfavoredOverload
+    public mutating func attribute<V: Codable>(_ name: String, _ keyPath: KeyPath<E, V>, originalName: String? = nil) {}
+
     /// Unavailable: the type has no order.
     @available(
         *, unavailable,
         message: """
-            an attribute that is unique or indexed has an order: its type is a number but no Decimal, Bool, String, Date, UUID \
-            or Data, an optional of these, or a RawRepresentable type that has one of them as raw value
+            an attribute that is unique or indexed has an order: its type is Bool, String, Date, UUID, Data or a number other \
+            than Decimal, an optional of these, or a RawRepresentable type that has one of them as raw value
             """
     )
     @_disfavoredOverload
@@ -31,25 +36,56 @@ extension EntitySchema.Declaration {
         originalName: String? = nil
     ) {}
 
+    /// Unavailable: an entity is no attribute.
+    @available(*, unavailable, message: "an entity is referred to, not stored in another: declare a ToOne<…>")
+    public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, T>, originalName: String? = nil) {}
+
+    /// Unavailable: an entity is no attribute.
+    @available(*, unavailable, message: "an entity is referred to, not stored in another: declare a ToOne<…>")
+    public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, T?>, originalName: String? = nil) {}
+
+    /// Unavailable: entities are no attribute.
+    @available(*, unavailable, message: "entities are referred to, not stored in another: declare a ToMany<…>")
+    public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, [T]>, originalName: String? = nil) {
+    }
+
     /// Unavailable: a relationship is declared as one.
     @available(
         *, unavailable,
         message: "this is a relationship: write its type as ToOne<…>, so that @Entity sees it, or 'toOne' in a schema"
     )
-    public mutating func attribute<Target>(
-        _ name: String,
-        _ keyPath: KeyPath<E, ToOne<Target>>,
-        originalName: String? = nil
-    ) {}
+    public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToOne<T>>, originalName: String? = nil) {}
 
     /// Unavailable: a relationship is declared as one.
     @available(
         *, unavailable,
         message: "this is a relationship: write its type as ToMany<…>, so that @Entity sees it, or 'toMany' in a schema"
     )
-    public mutating func attribute<Target>(
+    public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToMany<T>>, originalName: String? = nil) {}
+
+    /// Unavailable: the inverse is of the wrong kind.
+    @available(
+        *, unavailable, message: "the inverse of a ToOne is a ToMany of the other entity that leads back to this one"
+    )
+    @_disfavoredOverload
+    public mutating func toOne<Target, V>(
+        _ name: String,
+        _ keyPath: KeyPath<E, ToOne<Target>>,
+        inverse: KeyPath<Target, V>?,
+        deleteRule: DeleteRule = .nullify,
+        originalName: String? = nil
+    ) {}
+
+    /// Unavailable: the inverse is of the wrong kind.
+    @available(
+        *, unavailable, message: "the inverse of a ToMany is a ToOne of the other entity that leads back to this one"
+    )
+    @_disfavoredOverload
+    public mutating func toMany<Target, V>(
         _ name: String,
         _ keyPath: KeyPath<E, ToMany<Target>>,
+        inverse: KeyPath<Target, V>?,
+        deleteRule: DeleteRule = .nullify,
         originalName: String? = nil
     ) {}
 }

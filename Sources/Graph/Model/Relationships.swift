@@ -64,3 +64,8 @@ public struct ToMany<Target: Entity>: Sendable, ExpressibleByArrayLiteral {
         self.init(elements)
     }
 }
+
+extension ToMany: CustomStringConvertible {
+    /// The identifiers that the value was given, or `[…]`: rows do not hold their members.
+    public var description: String { initialIDs?.description ?? "[…]" }
+}

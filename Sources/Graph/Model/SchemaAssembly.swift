@@ -25,7 +25,12 @@ struct SchemaAssembly {
     private mutating func checkNames() {
         var names: Set<String> = []
         for entity in entities.indices where !names.insert(entities[entity].name).inserted {
-            report(entity, nil, "the name occurs twice among the store's entities")
+            let types = entities.filter { $0.name == entities[entity].name }.map { String(reflecting: $0.type) }
+            let isSame = Set(types).count < types.count
+            report(
+                entity, nil,
+                "the name occurs twice among the store's entities: \(isSame ? "one type is given twice" : types.joined(separator: " and "))"
+            )
         }
         for entity in entities.indices {
             if entities[entity].name.isEmpty { report(entity, nil, "the name is empty") }
@@ -56,11 +61,12 @@ struct SchemaAssembly {
         in names: [(name: String, original: String?)]
     ) -> String? {
         guard let original = names[index].original else { return nil }
+        if original.isEmpty { return "the original name is empty" }
         if original == names[index].name { return "the original name is the name itself" }
         for other in names.indices where other != index {
-            if original == names[other].name { return "the original name \(original) is the name of another" }
+            if original == names[other].name { return "the original name '\(original)' is the name of another" }
             if original == names[other].original {
-                return "the original name \(original) is also the one of \(names[other].name)"
+                return "the original name '\(original)' is also the one of '\(names[other].name)'"
             }
         }
         return nil
@@ -86,6 +92,10 @@ struct SchemaAssembly {
                 report(entity, property.name, "declared as \(property.valueType), stored as \(field.type)")
             }
             if !field.isStrong { report(entity, property.name, "a weak or unowned reference cannot be stored") }
+            if case .attribute = property.role, containsEntity(property.valueType) {
+                report(
+                    entity, property.name, "an entity is referred to, not stored in another: declare a ToOne or ToMany")
+            }
             if property.isEphemeral, property.valueType is any MembersOfOthers.Type {
                 report(entity, property.name, "a to-many relationship cannot be ephemeral")
             }
@@ -166,7 +176,9 @@ struct SchemaAssembly {
                 return namedHere || namedThere
             }
             guard let toOne = candidates.first else {
-                report(entity, property.name, "no relationship of \(entities[source].name) is its inverse")
+                report(
+                    entity, property.name,
+                    "no relationship of \(entities[source].name) is its inverse\(advice(of: entity, source))")
                 continue
             }
             guard candidates.count == 1 else {
@@ -186,6 +198,14 @@ struct SchemaAssembly {
         }
     }
 
+    /// What the inverse of an entity's to-many relationship could be.
+    private func advice(of entity: Int, _ source: Int) -> String {
+        let candidates = entities[source].toOnes.filter { $0.target == entity && $0.inverse == nil }.map { toOne in
+            "inverse: \\\(entities[source].name).\(entities[source].properties[toOne.property].name)"
+        }
+        return candidates.isEmpty ? "" : ": declare it with \(candidates.joined(separator: " or "))"
+    }
+
     /// A to-one relationship that names an inverse must have got it.
     private mutating func requireInverses(of entity: Int) {
         for toOne in entities[entity].toOnes where toOne.inverse == nil {
@@ -203,6 +223,21 @@ struct SchemaAssembly {
         }
     }
 }
+
+/// Whether values of a type hold an entity's row, as far as the standard library's own types go.
+private func containsEntity(_ type: any Any.Type) -> Bool {
+    if type is any Entity.Type { return true }
+    return (type as? any Container.Type)?.contents.contains(where: containsEntity) ?? false
+}
+
+private protocol Container {
+    static var contents: [any Any.Type] { get }
+}
+
+extension Optional: Container { fileprivate static var contents: [any Any.Type] { [Wrapped.self] } }
+extension Array: Container { fileprivate static var contents: [any Any.Type] { [Element.self] } }
+extension Set: Container { fileprivate static var contents: [any Any.Type] { [Element.self] } }
+extension Dictionary: Container { fileprivate static var contents: [any Any.Type] { [Key.self, Value.self] } }
 
 /// What a type is that cannot be a value of the program's own: reading it through an object asks for a relationship.
 private protocol MembersOfOthers {}
