@@ -17,7 +17,8 @@ struct PropertyType: Equatable, Sendable {
     init(annotation: SourceText) throws(Problem) {
         let tokens = try Lexer.tokens(of: annotation)
         let name = Self.typeName(at: 0, in: tokens, of: annotation)
-        isOptional = tokens.last?.is("?") == true || tokens.last?.is("!") == true || name.last == "Optional"
+        let hasMark = tokens.last?.is("?") == true || tokens.last?.is("!") == true
+        isOptional = hasMark && !Self.isFunction(tokens) || name.last == "Optional"
         if !isOptional, let last = name.last, let kind = Self.relationships[last] {
             self.kind = kind
         } else {
@@ -59,9 +60,20 @@ struct PropertyType: Equatable, Sendable {
         while index < tokens.count, tokens[index].kind == .word {
             name.append(source[tokens[index].range])
             index += 1
+            guard index < tokens.count, tokens[index].is(".") || tokens[index].is(":") else { break }
             while index < tokens.count, tokens[index].is(".") || tokens[index].is(":") { index += 1 }
         }
         return name
+    }
+
+    /// Whether an arrow is outside of all brackets, so that what ends the type belongs to the result.
+    private static func isFunction(_ tokens: [Token]) -> Bool {
+        var index = 0
+        while index < tokens.count {
+            if tokens[index].is("-") { return true }
+            index = (tokens[index].partner ?? tokens[index].closingAngle ?? index) + 1
+        }
+        return false
     }
 
     private static func isTypeName(_ name: String) -> Bool {
