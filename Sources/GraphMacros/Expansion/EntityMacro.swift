@@ -14,7 +14,7 @@ struct EntityMacro {
     static func expand(_ request: ExpansionRequest) -> Expansion {
         var macro = EntityMacro(request: request)
         do throws(Problem) {
-            let source = request.role == "peer" ? try macro.expandBeside() : try macro.expand()
+            let source = request.role == "peer" ? macro.expandBeside() : try macro.expand()
             return Expansion(source: source, problems: macro.problems)
         } catch {
             return Expansion(source: nil, problems: macro.problems + [error])
@@ -34,7 +34,7 @@ struct EntityMacro {
         let declaration = try DeclarationReader.read(source)
         checkKind(of: declaration)
         checkPlace(of: declaration)
-        checkConformance(of: declaration)
+        try checkConformance(of: declaration)
         guard problems.isEmpty else { return nil }
         var lines: [String] = []
         var conditions = 0
@@ -50,7 +50,8 @@ struct EntityMacro {
                 if condition.directive == "#if" { conditions += 1 }
                 if condition.directive == "#endif" { conditions -= 1 }
                 lines.append(source[condition.range])
-            case .other(_, let name):
+            case .other(_, let name, let attributes):
+                if let attribute = attributes.first(where: \.isOfProperty) { problems.append(attribute.misplaced) }
                 guard let name, name.text == "Object" else { continue }
                 report(
                     "@Entity declares 'Object', the type of the entity's objects: choose another name", at: name.range)
@@ -62,9 +63,10 @@ struct EntityMacro {
     }
 
     /// Nothing stands beside the struct; this is where the compiler asks for local types too, which can have no extension.
-    private mutating func expandBeside() throws(Problem) -> String {
+    private mutating func expandBeside() -> String {
         let types: Set = ["struct", "class", "enum", "actor", "protocol", "extension"]
-        let name = try DeclarationReader.read(source).name
+        // What cannot be read is reported where the compiler asks for the extension.
+        guard let name = (try? DeclarationReader.read(source))?.name else { return "" }
         for context in request.lexicalContext {
             if let outer = try? DeclarationReader.read(context), types.contains(outer.keyword) { continue }
             report("an entity cannot be declared inside a function: move '\(name.text)' out of it", at: name.range)
@@ -114,17 +116,22 @@ struct EntityMacro {
         request.lexicalContext.compactMap { try? DeclarationReader.read($0) }
     }
 
-    private mutating func checkConformance(of declaration: TypeDeclaration) {
+    private mutating func checkConformance(of declaration: TypeDeclaration) throws(Problem) {
         let name = declaration.name.text
         if let actor = declaration.attributes.first(where: { $0.name == "MainActor" }) {
             report("rows go to every context and thread: remove '@MainActor'", at: actor.range)
         }
-        for inherited in declaration.inherited
-        where source[inherited].split(whereSeparator: { ".:".contains($0) }).last == "Identifiable" {
+        for inherited in declaration.inherited where try Self.namesIdentifiable(source[inherited]) {
             report(
                 "what identifies an entity is '\(name).ID', given at insert: remove 'Identifiable', which '\(name).Object' is",
                 at: inherited)
         }
+    }
+
+    /// Also as part of a composition.
+    private static func namesIdentifiable(_ type: String) throws(Problem) -> Bool {
+        let source = SourceText(type)
+        return try Lexer.tokens(of: source).contains { source[$0.range] == "Identifiable" }
     }
 
     // MARK: The text
@@ -135,12 +142,13 @@ struct EntityMacro {
         let name = declaration.name
         let type = request.extendedType ?? name.source
         let conformance = request.addsConformance ? ": \(module)Entity" : ""
+        let availability = availability(of: declaration)
         let entity = declaration.attributes.first { $0.name == "Entity" && $0.isGraphs }
         let arguments = entity?.arguments.map { argument in
             ", " + (argument.label.map { "\($0): " } ?? "") + source[argument.value]
         }
         return """
-            \(availability(of: declaration))extension \(type)\(conformance) {
+            \(availability)extension \(type)\(conformance) {
                 \(access)nonisolated static let schema = \(module)EntitySchema<Self>(\(name.text.debugDescription)\((arguments ?? []).joined())) {
             \(lines.map { "        \($0)\n" }.joined())    }
                 \(access)typealias Object = \(module)ManagedObject<Self>
@@ -148,12 +156,16 @@ struct EntityMacro {
             """
     }
 
-    /// An extension is available where the struct is only if it says so itself.
+    /// The extension stands outside of what encloses the struct, so it is available where that is.
     private func availability(of declaration: TypeDeclaration) -> String {
-        let outer = request.lexicalContext.reversed().flatMap { context in
-            ((try? DeclarationReader.read(context))?.availability ?? []).map { context[$0] }
-        }
-        return (outer + declaration.availability.map { source[$0] }).map { $0 + "\n" }.joined()
+        let types =
+            [(source, declaration.attributes)]
+            + request.lexicalContext.compactMap { context in
+                (try? DeclarationReader.read(context)).map { (context, $0.attributes) }
+            }
+        return types.reversed().flatMap { source, attributes in
+            attributes.filter { $0.name == "available" }.map { source[$0.range] + "\n" }
+        }.joined()
     }
 
     /// As far as the struct can be seen, since it conforms to a public protocol; nothing where that is the default.
@@ -173,8 +185,4 @@ struct EntityMacro {
         let levels: Set = ["public", "package", "internal", "fileprivate", "private"]
         return modifiers.first { levels.contains($0.name) && $0.detail == nil }?.name
     }
-}
-
-extension TypeDeclaration {
-    fileprivate var availability: [Range<Int>] { attributes.filter { $0.name == "available" }.map(\.range) }
 }

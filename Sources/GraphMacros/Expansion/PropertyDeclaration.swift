@@ -20,8 +20,6 @@ struct PropertyDeclaration {
         "available", "usableFromInline", "exclusivity", "_spi", "preconcurrency",
     ]
 
-    private static let ownAttributes: Set = ["Attribute", "Unique", "Indexed", "Ephemeral", "Relationship"]
-
     private func own(_ name: String) -> Attribute? {
         variable.attributes.first { $0.name == name && $0.isGraphs }
     }
@@ -46,13 +44,14 @@ struct PropertyDeclaration {
     private func options() -> [String] {
         var options: [String] = []
         if own("Ephemeral") != nil {
-            options.append("default: \(variable.initialValue.map { source[$0] } ?? "nil")")
+            let value = variable.initialValue.map { source[$0] } ?? "nil"
+            // Nothing may follow a directive on its line.
+            options.append("default: \(value)\(value.hasSuffix("#endif") ? "\n        " : "")")
         }
         if own("Unique") != nil { options.append("unique: true") }
         if own("Indexed") != nil { options.append("indexed: true") }
         for (label, parameter) in [("inverse", "inverse"), (nil, "deleteRule"), ("originalName", "originalName")] {
-            let argument = variable.attributes.lazy.filter { Self.ownAttributes.contains($0.name) && $0.isGraphs }
-                .compactMap { $0.argument(label) }.first
+            let argument = variable.attributes.lazy.filter(\.isOfProperty).compactMap { $0.argument(label) }.first
             if let argument { options.append("\(parameter): \(source[argument.value])") }
         }
         return options
@@ -68,7 +67,9 @@ struct PropertyDeclaration {
 
     /// The first thing that is wrong with the declaration.
     private func findProblem() throws(Problem) -> Problem? {
-        guard variable.isStored else { return misplacedAttribute() ?? ownSchema() }
+        guard variable.isStored else {
+            return variable.attributes.first(where: \.isOfProperty)?.misplaced ?? ownSchema()
+        }
         guard let name = variable.name else {
             return problem("write a variable for each of these names, so that @Entity sees their types")
         }
@@ -78,11 +79,6 @@ struct PropertyDeclaration {
 
     private func problem(_ message: String, at range: Range<Int>? = nil) -> Problem {
         Problem(message: message, range: range ?? variable.range)
-    }
-
-    private func misplacedAttribute() -> Problem? {
-        let attribute = variable.attributes.first { Self.ownAttributes.contains($0.name) && $0.isGraphs }
-        return attribute.map { problem("'@\($0.name)' needs a stored property; nothing is stored here", at: $0.range) }
     }
 
     private func ownSchema() -> Problem? {
@@ -117,8 +113,7 @@ struct PropertyDeclaration {
 
     private func foreignAttribute(_ name: Name) -> Problem? {
         let foreign = variable.attributes.first { attribute in
-            !(attribute.isGraphs && Self.ownAttributes.contains(attribute.name))
-                && !Self.languageAttributes.contains(attribute.name)
+            !attribute.isOfProperty && !Self.languageAttributes.contains(attribute.name)
         }
         return foreign.map {
             problem(

@@ -27,5 +27,15 @@ extension Attribute {
     /// Whether nothing says that another module's attribute is meant.
     var isGraphs: Bool { ["", "Graph.", "Graph::"].contains(qualifier) }
 
+    /// Whether it is one of those that `@Entity` reads.
+    var isOfProperty: Bool {
+        isGraphs && ["Attribute", "Unique", "Indexed", "Ephemeral", "Relationship"].contains(name)
+    }
+
+    /// The problem of being where nothing is stored.
+    var misplaced: Problem {
+        Problem(message: "'@\(name)' needs a stored property; nothing is stored here", range: range)
+    }
+
     func argument(_ label: String?) -> Argument? { arguments.first { $0.label == label } }
 }

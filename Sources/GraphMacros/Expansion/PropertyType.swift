@@ -17,7 +17,8 @@ struct PropertyType: Equatable, Sendable {
     init(annotation: SourceText) throws(Problem) {
         let tokens = try Lexer.tokens(of: annotation)
         let name = Self.typeName(at: 0, in: tokens, of: annotation)
-        isOptional = tokens.last?.is("?") == true || tokens.last?.is("!") == true || name.words.last == "Optional"
+        let hasMark = tokens.last?.is("?") == true || tokens.last?.is("!") == true
+        isOptional = hasMark && !Self.isFunction(tokens) || name.words.last == "Optional"
         if let last = name.words.last, let kind = Self.relationships[last], name.end < tokens.count,
             tokens[name.end].closingAngle == tokens.count - 1
         {
@@ -70,6 +71,16 @@ struct PropertyType: Equatable, Sendable {
             if index == end { break }
         }
         return (words, index)
+    }
+
+    /// Whether an arrow is outside of all brackets, so that what ends the type belongs to the result.
+    private static func isFunction(_ tokens: [Token]) -> Bool {
+        var index = 0
+        while index < tokens.count {
+            if tokens[index].is("-") { return true }
+            index = (tokens[index].partner ?? tokens[index].closingAngle ?? index) + 1
+        }
+        return false
     }
 
     private static func isTypeName(_ name: String) -> Bool {

@@ -49,7 +49,7 @@ enum Member: Sendable {
     /// `#if DEBUG`, `#elseif …`, `#else`, `#endif`
     case condition(Condition)
     /// Any other declaration: the keyword, and the name if it is a type's.
-    case other(keyword: String, name: Name?)
+    case other(keyword: String, name: Name?, attributes: [Attribute])
 }
 
 struct Condition: Sendable {

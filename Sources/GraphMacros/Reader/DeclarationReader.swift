@@ -139,7 +139,7 @@ struct DeclarationReader {
     private static let modifiers: Set = [
         "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "lazy", "weak", "unowned",
         "mutating", "nonmutating", "nonisolated", "override", "required", "convenience", "dynamic", "optional",
-        "indirect", "prefix", "postfix", "infix", "distributed", "consuming", "borrowing", "isolated", "async",
+        "indirect", "prefix", "postfix", "infix", "distributed", "consuming", "borrowing", "isolated",
     ]
 
     private mutating func readAttributesAndModifiers() throws(Problem) -> ([Attribute], [Modifier]) {
@@ -234,7 +234,7 @@ struct DeclarationReader {
         let name = text(position)
         guard Self.conditions.contains(name) else {
             skipToNextMember()
-            return .other(keyword: name, name: nil)
+            return .other(keyword: name, name: nil, attributes: [])
         }
         position = endOfCondition(at: position)
         return .condition(Condition(directive: name, range: range(from: first, to: position - 1)))
@@ -262,16 +262,16 @@ struct DeclarationReader {
             try readBindings(attributes, modifiers, isLet: keyword == "let", into: &members)
         case "typealias", "associatedtype":
             position += 1
-            members.append(.other(keyword: keyword, name: try readName()))
+            members.append(.other(keyword: keyword, name: try readName(), attributes: attributes))
             skipToNextMember()
         case "struct", "class", "enum", "actor", "protocol":
             position += 1
-            members.append(.other(keyword: keyword, name: try readName()))
+            members.append(.other(keyword: keyword, name: try readName(), attributes: attributes))
             skipToBody()
         case "func", "init", "deinit", "subscript", "extension", "case", "import", "operator", "precedencegroup",
             "macro":
             position += 1
-            members.append(.other(keyword: keyword, name: nil))
+            members.append(.other(keyword: keyword, name: nil, attributes: attributes))
             skipToBody()
         default:
             throw problem("@Entity cannot read this; a member's declaration is expected here")
@@ -305,10 +305,7 @@ struct DeclarationReader {
         case .punctuation:
             return token.is("@")
         case .pound:
-            // The members of an expression may be under a condition too: `a` and then `#if DEBUG`, `.b()`, `#endif`.
-            guard Self.conditions.contains(text(index)) else { return true }
-            let behind = endOfCondition(at: index)
-            return behind >= end || !tokens[behind].is(".")
+            return !isPostfixCondition(at: index)
         case .word:
             let word = text(index)
             if Self.keywords.contains(word) { return true }
@@ -322,12 +319,34 @@ struct DeclarationReader {
         }
     }
 
-    /// Whether what comes before a token cannot end there: an operator that is set off by space awaits an operand.
+    /// Whether what is under a condition goes on with an expression: `a` and then `#if DEBUG`, `.b()`, `#endif`.
+    private func isPostfixCondition(at index: Int) -> Bool {
+        guard text(index) == "#if" else { return false }
+        var behind = endOfCondition(at: index)
+        while behind < end, tokens[behind].kind == .pound, Self.conditions.contains(text(behind)) {
+            behind = endOfCondition(at: behind)
+        }
+        return behind < end && tokens[behind].is(".")
+    }
+
+    /// Moves past a condition and all that is under it, to behind its `#endif`.
+    private mutating func skipConditions() {
+        var depth = 0
+        while let token = token() {
+            if token.kind == .pound, text(position) == "#if" { depth += 1 }
+            if token.kind == .pound, text(position) == "#endif" { depth -= 1 }
+            skipBrackets()
+            if depth == 0 { return }
+        }
+    }
+
+    /// Whether what comes before a token cannot end there: an arrow, or an operator that is set off by space, awaits more.
     private func isUnfinished(before index: Int) -> Bool {
         var previous = index - 1
         guard previous >= 0 else { return false }
         if tokens[previous].is(".") || tokens[previous].is(",") || tokens[previous].is(":") { return true }
-        guard tokens[previous].kind == .operatorCharacter else { return false }
+        guard tokens[previous].kind == .operatorCharacter, !tokens[previous].closesAngle else { return false }
+        if tokens[previous].is(">"), previous > 0, tokens[previous - 1].is("-") { return true }
         while previous > 0, !tokens[previous].followsSpace, tokens[previous - 1].kind == .operatorCharacter {
             previous -= 1
         }
@@ -406,7 +425,11 @@ struct DeclarationReader {
         let first = position
         while let token = token(), !token.is(","), !token.is(";"), position == first || !beginsMember(position) {
             if token.is("{"), position > first, isObserved(at: position) { break }
-            skipOperand()
+            if token.kind == .pound, token.startsLine, isPostfixCondition(at: position) {
+                skipConditions()
+            } else {
+                skipOperand()
+            }
         }
         guard position > first else { throw problem("a value is expected here") }
         return range(from: first, to: position - 1)

@@ -38,9 +38,11 @@ struct Lexer {
     private mutating func matchAngles() {
         /// The `<` that await their `>`; nil for a bracket, which they cannot cross.
         var open: [Int?] = []
+        /// No list of types contains a brace, so that none goes on behind one.
+        var lastBrace = -1
         for (index, token) in tokens.enumerated() {
             if token.partner != nil {
-                if token.is("{") { open.removeAll { $0 != nil } }
+                if token.is("{") { lastBrace = index }
                 open.append(nil)
             } else if token.is(")") || token.is("]") || token.is("}") {
                 while let last = open.popLast(), last != nil {}
@@ -48,7 +50,10 @@ struct Lexer {
                 open.append(index)
             } else if token.is(">"), !isArrow(at: index) {
                 if let last = open.last, let opening = last {
-                    tokens[opening].closingAngle = index
+                    if opening > lastBrace {
+                        tokens[opening].closingAngle = index
+                        tokens[index].closesAngle = true
+                    }
                     open.removeLast()
                 }
             } else if !token.isPartOfType {
@@ -366,6 +371,8 @@ struct Lexer {
         guard
             followsSpace || tokens.last.map({ "([{,;:".utf8.contains($0.character) && $0.kind == .punctuation }) ?? true
         else { return false }
+        // `static func /(…)` names an operator.
+        if let last = tokens.last, bytes[last.range].elementsEqual("func".utf8) { return false }
         var offset = position + 1
         var groups = 0
         var isClass = false

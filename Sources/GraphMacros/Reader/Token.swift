@@ -28,6 +28,8 @@ struct Token: Sendable {
     var partner: Int?
     /// The index of the `>` that closes this `<`, if nothing comes between that no list of types contains.
     var closingAngle: Int?
+    /// Whether it is such a `>`.
+    var closesAngle = false
 
     /// Whether a list of types may contain it, brackets aside.
     var isPartOfType: Bool {
