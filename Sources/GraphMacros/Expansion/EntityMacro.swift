@@ -4,13 +4,6 @@ struct EntityMacro {
     private let source: SourceText
     private var problems: [Problem] = []
 
-    /// The module selector (SE-0491) reaches Graph even where the program has a type of that name.
-    #if compiler(>=6.3)
-        static let module = "Graph::"
-    #else
-        static let module = "Graph."
-    #endif
-
     static func expand(_ request: ExpansionRequest) -> Expansion {
         var macro = EntityMacro(request: request)
         do throws(Problem) {
@@ -36,30 +29,50 @@ struct EntityMacro {
         checkPlace(of: declaration)
         try checkConformance(of: declaration)
         guard problems.isEmpty else { return nil }
-        var lines: [String] = []
+        var result = EntityExtension(
+            attributes: availability(of: declaration),
+            type: request.extendedType ?? declaration.name.source,
+            addsConformance: request.addsConformance,
+            access: access(of: declaration),
+            name: declaration.name.text,
+            arguments: arguments(of: declaration),
+            fileName: source.fileName
+        )
+        try describe(declaration.members, in: &result)
+        return result.text
+    }
+
+    private mutating func describe(_ members: [Member], in result: inout EntityExtension) throws(Problem) {
         var conditions = 0
         var hasUnconditional = false
-        for member in declaration.members {
+        for member in members {
             switch member {
             case .variable(let variable):
                 let property = PropertyDeclaration(variable, in: source)
+                if property.isSchema { result.hasSchema = true }
                 guard let line = try property.line(reporting: &problems) else { continue }
-                lines.append(line)
+                result.statements.append(.init(text: line, line: source.line(of: variable.range.lowerBound)))
+                if property.isDeprecated { result.isDeprecated = true }
                 if conditions == 0 { hasUnconditional = true }
             case .condition(let condition):
                 if condition.directive == "#if" { conditions += 1 }
                 if condition.directive == "#endif" { conditions -= 1 }
-                lines.append(source[condition.range])
+                let line = source.line(of: condition.range.lowerBound)
+                result.statements.append(.init(text: source[condition.range], line: line))
             case .other(_, let name, let attributes):
                 if let attribute = attributes.first(where: \.isOfProperty) { problems.append(attribute.misplaced) }
-                guard let name, name.text == "Object" else { continue }
+                guard let name, name.text == "Object" || name.text == "ID" else { continue }
+                if name.text == "Object" { result.hasObject = true }
                 report(
-                    "@Entity declares 'Object', the type of the entity's objects: choose another name", at: name.range)
+                    "'\(name.text)' is what Graph calls the type of an entity's \(name.text == "ID" ? "identifiers" : "objects"): choose another name",
+                    at: name.range)
             }
         }
         // A closure that uses its parameter nowhere, or under conditions that do not hold, does not compile.
-        if !hasUnconditional { lines.insert("_ = $0", at: 0) }
-        return text(of: declaration, lines)
+        if !hasUnconditional {
+            let line = (result.statements.first?.line ?? source.firstLine + 1) - 1
+            result.statements.insert(.init(text: "_ = $0", line: line), at: 0)
+        }
     }
 
     /// Nothing stands beside the struct; this is where the compiler asks for local types too, which can have no extension.
@@ -134,42 +147,29 @@ struct EntityMacro {
         return try Lexer.tokens(of: source).contains { source[$0.range] == "Identifiable" }
     }
 
-    // MARK: The text
+    // MARK: What is written
 
-    private func text(of declaration: TypeDeclaration, _ lines: [String]) -> String {
-        let module = Self.module
-        let access = access(of: declaration)
-        let name = declaration.name
-        let type = request.extendedType ?? name.source
-        let conformance = request.addsConformance ? ": \(module)Entity" : ""
-        let availability = availability(of: declaration)
+    private func arguments(of declaration: TypeDeclaration) -> [String] {
         let entity = declaration.attributes.first { $0.name == "Entity" && $0.isGraphs }
-        let arguments = entity?.arguments.map { argument in
-            ", " + (argument.label.map { "\($0): " } ?? "") + source[argument.value]
+        return (entity?.arguments ?? []).map { argument in
+            (argument.label.map { "\($0): " } ?? "") + source[argument.value]
         }
-        return """
-            \(availability)extension \(type)\(conformance) {
-                \(access)nonisolated static let schema = \(module)EntitySchema<Self>(\(name.text.debugDescription)\((arguments ?? []).joined())) {
-            \(lines.map { "        \($0)\n" }.joined())    }
-                \(access)typealias Object = \(module)ManagedObject<Self>
-            }
-            """
     }
 
     /// The extension stands outside of what encloses the struct, so it is available where that is.
-    private func availability(of declaration: TypeDeclaration) -> String {
+    private func availability(of declaration: TypeDeclaration) -> [String] {
         let types =
             [(source, declaration.attributes)]
             + request.lexicalContext.compactMap { context in
                 (try? DeclarationReader.read(context)).map { (context, $0.attributes) }
             }
         return types.reversed().flatMap { source, attributes in
-            attributes.filter { $0.name == "available" }.map { source[$0.range] + "\n" }
-        }.joined()
+            attributes.filter { $0.name == "available" }.map { source[$0.range] }
+        }
     }
 
     /// As far as the struct can be seen, since it conforms to a public protocol; nothing where that is the default.
-    private func access(of declaration: TypeDeclaration) -> String {
+    private func access(of declaration: TypeDeclaration) -> String? {
         let contexts = contexts
         var access = Self.access(declaration.modifiers)
         // The members of `public extension X { … }` are public.
@@ -177,8 +177,8 @@ struct EntityMacro {
             access = Self.access(outer.modifiers)
         }
         let levels = [access] + contexts.map { Self.access($0.modifiers) }
-        if levels.contains("private") || levels.contains("fileprivate") { return "fileprivate " }
-        return access == "public" || access == "package" ? "\(access ?? "") " : ""
+        if levels.contains("private") || levels.contains("fileprivate") { return "fileprivate" }
+        return access == "public" || access == "package" ? access : nil
     }
 
     private static func access(_ modifiers: [Modifier]) -> String? {

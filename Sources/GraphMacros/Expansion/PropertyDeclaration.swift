@@ -24,6 +24,16 @@ struct PropertyDeclaration {
         variable.attributes.first { $0.name == name && $0.isGraphs }
     }
 
+    /// Whether it is the schema itself.
+    var isSchema: Bool { variable.name?.text == "schema" && variable.modifier("static") != nil }
+
+    var isDeprecated: Bool {
+        variable.attributes.contains { attribute in
+            attribute.name == "available"
+                && attribute.arguments.contains { source[$0.value] == "deprecated" || $0.label == "deprecated" }
+        }
+    }
+
     /// A statement of the schema, or nil if the variable is none of its business or has a problem.
     func line(reporting problems: inout [Problem]) throws(Problem) -> String? {
         let found = try findProblem()
@@ -82,7 +92,7 @@ struct PropertyDeclaration {
     }
 
     private func ownSchema() -> Problem? {
-        guard variable.name?.text == "schema", variable.modifier("static") != nil else { return nil }
+        guard isSchema else { return nil }
         return problem("@Entity declares 'schema': remove this one, or write ': Entity' instead of '@Entity'")
     }
 

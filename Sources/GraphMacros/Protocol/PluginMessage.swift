@@ -46,7 +46,7 @@ extension SourceText {
         guard let source = syntax?["source"]?.string, let location = syntax?["location"],
             let fileName = location["fileName"]?.string, let offset = location["offset"]?.number
         else { return nil }
-        self.init(source, fileName: fileName, fileOffset: offset)
+        self.init(source, fileName: fileName, fileOffset: offset, firstLine: location["line"]?.number ?? 1)
     }
 }
 

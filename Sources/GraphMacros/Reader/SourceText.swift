@@ -4,11 +4,19 @@ struct SourceText: Sendable {
     let fileName: String
     /// Of the first byte, in UTF-8 units from the start of the file.
     let fileOffset: Int
+    /// Of the first byte, from 1.
+    let firstLine: Int
 
-    init(_ text: String, fileName: String = "", fileOffset: Int = 0) {
+    init(_ text: String, fileName: String = "", fileOffset: Int = 0, firstLine: Int = 1) {
         bytes = Array(text.utf8)
         self.fileName = fileName
         self.fileOffset = fileOffset
+        self.firstLine = firstLine
+    }
+
+    /// The line of the file that a byte is on.
+    func line(of offset: Int) -> Int {
+        firstLine + bytes[..<offset].count { $0 == UInt8(ascii: "\n") }
     }
 
     subscript(range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
