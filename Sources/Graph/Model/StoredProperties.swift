@@ -30,9 +30,10 @@ struct StoredProperty {
         }
     }
 
-    /// Names that need back-ticks even in an expression are recorded with them.
+    /// Names that need back-ticks even in an expression are recorded with them, and with U+00A0 for a space.
     private static func unquoted(_ name: String) -> String {
-        name.count > 2 && name.hasPrefix("`") && name.hasSuffix("`") ? String(name.dropFirst().dropLast()) : name
+        guard name.count > 2, name.hasPrefix("`"), name.hasSuffix("`") else { return name }
+        return String(name.dropFirst().dropLast().map { $0 == "\u{A0}" ? " " : $0 })
     }
 }
 
