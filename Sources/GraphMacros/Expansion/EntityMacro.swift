@@ -170,15 +170,18 @@ struct EntityMacro {
 
     /// As far as the struct can be seen, since it conforms to a public protocol; nothing where that is the default.
     private func access(of declaration: TypeDeclaration) -> String? {
-        let contexts = contexts
-        var access = Self.access(declaration.modifiers)
-        // The members of `public extension X { … }` are public.
-        if access == nil, let outer = contexts.first, outer.keyword == "extension" {
-            access = Self.access(outer.modifiers)
+        let types = [declaration] + contexts
+        let levels = types.indices.map { index -> String in
+            if let access = Self.access(types[index].modifiers) { return access }
+            // What an extension extends is not seen here.
+            if types[index].keyword == "extension" { return "public" }
+            // The members of `public extension X { … }` are public.
+            let outer = index + 1 < types.count && types[index + 1].keyword == "extension" ? types[index + 1] : nil
+            return outer.flatMap { Self.access($0.modifiers) } ?? "internal"
         }
-        let levels = [access] + contexts.map { Self.access($0.modifiers) }
         if levels.contains("private") || levels.contains("fileprivate") { return "fileprivate" }
-        return access == "public" || access == "package" ? access : nil
+        if levels.contains("internal") { return nil }
+        return levels.contains("package") ? "package" : "public"
     }
 
     private static func access(_ modifiers: [Modifier]) -> String? {
