@@ -69,7 +69,8 @@ struct BuildFolder {
                 "swiftc", "-swift-version", "6", "-wmo", "-module-name", "Corpus", "-package-name", "Corpus", "-I",
                 modules,
             ]
-            + ["-load-plugin-executable", "\(plugin)#GraphMacrosPlugin"] + options + sources.keys.sorted().map(folder.file)
+            + ["-load-plugin-executable", "\(plugin)#GraphMacrosPlugin"] + options
+            + sources.keys.sorted().map(folder.file)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments

@@ -77,13 +77,11 @@ struct EntityMacro {
 
     /// Nothing stands beside the struct; this is where the compiler asks for local types too, which can have no extension.
     private mutating func expandBeside() -> String {
-        let types: Set = ["struct", "class", "enum", "actor", "protocol", "extension"]
+        let functions: Set = ["func", "init", "deinit", "subscript", "var", "let"]
         // What cannot be read is reported where the compiler asks for the extension.
         guard let name = (try? DeclarationReader.read(source))?.name else { return "" }
-        for context in request.lexicalContext {
-            if let outer = try? DeclarationReader.read(context), types.contains(outer.keyword) { continue }
+        if contexts.contains(where: { functions.contains($0.keyword) }) {
             report("an entity cannot be declared inside a function: move '\(name.text)' out of it", at: name.range)
-            break
         }
         return ""
     }
@@ -126,7 +124,7 @@ struct EntityMacro {
 
     /// The types around the declaration, from the innermost out.
     private var contexts: [TypeDeclaration] {
-        request.lexicalContext.compactMap { try? DeclarationReader.read($0) }
+        request.lexicalContext.compactMap { try? DeclarationReader.readHeader($0) }
     }
 
     private mutating func checkConformance(of declaration: TypeDeclaration) throws(Problem) {
@@ -161,7 +159,7 @@ struct EntityMacro {
         let types =
             [(source, declaration.attributes)]
             + request.lexicalContext.compactMap { context in
-                (try? DeclarationReader.read(context)).map { (context, $0.attributes) }
+                (try? DeclarationReader.readHeader(context)).map { (context, $0.attributes) }
             }
         return types.reversed().flatMap { source, attributes in
             attributes.filter { $0.name == "available" }.map { source[$0.range] }

@@ -11,9 +11,12 @@ struct PropertyDeclaration {
     /// The members of `ManagedObject`, which hide an entity's property of the same name. `id` is no problem: the object's own
     /// is what one wants there.
     static let hiddenNames: Set = [
-        "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "changedValues", "committedValue",
-        "delete", "refresh", "discardChanges", "anyID", "hash", "hashValue", "debugDescription",
+        "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "committedValue", "delete", "anyID",
+        "hash", "hashValue", "debugDescription",
     ]
+
+    /// What is to become such a member.
+    static let reservedNames: Set = ["changedValues", "refresh", "discardChanges"]
 
     /// Attributes of the language that leave a property stored as it is.
     private static let languageAttributes: Set = [
@@ -37,7 +40,7 @@ struct PropertyDeclaration {
     /// A statement of the schema, or nil if the variable is none of its business or has a problem.
     func line(reporting problems: inout [Problem]) throws(Problem) -> String? {
         let found = try findProblem()
-        if let found { problems.append(found) }
+        if let found, !problems.contains(found) { problems.append(found) }
         guard found == nil, variable.isStored, let name = variable.name else { return nil }
         let kind = try type()?.kind ?? .attribute
         let method =
@@ -60,10 +63,12 @@ struct PropertyDeclaration {
         }
         if own("Unique") != nil { options.append("unique: true") }
         if own("Indexed") != nil { options.append("indexed: true") }
-        for (label, parameter) in [("inverse", "inverse"), (nil, "deleteRule"), ("originalName", "originalName")] {
-            let argument = variable.attributes.lazy.filter(\.isOfProperty).compactMap { $0.argument(label) }.first
-            if let argument { options.append("\(parameter): \(source[argument.value])") }
+        if let inverse = own("Relationship")?.argument("inverse") {
+            options.append("inverse: \(source[inverse.value])")
         }
+        if let rule = own("Relationship")?.argument(nil) { options.append("deleteRule: \(source[rule.value])") }
+        let name = own("Relationship")?.argument("originalName") ?? own("Attribute")?.argument("originalName")
+        if let name { options.append("originalName: \(source[name.value])") }
         return options
     }
 
@@ -83,7 +88,7 @@ struct PropertyDeclaration {
         guard let name = variable.name else {
             return problem("write a variable for each of these names, so that @Entity sees their types")
         }
-        if let problem = modifierProblem(name) ?? nameProblem(name) ?? foreignAttribute(name) { return problem }
+        if let problem = modifierProblem(name) ?? nameProblem(name) ?? attributeProblem(name) { return problem }
         return try typeProblem(name)
     }
 
@@ -116,19 +121,37 @@ struct PropertyDeclaration {
 
     private func nameProblem(_ name: Name) -> Problem? {
         if name.text == "schema" { return problem("@Entity declares 'schema': choose another name") }
+        if Self.reservedNames.contains(name.text) {
+            return problem("'\(name.text)' is reserved for managed objects: choose another name")
+        }
         guard Self.hiddenNames.contains(name.text) else { return nil }
         return problem(
             "every managed object has a member '\(name.text)', which would hide this property: choose another name")
     }
 
-    private func foreignAttribute(_ name: Name) -> Problem? {
+    private func attributeProblem(_ name: Name) -> Problem? {
+        if variable.sharesDeclaration, let attribute = own("Attribute") ?? own("Relationship") {
+            return problem(
+                "'@\(attribute.name)' would be for all of these: write a '\(variable.isLet ? "let" : "var")' for each",
+                at: attribute.range)
+        }
+        if let attribute = own("Attribute"), attribute.argument(nil) != nil {
+            return problem(
+                "options are attributes of their own: '@Unique', '@Indexed', '@Ephemeral'", at: attribute.range)
+        }
         let foreign = variable.attributes.first { attribute in
             !attribute.isOfProperty && !Self.languageAttributes.contains(attribute.name)
         }
-        return foreign.map {
-            problem(
-                "@Entity cannot see how '@\($0.name)' has '\(name.text)' stored: remove it, or write the schema by hand",
-                at: $0.range)
+        guard let foreign else { return nil }
+        switch foreign.name {
+        case "Transient":
+            return problem("what is not to be stored is '@Ephemeral'", at: foreign.range)
+        case "MainActor":
+            return problem("rows go to every context and thread: remove '@MainActor'", at: foreign.range)
+        default:
+            return problem(
+                "@Entity cannot see how '@\(foreign.name)' has '\(name.text)' stored: remove it, or write the schema by hand",
+                at: foreign.range)
         }
     }
 
@@ -143,12 +166,17 @@ struct PropertyDeclaration {
         switch type.kind {
         case .attribute:
             return own("Relationship").map {
-                problem("'@Relationship' needs a property of type ToOne or ToMany", at: $0.range)
+                problem("'@Relationship' needs a property whose type is written as ToOne<…> or ToMany<…>", at: $0.range)
             }
         case .wrappedRelationship:
             return problem(
                 "a relationship is a ToOne, which can be nil, or a ToMany, not part of another type", at: variable.type)
         case .toOne, .toMany:
+            if let inverse = own("Relationship")?.argument("inverse"), source[inverse.value].hasPrefix("\\.") {
+                let path = source[inverse.value].dropFirst()
+                return problem(
+                    "write the other entity too, as in '\\\(type.target ?? "Other")\(path)'", at: inverse.value)
+            }
             let attribute = own("Unique") ?? own("Indexed") ?? own("Attribute")
             return attribute.map {
                 problem(

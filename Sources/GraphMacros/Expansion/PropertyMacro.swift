@@ -4,7 +4,7 @@ enum PropertyMacro {
     static func expand(_ request: ExpansionRequest) -> Expansion {
         do throws(Problem) {
             let attribute = try DeclarationReader.readAttribute(request.attribute)
-            guard try !isInEntity(request) else { return Expansion(source: "") }
+            if isInEntity(request) { return Expansion(source: "") }
             let message = "'@\(attribute.name)' means something only to a property of a struct that is marked '@Entity'"
             return Expansion(
                 source: "",
@@ -16,10 +16,11 @@ enum PropertyMacro {
         }
     }
 
-    private static func isInEntity(_ request: ExpansionRequest) throws(Problem) -> Bool {
-        guard let context = request.lexicalContext.first else { return false }
-        let type = try DeclarationReader.read(context)
-        return type.keyword != "extension" && type.attributes.contains { $0.name == "Entity" && $0.isGraphs }
+    private static func isInEntity(_ request: ExpansionRequest) -> Bool {
+        guard let context = request.lexicalContext.first, let type = try? DeclarationReader.readHeader(context) else {
+            return false
+        }
+        return type.keyword == "struct" && type.attributes.contains { $0.name == "Entity" && $0.isGraphs }
     }
 }
 

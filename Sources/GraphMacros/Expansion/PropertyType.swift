@@ -11,6 +11,8 @@ struct PropertyType: Equatable, Sendable {
     let kind: Kind
     /// Whether a value of it may be missing, so that nil is its default.
     let isOptional: Bool
+    /// The entity at the other end of a relationship, if the annotation names it.
+    var target: String?
 
     private static let relationships: [String: Kind] = ["ToOne": .toOne, "ToMany": .toMany]
 
@@ -23,6 +25,7 @@ struct PropertyType: Equatable, Sendable {
             tokens[name.end].closingAngle == tokens.count - 1
         {
             self.kind = kind
+            target = annotation[tokens[name.end].range.upperBound..<tokens[tokens.count - 1].range.lowerBound]
         } else {
             let namesOne = tokens.contains { $0.kind == .word && Self.relationships[annotation[$0.range]] != nil }
             kind = namesOne ? .wrappedRelationship : .attribute

@@ -9,7 +9,7 @@ struct TypeDeclaration: Sendable {
     /// `<T>`
     let genericParameters: Range<Int>?
     let inherited: [Range<Int>]
-    let members: [Member]
+    var members: [Member] = []
 }
 
 /// A name as it is written and as it is meant: without the back-ticks.
@@ -70,6 +70,8 @@ struct Variable: Sendable {
     let range: Range<Int>
     var type: Range<Int>?
     let initialValue: Range<Int>?
+    /// Whether the attributes are those of other variables too, as in `@Unique var a, b: Int`.
+    var sharesDeclaration = false
     /// Whether it has accessors of its own, so that nothing is stored. Observers leave it stored.
     let isComputed: Bool
 

@@ -9,9 +9,25 @@ struct DeclarationReader {
     /// Where the tokens being read end: at the end of the source, or at the bracket that closes the body.
     private var end: Int
 
+    /// A declaration with its members, if it is one of a struct.
     static func read(_ source: SourceText) throws(Problem) -> TypeDeclaration {
         var reader = DeclarationReader(source: source, tokens: try Lexer.tokens(of: source))
-        return try reader.readType()
+        var declaration = try reader.readHeader()
+        guard reader.isAt("{"), let closing = reader.token()?.partner else {
+            throw reader.problem("the body of \(declaration.name.text) is expected here")
+        }
+        guard declaration.keyword == "struct" else { return declaration }
+        reader.position += 1
+        reader.end = closing
+        declaration.members = try reader.readMembers()
+        return declaration
+    }
+
+    /// A declaration up to its body. The body itself, an empty one, is what the compiler gives of what is around
+    /// another, and a comment may have swallowed it.
+    static func readHeader(_ source: SourceText) throws(Problem) -> TypeDeclaration {
+        var reader = DeclarationReader(source: source, tokens: try Lexer.tokens(of: source))
+        return try reader.readHeader()
     }
 
     /// The attribute at the start of a source.
@@ -57,20 +73,17 @@ struct DeclarationReader {
 
     // MARK: The type
 
-    private mutating func readType() throws(Problem) -> TypeDeclaration {
+    private mutating func readHeader() throws(Problem) -> TypeDeclaration {
         let (attributes, modifiers) = try readAttributesAndModifiers()
         guard let keyword = word() else { throw problem("a declaration is expected here") }
         let keywordRange = tokens[position].range
         position += 1
-        let name = try readName()
+        // What has no name goes by its keyword.
+        let isNameless = ["init", "deinit", "subscript"].contains(keyword)
+        let name = isNameless ? Name(source: keyword, range: keywordRange) : try readName()
         let genericParameters = isAt("<") ? try skipAngles() : nil
         let inherited = try readInherited()
         while let token = token(), !token.is("{") { skipBrackets() }
-        guard isAt("{"), let closing = tokens[position].partner else {
-            throw problem("the body of \(name.text) is expected here")
-        }
-        position += 1
-        end = closing
         return TypeDeclaration(
             attributes: attributes,
             modifiers: modifiers,
@@ -78,8 +91,7 @@ struct DeclarationReader {
             keywordRange: keywordRange,
             name: name,
             genericParameters: genericParameters,
-            inherited: inherited,
-            members: keyword == "struct" ? try readMembers() : []
+            inherited: inherited
         )
     }
 
@@ -392,6 +404,9 @@ struct DeclarationReader {
             )
             guard isAt(",") else { break }
             position += 1
+        }
+        if variables.count > 1 {
+            for index in variables.indices { variables[index].sharesDeclaration = true }
         }
         // In `var a, b: Int` the type is that of both.
         for index in variables.indices.reversed().dropFirst()

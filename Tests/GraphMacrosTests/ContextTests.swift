@@ -1,0 +1,96 @@
+import Testing
+
+@testable import GraphMacros
+
+/// What is around a declaration, as the compiler tells it: headers with empty bodies, which a comment may swallow.
+struct ContextTests {
+    private func expansion(
+        of declaration: String,
+        macro: String = "EntityMacro",
+        role: String = "extension",
+        in contexts: String...
+    ) -> Expansion {
+        Expansion(
+            of: ExpansionRequest(
+                macro: macro,
+                role: role,
+                attribute: SourceText("@Unique "),
+                declaration: SourceText(declaration),
+                lexicalContext: contexts.map { SourceText($0) }
+            )
+        )
+    }
+
+    @Test func `a comment behind a context's name is no part of it`() {
+        let declaration = "@Entity struct Team { var name = 1 }"
+        for role in ["extension", "peer"] {
+            let expansion = expansion(of: declaration, role: role, in: "enum Outer // note{}")
+            #expect(expansion.problems.isEmpty)
+        }
+        let header = "@Entity struct Team // the team{}"
+        #expect(expansion(of: "@Unique var a: Int", macro: "PropertyMacro", role: "peer", in: header).problems.isEmpty)
+    }
+
+    @Test(arguments: ["func f() {}", "init() {}", "deinit {}", "subscript(i: Int) -> Int {}", "var x: Int {}"])
+    func `an entity within a function is told to move out`(_ context: String) {
+        let problems = expansion(of: "@Entity struct Team {}", role: "peer", in: context, "struct Outer {}").problems
+        #expect(problems.map(\.message) == ["an entity cannot be declared inside a function: move 'Team' out of it"])
+        #expect(problems.map(\.range) == [15..<19])
+    }
+
+    @Test(arguments: [
+        "struct Team {}", "@Entity extension Team {}", "@Entity class Team {}", "@Other.Entity struct Team {}",
+        "func f() {}", "{}", "",
+    ])
+    func `a property's attribute outside of an entity says so`(_ context: String) {
+        let expansion = expansion(of: "@Unique var a: Int", macro: "PropertyMacro", role: "peer", in: context)
+        #expect(expansion.concernsAttribute)
+        let message = "'@Unique' means something only to a property of a struct that is marked '@Entity'"
+        #expect(expansion.problems == [Problem(message: message, range: 0..<7)])
+    }
+
+    @Test func `statements are located at the lines of their properties`() {
+        let declaration = """
+            // Of a file's line 10.
+            @Entity struct Team {
+                var a = 1
+                /// A comment.
+                var b = 2; var c = 3
+
+                func f() {
+                    print(1)
+                    print(2)
+                    print(3)
+                }
+                #if DEBUG
+                var d = 4
+                #endif
+            }
+            """
+        let source = SourceText(declaration, fileName: #"/a "b"/Team.swift"#, fileOffset: 100, firstLine: 10)
+        let expansion = Expansion(
+            of: ExpansionRequest(
+                macro: "EntityMacro", attribute: SourceText("@Entity"), declaration: source, addsConformance: false)
+        )
+        #expect(
+            expansion.source?.replacing(EntityExtension.module, with: "Graph::") == #"""
+                extension Team {
+                    nonisolated static let schema = Graph::EntitySchema<Self>("Team") {
+                        #sourceLocation(file: "/a \"b\"/Team.swift", line: 12)
+                        $0.attribute("a", \.a)
+
+                        $0.attribute("b", \.b)
+                        #sourceLocation(file: "/a \"b\"/Team.swift", line: 14)
+                        $0.attribute("c", \.c)
+                        #sourceLocation(file: "/a \"b\"/Team.swift", line: 21)
+                        #if DEBUG
+                        $0.attribute("d", \.d)
+                        #endif
+                        #sourceLocation()
+                    }
+                    typealias Object = Graph::ManagedObject<Self>
+                }
+                """#
+        )
+    }
+}
