@@ -140,12 +140,12 @@ struct SchemaTests {
         #expect(Self.problems(Nameless.self) == [": the name is empty"])
         #expect(
             Self.problems(Team.self, Person.self, Namesake.self) == [
-                "Team: the name occurs twice among the store's entities"
+                "Team: the name occurs twice among the store's entities: GraphTests.Team and GraphTests.SchemaTests.Namesake"
             ]
         )
         #expect(
             Self.problems(Person.self, Team.self, Person.self) == [
-                "Person: the name occurs twice among the store's entities"
+                "Person: the name occurs twice among the store's entities: one type is given twice"
             ]
         )
     }
@@ -196,14 +196,29 @@ struct SchemaTests {
         )
         #expect(
             Self.problems(Exchanged.self, Shared.self) == [
-                "Exchanged.first: the original name last is the name of another",
-                "Exchanged.last: the original name first is the name of another",
-                "Shared: the original name Exchanged is the name of another",
-                "Shared.first: the original name name is also the one of last",
-                "Shared.last: the original name name is also the one of first",
-                "Shared.link: the original name isOpen is the name of another",
+                "Exchanged.first: the original name 'last' is the name of another",
+                "Exchanged.last: the original name 'first' is the name of another",
+                "Shared: the original name 'Exchanged' is the name of another",
+                "Shared.first: the original name 'name' is also the one of 'last'",
+                "Shared.last: the original name 'name' is also the one of 'first'",
+                "Shared.link: the original name 'isOpen' is the name of another",
             ]
         )
+    }
+
+    struct Holder: Entity {
+        struct Part: Codable, Equatable, Entity {
+            var name = ""
+            static let schema = EntitySchema<Part>("Part") { $0.attribute("name", \.name) }
+        }
+        var part: [String: [Part?]] = [:]
+        static let schema = EntitySchema<Holder>("Holder") { $0.attribute("part", \.part) }
+    }
+
+    @Test(.bug(id: "entity-as-json", "an entity that is Codable was stored in another as JSON"))
+    func `an entity in another`() {
+        let reason = "an entity is referred to, not stored in another: declare a ToOne or ToMany"
+        #expect(Self.problems(Holder.self, Holder.Part.self) == ["Holder.part: \(reason)"])
     }
 
     // MARK: Relationships
@@ -269,7 +284,9 @@ struct SchemaTests {
 
     @Test func `a to-many relationship without an inverse`() {
         #expect(
-            Self.problems(Lonely.self, Member.self) == ["Lonely.members: no relationship of Member is its inverse"]
+            Self.problems(Lonely.self, Member.self) == [
+                "Lonely.members: no relationship of Member is its inverse: declare it with inverse: \\Member.group"
+            ]
         )
     }
 
@@ -302,7 +319,7 @@ struct SchemaTests {
         #expect(
             Set(Self.problems(Parent.self, Child.self, Lonely.self, Member.self)) == [
                 "Parent.others: its inverse already has another inverse",
-                "Lonely.members: no relationship of Member is its inverse",
+                "Lonely.members: no relationship of Member is its inverse: declare it with inverse: \\Member.group",
             ]
         )
     }
