@@ -16,8 +16,11 @@ struct ReaderFuzzTests {
 
     @Test func `no source makes the reader fail`() throws {
         let mangler = try Mangler()
+        let lastWords = LastWords()
+        defer { lastWords.end() }
         for seed in Self.first..<(Self.first + Self.count) {
             let text = mangler.text(seed: seed)
+            lastWords.prepare("GRAPH_SEED=\(seed) GRAPH_MUTATIONS=1 swift test --filter ReaderFuzzTests\n\(text)\n")
             for complaint in Self.complaints(about: text) {
                 Issue.record(
                     """
@@ -31,7 +34,23 @@ struct ReaderFuzzTests {
         }
     }
 
-    /// What the mangled ones cannot show: that neither the stack nor the time grows beyond the source.
+    @Test(
+        arguments: try ExpansionPair.all(in: .accepted).filter {
+            [
+                "Comments", "Interpolation", "MultilineString", "RawMultilineStringDefault", "RawStrings",
+                "RegexLiterals",
+            ]
+            .contains($0.name)
+        }
+    )
+    func `a source may break off anywhere`(_ pair: ExpansionPair) {
+        let bytes = Array(pair.declaration.utf8)
+        for length in bytes.indices {
+            #expect(Self.complaints(about: String(decoding: bytes[..<length], as: UTF8.self)) == [])
+        }
+    }
+
+    /// Deeper than a stack would bear; and so long that a second pass for each bracket would be noticed.
     @Test(arguments: ["(", "[{", "<", "{", "({", "\"\\(", "/*", "#if A\n", "@A(", "a<b,", "a: A<", "x.", "`", "/"])
     func `nesting has no limit`(_ piece: String) {
         let nested = String(repeating: piece, count: 20000)
@@ -82,6 +101,33 @@ struct ReaderFuzzTests {
             }
         }
         return open.isEmpty
+    }
+}
+
+/// What the process says before a trap ends it, or before the alarm ends a case that goes on for half a minute.
+private struct LastWords {
+    nonisolated(unsafe) private static var text: [UInt8] = []
+    private let handlers: [(signal: Int32, before: (@convention(c) (Int32) -> Void)?)]
+
+    init() {
+        handlers = [SIGILL, SIGTRAP, SIGALRM].map { number in
+            let before = signal(number) { number in
+                _ = write(2, LastWords.text, LastWords.text.count)
+                signal(number, SIG_DFL)
+                raise(number)
+            }
+            return (number, before)
+        }
+    }
+
+    func prepare(_ text: String) {
+        Self.text = Array(text.utf8)
+        alarm(30)
+    }
+
+    func end() {
+        alarm(0)
+        for handler in handlers { signal(handler.signal, handler.before) }
     }
 }
 

@@ -226,8 +226,10 @@ extension JSON {
         }
 
         mutating func readHex() throws(Malformed) -> UInt16 {
-            guard position + 4 <= bytes.count,
-                let value = UInt16(String(decoding: bytes[position..<position + 4], as: UTF8.self), radix: 16)
+            let digits = bytes[position...].prefix(4)
+            // The initializer takes a sign.
+            guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                let value = UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
             else { throw malformed }
             position += 4
             return value
