@@ -121,7 +121,7 @@ struct PluginProcessTests {
     {
         let outcome = try run(input)
         #expect(outcome.exited && outcome.status == 1, sourceLocation: location)
-        #expect(outcome.error == "GraphMacros: \(reason)\n", sourceLocation: location)
+        #expect(outcome.error == "GraphMacrosPlugin: \(reason)\n", sourceLocation: location)
         #expect(outcome.answers.isEmpty, sourceLocation: location)
     }
 }
