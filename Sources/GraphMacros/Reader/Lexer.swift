@@ -36,29 +36,33 @@ struct Lexer {
 
     /// Finds what could be lists of generic parameters or arguments.
     private mutating func matchAngles() {
-        /// The `<` that await their `>`; nil for a bracket, which they cannot cross.
-        var open: [Int?] = []
+        /// The `<` that await their `>`.
+        var open: [Int] = []
+        /// How many of them are outside each of the brackets around a token, which they cannot cross.
+        var outside: [Int] = []
         for (index, token) in tokens.enumerated() {
-            if token.partner != nil {
-                if token.is("{") { open.removeAll { $0 != nil } }
-                open.append(nil)
+            let inside = open.count - (outside.last ?? 0)
+            if token.is("{") || !token.isPartOfType || namesOperator(index + 1) { open.removeLast(inside) }
+            if token.is("(") || token.is("[") || token.is("{") {
+                outside.append(open.count)
             } else if token.is(")") || token.is("]") || token.is("}") {
-                while let last = open.popLast(), last != nil {}
+                open.removeLast(inside)
+                outside.removeLast()
             } else if token.is("<") {
                 open.append(index)
-            } else if token.is(">"), !isArrow(at: index) {
-                if let last = open.last, let opening = last {
-                    tokens[opening].closingAngle = index
-                    open.removeLast()
-                }
-            } else if !token.isPartOfType {
-                while let last = open.last, last != nil { open.removeLast() }
+            } else if token.is(">"), !tokens.isArrow(at: index), inside > 0 {
+                let opening = open.removeLast()
+                tokens[opening].closingAngle = index
+                tokens[index].closesAngle = true
             }
         }
     }
 
-    private func isArrow(at index: Int) -> Bool {
-        index > 0 && tokens[index - 1].is("-") && !tokens[index].followsSpace
+    /// Whether an operator at an index is one that is being declared.
+    private func namesOperator(_ index: Int) -> Bool {
+        guard index > 0, tokens[index - 1].kind == .word else { return false }
+        let word = bytes[tokens[index - 1].range]
+        return word.elementsEqual("func".utf8) || word.elementsEqual("operator".utf8)
     }
 
     private func problem(_ message: String, at offset: Int) -> Problem {
@@ -361,11 +365,12 @@ struct Lexer {
     }
 
     /// A slash begins a regex literal where no operand ends, if another slash closes it on the line, with no space at
-    /// either end and its brackets matched; otherwise it belongs to an operator (SE-0354).
+    /// either end, its brackets matched and no comment begun; otherwise it belongs to an operator (SE-0354).
     private mutating func skipBareRegex() -> Bool {
         guard
             followsSpace || tokens.last.map({ "([{,;:".utf8.contains($0.character) && $0.kind == .punctuation }) ?? true
         else { return false }
+        guard !namesOperator(tokens.count) else { return false }
         var offset = position + 1
         var groups = 0
         var isClass = false
@@ -384,6 +389,7 @@ struct Lexer {
                 guard offset > position + 1, bytes[offset - 1] != UInt8(ascii: " "), bytes[offset - 1] != 0x09 else {
                     return false
                 }
+                guard offset + 1 == bytes.count || !"/*".utf8.contains(bytes[offset + 1]) else { return false }
                 position = offset + 1
                 return true
             default: break
