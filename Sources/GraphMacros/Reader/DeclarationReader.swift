@@ -169,12 +169,17 @@ struct DeclarationReader {
         position += 1
         var name = try readName()
         let start = name.range.lowerBound
-        while isAt(".") || isAt(":"), let token = token(), !token.followsSpace {
-            position += 1
-            if isAt(":") { position += 1 }
-            name = try readName()
+        while let token = token(), !token.followsSpace {
+            if token.is("<") {
+                _ = try skipAngles()
+            } else if token.is(".") || token.is(":") {
+                position += 1
+                if isAt(":") { position += 1 }
+                name = try readName()
+            } else {
+                break
+            }
         }
-        if isAt("<"), token()?.followsSpace == false { _ = try skipAngles() }
         var arguments: [Attribute.Argument] = []
         if isAt("("), let closing = token()?.partner {
             arguments = readArguments(upTo: closing)
@@ -194,7 +199,8 @@ struct DeclarationReader {
         position += 1
         while position < closing {
             var label: String?
-            if token(1)?.is(":") == true, let word = word() {
+            // `Graph::Team` begins with no label.
+            if token(1)?.is(":") == true, token(2)?.is(":") == false, let word = word() {
                 label = word
                 position += 2
             }
@@ -250,7 +256,8 @@ struct DeclarationReader {
     private mutating func readMember(into members: inout [Member]) throws(Problem) {
         let (attributes, modifiers) = try readAttributesAndModifiers()
         guard let keyword = word() else {
-            if token()?.kind == .pound, !attributes.isEmpty {
+            if token()?.kind == .pound, !attributes.isEmpty || !modifiers.isEmpty {
+                guard Self.conditions.contains(text(position)) else { return members.append(readDirective()) }
                 throw problem(
                     "@Entity cannot read attributes that stand apart from their declaration: put both inside #if")
             }
