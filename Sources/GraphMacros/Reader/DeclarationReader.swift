@@ -139,7 +139,8 @@ struct DeclarationReader {
     private static let modifiers: Set = [
         "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "lazy", "weak", "unowned",
         "mutating", "nonmutating", "nonisolated", "override", "required", "convenience", "dynamic", "optional",
-        "indirect", "prefix", "postfix", "infix", "distributed", "consuming", "borrowing", "isolated", "async",
+        "indirect", "prefix", "postfix", "infix", "distributed", "consuming", "borrowing", "isolated",
+        "__consuming", "_const", "_local",
     ]
 
     private mutating func readAttributesAndModifiers() throws(Problem) -> ([Attribute], [Modifier]) {
@@ -148,7 +149,7 @@ struct DeclarationReader {
         while true {
             if isAt("@") {
                 attributes.append(try readAttribute())
-            } else if let name = word(), Self.modifiers.contains(name) || (name == "class" && word(1) == "var") {
+            } else if let name = word(), Self.modifiers.contains(name) || (name == "class" && isKeyword(word(1))) {
                 let first = position
                 position += 1
                 var detail: String?
@@ -162,6 +163,8 @@ struct DeclarationReader {
             }
         }
     }
+
+    private func isKeyword(_ word: String?) -> Bool { word.map { Self.keywords.contains($0) } ?? false }
 
     private mutating func readAttribute() throws(Problem) -> Attribute {
         let first = position
