@@ -249,10 +249,12 @@ struct DeclarationReader {
         return .condition(Condition(directive: name, range: range(from: first, to: position - 1)))
     }
 
-    /// The index behind a condition of compilation: the first that begins a line.
+    /// The index behind a condition of compilation: the first that begins a line and does not go on there.
     private func endOfCondition(at first: Int) -> Int {
         var index = first + 1
-        while index < end, !tokens[index].startsLine { index = (tokens[index].partner ?? index) + 1 }
+        while index < end, !tokens[index].startsLine || isUnfinished(before: index) {
+            index = (tokens[index].partner ?? index) + 1
+        }
         return index
     }
 
@@ -315,10 +317,10 @@ struct DeclarationReader {
         case .punctuation:
             return token.is("@")
         case .pound:
-            // The members of an expression may be under a condition too: `a` and then `#if DEBUG`, `.b()`, `#endif`.
-            guard Self.conditions.contains(text(index)) else { return true }
-            let behind = endOfCondition(at: index)
-            return behind >= end || !tokens[behind].is(".")
+            // The members of an expression may be under conditions too: `a` and then `#if DEBUG`, `.b()`, `#endif`.
+            var behind = index
+            while behind < end, text(behind) == "#if" { behind = endOfCondition(at: behind) }
+            return behind == index || behind >= end || !tokens[behind].is(".")
         case .word:
             let word = text(index)
             if Self.keywords.contains(word) { return true }

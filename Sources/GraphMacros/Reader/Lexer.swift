@@ -6,7 +6,7 @@ struct Lexer {
     private let bytes: [UInt8]
     private var position = 0
     private var tokens: [Token] = []
-    /// The indices of the brackets that are still open.
+    /// The indices of the brackets and conditions of compilation that are still open.
     private var open: [Int] = []
     private var startsLine = true
     private var followsSpace = true
@@ -30,7 +30,7 @@ struct Lexer {
             startsLine = false
             followsSpace = false
         }
-        if let last = open.last { throw problem("this bracket is not closed", at: tokens[last].range.lowerBound) }
+        if let last = open.last { throw problem("this is not closed", at: tokens[last].range.lowerBound) }
         matchAngles()
     }
 
@@ -189,6 +189,17 @@ struct Lexer {
         append(.punctuation, length: 1)
     }
 
+    /// Conditions of compilation enclose their branches, as brackets do.
+    private mutating func matchCondition(from start: Int) {
+        let directive = bytes[start..<position]
+        if directive.elementsEqual("#if".utf8) {
+            open.append(tokens.count)
+        } else if directive.elementsEqual("#endif".utf8), let last = open.last, tokens[last].kind == .pound {
+            open.removeLast()
+            tokens[last].partner = tokens.count
+        }
+    }
+
     private static func opening(_ bracket: UInt8) -> UInt8 {
         switch bracket {
         case UInt8(ascii: ")"): UInt8(ascii: "(")
@@ -250,6 +261,7 @@ struct Lexer {
             position += delimiters
             skipWord()
             guard delimiters == 1, position > start + 1 else { throw problem("nothing follows this #", at: start) }
+            matchCondition(from: start)
             append(.pound, from: start)
         }
     }

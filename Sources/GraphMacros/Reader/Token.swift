@@ -24,7 +24,7 @@ struct Token: Sendable {
     let startsLine: Bool
     /// Whether white space or a comment lies between this token and the one before.
     let followsSpace: Bool
-    /// The index of the bracket that closes this one.
+    /// The index of the bracket that closes this one, or of the `#endif` that closes this `#if`.
     var partner: Int?
     /// The index of the `>` that closes this `<`, if nothing comes between that no list of types contains.
     var closingAngle: Int?
