@@ -55,6 +55,10 @@ struct DeclarationReader {
         position = (tokens[position].partner ?? position) + 1
     }
 
+    private mutating func skipToBrace() {
+        while let token = token(), !token.is("{") { skipBrackets() }
+    }
+
     // MARK: The type
 
     private mutating func readType() throws(Problem) -> TypeDeclaration {
@@ -65,7 +69,7 @@ struct DeclarationReader {
         let name = try readName()
         let genericParameters = isAt("<") ? try skipAngles() : nil
         let inherited = try readInherited()
-        while let token = token(), !token.is("{") { skipBrackets() }
+        skipToBrace()
         guard isAt("{"), let closing = tokens[position].partner else {
             throw problem("the body of \(name.text) is expected here")
         }
@@ -115,9 +119,19 @@ struct DeclarationReader {
         return range(from: position, to: closing)
     }
 
-    /// Moves past one token of an expression or, if it begins a list of generic arguments or is a bracket, past all that it
+    /// Moves past one token, or past all that brackets enclose, where angle brackets that match enclose types. They do so
+    /// even in a variable's initial value: behind the comma of `a < b, c` come a name and `=`, which no list of types has.
+    private mutating func skipWithAngles() {
+        if let closing = token()?.closingAngle {
+            position = closing + 1
+        } else {
+            skipBrackets()
+        }
+    }
+
+    /// Moves past one token of an argument or, if it begins a list of generic arguments or is a bracket, past all that it
     /// encloses.
-    private mutating func skipOperand() {
+    private mutating func skipPartOfArgument() {
         if let closing = token()?.closingAngle, endsGenericArguments(closing + 1) {
             position = closing + 1
         } else {
@@ -209,7 +223,7 @@ struct DeclarationReader {
             }
             let first = position
             while position < closing, !isAt(",") {
-                skipOperand()
+                skipPartOfArgument()
             }
             if position > first {
                 arguments.append(Attribute.Argument(label: label, value: range(from: first, to: position - 1)))
@@ -242,6 +256,7 @@ struct DeclarationReader {
         let first = position
         let name = text(position)
         guard Self.conditions.contains(name) else {
+            position += 1
             skipToNextMember()
             return .other(keyword: name, name: nil)
         }
@@ -295,13 +310,12 @@ struct DeclarationReader {
         while let token = token() {
             if token.is("{") { return skipBrackets() }
             if token.is(";") || beginsMember(position) { return }
-            skipBrackets()
+            skipWithAngles()
         }
     }
 
     private mutating func skipToNextMember() {
-        position += 1
-        while position < end, !isAt(";"), !beginsMember(position) { skipBrackets() }
+        while position < end, !isAt(";"), !beginsMember(position) { skipWithAngles() }
     }
 
     private static let keywords: Set = [
@@ -323,27 +337,44 @@ struct DeclarationReader {
             return behind == index || behind >= end || !tokens[behind].is(".")
         case .word:
             let word = text(index)
-            if Self.keywords.contains(word) { return true }
-            guard Self.modifiers.contains(word) || word == "actor" || word == "macro", index + 1 < end else {
-                return false
-            }
+            guard index + 1 < end else { return isKeyword(word) }
             let next = tokens[index + 1]
-            return !next.startsLine && (next.kind == .word || next.is("@") || next.is("("))
+            // Any word can be the label of a closure.
+            if isKeyword(word) { return !next.is(":") }
+            guard Self.modifiers.contains(word) || word == "actor" || word == "macro" else { return false }
+            return next.kind == .word || next.kind == .pound || next.is("@") || next.is("(")
         default:
             return false
         }
     }
 
-    /// Whether what comes before a token cannot end there: an operator that is set off by space awaits an operand.
+    /// The words that an operand has to follow.
+    private static let openWords: Set = ["try", "await", "as", "is", "else", "if", "switch"]
+
+    /// Whether what comes before a token cannot end there: an operator that is set off by space awaits an operand, an
+    /// attribute what it applies to.
     private func isUnfinished(before index: Int) -> Bool {
-        var previous = index - 1
-        guard previous >= 0 else { return false }
-        if tokens[previous].is(".") || tokens[previous].is(",") || tokens[previous].is(":") { return true }
-        guard tokens[previous].kind == .operatorCharacter else { return false }
-        while previous > 0, !tokens[previous].followsSpace, tokens[previous - 1].kind == .operatorCharacter {
-            previous -= 1
-        }
-        return tokens[previous].followsSpace
+        guard index > 0 else { return false }
+        var first = index - 1
+        if tokens[first].is(",") || tokens[first].is(":") || tokens.isArrow(at: first) { return true }
+        if tokens[first].kind == .word { return isOpenWord(first) || (first > 0 && tokens[first - 1].is("@")) }
+        while isOperator(first), first > 0, !tokens[first].followsSpace, isOperator(first - 1) { first -= 1 }
+        guard isOperator(first) else { return false }
+        // `try?`
+        if first == index - 1, !tokens[first].followsSpace, first > 0, isOpenWord(first - 1) { return true }
+        // `a.` goes on, `a...` need not.
+        let isMember = tokens[index - 1].is(".") && (first == index - 1 || !tokens[index - 2].is("."))
+        return isMember || tokens[first].followsSpace
+    }
+
+    private func isOperator(_ index: Int) -> Bool {
+        let token = tokens[index]
+        return (token.kind == .operatorCharacter && !token.closesAngle) || token.is(".")
+    }
+
+    private func isOpenWord(_ index: Int) -> Bool {
+        guard tokens[index].kind == .word, Self.openWords.contains(text(index)) else { return false }
+        return index == 0 || tokens[index].followsSpace || !tokens[index - 1].is(".")
     }
 
     // MARK: Variables
@@ -368,7 +399,7 @@ struct DeclarationReader {
             let value = isAt("=") ? try readInitialValue() : nil
             var isComputed = false
             if isAt("{") {
-                isComputed = !isObserved(at: position)
+                isComputed = accessor(at: position).map { !Self.observers.contains($0) } ?? true
                 skipBrackets()
             }
             variables.append(
@@ -417,8 +448,10 @@ struct DeclarationReader {
         position += 1
         let first = position
         while let token = token(), !token.is(","), !token.is(";"), position == first || !beginsMember(position) {
-            if token.is("{"), position > first, isObserved(at: position) { break }
-            skipOperand()
+            if token.is("{"), position > first, accessor(at: position) != nil { break }
+            // The commas of `if let a, b { … } else { … }` separate its conditions.
+            if word() == "if", position == first || !tokens[position - 1].is(".") { skipToBrace() }
+            skipWithAngles()
         }
         guard position > first else { throw problem("a value is expected here") }
         return range(from: first, to: position - 1)
@@ -426,13 +459,15 @@ struct DeclarationReader {
 
     private static let observers: Set = ["willSet", "didSet"]
 
-    /// Whether a brace opens observers. Any other braces behind a variable's type are accessors, and behind its initial
-    /// value a closure.
-    private func isObserved(at opening: Int) -> Bool {
+    /// The first of the accessors that a brace opens, if it is one that a variable with an initial value can have. Any
+    /// other braces behind a variable's type are accessors too, and behind its initial value a closure.
+    private func accessor(at opening: Int) -> String? {
         var reader = self
         reader.position = opening + 1
         reader.end = tokens[opening].partner ?? end
-        guard (try? reader.readAttributesAndModifiers()) != nil, let word = reader.word() else { return false }
-        return Self.observers.contains(word) && reader.token(1).map { $0.is("{") || $0.is("(") } ?? false
+        guard (try? reader.readAttributesAndModifiers()) != nil, let word = reader.word(), let next = reader.token(1),
+            Self.observers.contains(word) || word == "init"
+        else { return nil }
+        return next.is("{") || next.is("(") ? word : nil
     }
 }
