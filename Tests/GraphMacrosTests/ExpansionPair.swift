@@ -10,7 +10,10 @@ import Testing
 /// compiler gets, or the problems: each a line of `line:column: message`.
 struct ExpansionPair: CustomTestStringConvertible, Sendable {
     enum Folder: String {
+        /// What the compiler takes, the expansion included.
         case accepted = "Accepted"
+        /// What is only read: programs that would need more than themselves, or another compiler.
+        case read = "Read"
         case rejected = "Rejected"
     }
 

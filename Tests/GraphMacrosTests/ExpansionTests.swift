@@ -4,7 +4,7 @@ import Testing
 
 /// Declarations and what the macros make of them: the pairs of files in `Expansions`.
 struct ExpansionTests {
-    @Test(arguments: try ExpansionPair.all(in: .accepted))
+    @Test(arguments: try ExpansionPair.all(in: .accepted) + ExpansionPair.all(in: .read))
     func `what is written for a declaration`(_ pair: ExpansionPair) {
         #expect(pair.problems() == "")
         #expect(pair.expansion().source?.replacing(EntityExtension.module, with: "Graph::") == pair.expected)

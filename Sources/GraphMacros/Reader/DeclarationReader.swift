@@ -71,6 +71,10 @@ struct DeclarationReader {
         position = (tokens[position].partner ?? position) + 1
     }
 
+    private mutating func skipToBrace() {
+        while let token = token(), !token.is("{") { skipBrackets() }
+    }
+
     // MARK: The type
 
     private mutating func readHeader() throws(Problem) -> TypeDeclaration {
@@ -83,7 +87,7 @@ struct DeclarationReader {
         let name = isNameless ? Name(source: keyword, range: keywordRange) : try readName()
         let genericParameters = isAt("<") ? try skipAngles() : nil
         let inherited = try readInherited()
-        while let token = token(), !token.is("{") { skipBrackets() }
+        skipToBrace()
         return TypeDeclaration(
             attributes: attributes,
             modifiers: modifiers,
@@ -127,9 +131,19 @@ struct DeclarationReader {
         return range(from: position, to: closing)
     }
 
-    /// Moves past one token of an expression or, if it begins a list of generic arguments or is a bracket, past all that it
+    /// Moves past one token, or past all that brackets enclose, where angle brackets that match enclose types. They do so
+    /// even in a variable's initial value: behind the comma of `a < b, c` come a name and `=`, which no list of types has.
+    private mutating func skipWithAngles() {
+        if let closing = token()?.closingAngle {
+            position = closing + 1
+        } else {
+            skipBrackets()
+        }
+    }
+
+    /// Moves past one token of an argument or, if it begins a list of generic arguments or is a bracket, past all that it
     /// encloses.
-    private mutating func skipOperand() {
+    private mutating func skipPartOfArgument() {
         if let closing = token()?.closingAngle, endsGenericArguments(closing + 1) {
             position = closing + 1
         } else {
@@ -152,6 +166,7 @@ struct DeclarationReader {
         "public", "private", "fileprivate", "internal", "package", "open", "static", "final", "lazy", "weak", "unowned",
         "mutating", "nonmutating", "nonisolated", "override", "required", "convenience", "dynamic", "optional",
         "indirect", "prefix", "postfix", "infix", "distributed", "consuming", "borrowing", "isolated",
+        "__consuming", "_const", "_local",
     ]
 
     private mutating func readAttributesAndModifiers() throws(Problem) -> ([Attribute], [Modifier]) {
@@ -160,7 +175,7 @@ struct DeclarationReader {
         while true {
             if isAt("@") {
                 attributes.append(try readAttribute())
-            } else if let name = word(), Self.modifiers.contains(name) || (name == "class" && word(1) == "var") {
+            } else if let name = word(), Self.modifiers.contains(name) || (name == "class" && isKeyword(word(1))) {
                 let first = position
                 position += 1
                 var detail: String?
@@ -175,18 +190,25 @@ struct DeclarationReader {
         }
     }
 
+    private func isKeyword(_ word: String?) -> Bool { word.map { Self.keywords.contains($0) } ?? false }
+
     private mutating func readAttribute() throws(Problem) -> Attribute {
         let first = position
         guard isAt("@") else { throw problem("an attribute is expected here") }
         position += 1
         var name = try readName()
         let start = name.range.lowerBound
-        while isAt(".") || isAt(":"), let token = token(), !token.followsSpace {
-            position += 1
-            if isAt(":") { position += 1 }
-            name = try readName()
+        while let token = token(), !token.followsSpace {
+            if token.is("<") {
+                _ = try skipAngles()
+            } else if token.is(".") || token.is(":") {
+                position += 1
+                if isAt(":") { position += 1 }
+                name = try readName()
+            } else {
+                break
+            }
         }
-        if isAt("<"), token()?.followsSpace == false { _ = try skipAngles() }
         var arguments: [Attribute.Argument] = []
         if isAt("("), let closing = token()?.partner {
             arguments = readArguments(upTo: closing)
@@ -206,13 +228,14 @@ struct DeclarationReader {
         position += 1
         while position < closing {
             var label: String?
-            if token(1)?.is(":") == true, let word = word() {
+            // `Graph::Team` begins with no label.
+            if token(1)?.is(":") == true, token(2)?.is(":") == false, let word = word() {
                 label = word
                 position += 2
             }
             let first = position
             while position < closing, !isAt(",") {
-                skipOperand()
+                skipPartOfArgument()
             }
             if position > first {
                 arguments.append(Attribute.Argument(label: label, value: range(from: first, to: position - 1)))
@@ -245,6 +268,7 @@ struct DeclarationReader {
         let first = position
         let name = text(position)
         guard Self.conditions.contains(name) else {
+            position += 1
             skipToNextMember()
             return .other(keyword: name, name: nil, attributes: [])
         }
@@ -252,17 +276,20 @@ struct DeclarationReader {
         return .condition(Condition(directive: name, range: range(from: first, to: position - 1)))
     }
 
-    /// The index behind a condition of compilation: the first that begins a line.
+    /// The index behind a condition of compilation: the first that begins a line and does not go on there.
     private func endOfCondition(at first: Int) -> Int {
         var index = first + 1
-        while index < end, !tokens[index].startsLine { index = (tokens[index].partner ?? index) + 1 }
+        while index < end, !tokens[index].startsLine || isUnfinished(before: index) {
+            index = (tokens[index].partner ?? index) + 1
+        }
         return index
     }
 
     private mutating func readMember(into members: inout [Member]) throws(Problem) {
         let (attributes, modifiers) = try readAttributesAndModifiers()
         guard let keyword = word() else {
-            if token()?.kind == .pound, !attributes.isEmpty {
+            if token()?.kind == .pound, !attributes.isEmpty || !modifiers.isEmpty {
+                guard Self.conditions.contains(text(position)) else { return members.append(readDirective()) }
                 throw problem(
                     "@Entity cannot read attributes that stand apart from their declaration: put both inside #if")
             }
@@ -295,13 +322,12 @@ struct DeclarationReader {
         while let token = token() {
             if token.is("{") { return skipBrackets() }
             if token.is(";") || beginsMember(position) { return }
-            skipBrackets()
+            skipWithAngles()
         }
     }
 
     private mutating func skipToNextMember() {
-        position += 1
-        while position < end, !isAt(";"), !beginsMember(position) { skipBrackets() }
+        while position < end, !isAt(";"), !beginsMember(position) { skipWithAngles() }
     }
 
     private static let keywords: Set = [
@@ -317,52 +343,51 @@ struct DeclarationReader {
         case .punctuation:
             return token.is("@")
         case .pound:
-            return !isPostfixCondition(at: index)
+            // The members of an expression may be under conditions too: `a` and then `#if DEBUG`, `.b()`, `#endif`.
+            guard text(index) == "#if" else { return true }
+            var behind = index
+            while behind < end, Self.conditions.contains(text(behind)) { behind = endOfCondition(at: behind) }
+            return behind >= end || !tokens[behind].is(".")
         case .word:
             let word = text(index)
-            if Self.keywords.contains(word) { return true }
-            guard Self.modifiers.contains(word) || word == "actor" || word == "macro", index + 1 < end else {
-                return false
-            }
+            guard index + 1 < end else { return isKeyword(word) }
             let next = tokens[index + 1]
-            return !next.startsLine && (next.kind == .word || next.is("@") || next.is("("))
+            // Any word can be the label of a closure.
+            if isKeyword(word) { return !next.is(":") }
+            guard Self.modifiers.contains(word) || word == "actor" || word == "macro" else { return false }
+            return next.kind == .word || next.kind == .pound || next.is("@") || next.is("(")
         default:
             return false
         }
     }
 
-    /// Whether what is under a condition goes on with an expression: `a` and then `#if DEBUG`, `.b()`, `#endif`.
-    private func isPostfixCondition(at index: Int) -> Bool {
-        guard text(index) == "#if" else { return false }
-        var behind = endOfCondition(at: index)
-        while behind < end, tokens[behind].kind == .pound, Self.conditions.contains(text(behind)) {
-            behind = endOfCondition(at: behind)
-        }
-        return behind < end && tokens[behind].is(".")
-    }
+    /// The words that an operand has to follow.
+    private static let openWords: Set = ["try", "await", "as", "is", "else", "if", "switch"]
 
-    /// Moves past a condition and all that is under it, to behind its `#endif`.
-    private mutating func skipConditions() {
-        var depth = 0
-        while let token = token() {
-            if token.kind == .pound, text(position) == "#if" { depth += 1 }
-            if token.kind == .pound, text(position) == "#endif" { depth -= 1 }
-            skipBrackets()
-            if depth == 0 { return }
-        }
-    }
-
-    /// Whether what comes before a token cannot end there: an arrow, or an operator that is set off by space, awaits more.
+    /// Whether what comes before a token cannot end there: an operator that is set off by space awaits an operand, an
+    /// attribute what it applies to.
     private func isUnfinished(before index: Int) -> Bool {
-        var previous = index - 1
-        guard previous >= 0 else { return false }
-        if tokens[previous].is(".") || tokens[previous].is(",") || tokens[previous].is(":") { return true }
-        guard tokens[previous].kind == .operatorCharacter, !tokens[previous].closesAngle else { return false }
-        if tokens[previous].is(">"), previous > 0, tokens[previous - 1].is("-") { return true }
-        while previous > 0, !tokens[previous].followsSpace, tokens[previous - 1].kind == .operatorCharacter {
-            previous -= 1
-        }
-        return tokens[previous].followsSpace
+        guard index > 0 else { return false }
+        var first = index - 1
+        if tokens[first].is(",") || tokens[first].is(":") || tokens.isArrow(at: first) { return true }
+        if tokens[first].kind == .word { return isOpenWord(first) || (first > 0 && tokens[first - 1].is("@")) }
+        while isOperator(first), first > 0, !tokens[first].followsSpace, isOperator(first - 1) { first -= 1 }
+        guard isOperator(first) else { return false }
+        // `try?`
+        if first == index - 1, !tokens[first].followsSpace, first > 0, isOpenWord(first - 1) { return true }
+        // `a.` goes on, `a...` need not.
+        let isMember = tokens[index - 1].is(".") && (first == index - 1 || !tokens[index - 2].is("."))
+        return isMember || tokens[first].followsSpace
+    }
+
+    private func isOperator(_ index: Int) -> Bool {
+        let token = tokens[index]
+        return (token.kind == .operatorCharacter && !token.closesAngle) || token.is(".")
+    }
+
+    private func isOpenWord(_ index: Int) -> Bool {
+        guard tokens[index].kind == .word, Self.openWords.contains(text(index)) else { return false }
+        return index == 0 || tokens[index].followsSpace || !tokens[index - 1].is(".")
     }
 
     // MARK: Variables
@@ -387,7 +412,7 @@ struct DeclarationReader {
             let value = isAt("=") ? try readInitialValue() : nil
             var isComputed = false
             if isAt("{") {
-                isComputed = !isObserved(at: position)
+                isComputed = accessor(at: position).map { !Self.observers.contains($0) } ?? true
                 skipBrackets()
             }
             variables.append(
@@ -439,12 +464,10 @@ struct DeclarationReader {
         position += 1
         let first = position
         while let token = token(), !token.is(","), !token.is(";"), position == first || !beginsMember(position) {
-            if token.is("{"), position > first, isObserved(at: position) { break }
-            if token.kind == .pound, token.startsLine, isPostfixCondition(at: position) {
-                skipConditions()
-            } else {
-                skipOperand()
-            }
+            if token.is("{"), position > first, accessor(at: position) != nil { break }
+            // The commas of `if let a, b { … } else { … }` separate its conditions.
+            if word() == "if", position == first || !tokens[position - 1].is(".") { skipToBrace() }
+            skipWithAngles()
         }
         guard position > first else { throw problem("a value is expected here") }
         return range(from: first, to: position - 1)
@@ -452,13 +475,15 @@ struct DeclarationReader {
 
     private static let observers: Set = ["willSet", "didSet"]
 
-    /// Whether a brace opens observers. Any other braces behind a variable's type are accessors, and behind its initial
-    /// value a closure.
-    private func isObserved(at opening: Int) -> Bool {
+    /// The first of the accessors that a brace opens, if it is one that a variable with an initial value can have. Any
+    /// other braces behind a variable's type are accessors too, and behind its initial value a closure.
+    private func accessor(at opening: Int) -> String? {
         var reader = self
         reader.position = opening + 1
         reader.end = tokens[opening].partner ?? end
-        guard (try? reader.readAttributesAndModifiers()) != nil, let word = reader.word() else { return false }
-        return Self.observers.contains(word) && reader.token(1).map { $0.is("{") || $0.is("(") } ?? false
+        guard (try? reader.readAttributesAndModifiers()) != nil, let word = reader.word(), let next = reader.token(1),
+            Self.observers.contains(word) || word == "init"
+        else { return nil }
+        return next.is("{") || next.is("(") ? word : nil
     }
 }

@@ -6,7 +6,7 @@ struct Lexer {
     private let bytes: [UInt8]
     private var position = 0
     private var tokens: [Token] = []
-    /// The indices of the brackets that are still open.
+    /// The indices of the brackets and conditions of compilation that are still open.
     private var open: [Int] = []
     private var startsLine = true
     private var followsSpace = true
@@ -30,40 +30,39 @@ struct Lexer {
             startsLine = false
             followsSpace = false
         }
-        if let last = open.last { throw problem("this bracket is not closed", at: tokens[last].range.lowerBound) }
+        if let last = open.last { throw problem("this is not closed", at: tokens[last].range.lowerBound) }
         matchAngles()
     }
 
     /// Finds what could be lists of generic parameters or arguments.
     private mutating func matchAngles() {
-        /// The `<` that await their `>`; nil for a bracket, which they cannot cross.
-        var open: [Int?] = []
-        /// No list of types contains a brace, so that none goes on behind one.
-        var lastBrace = -1
+        /// The `<` that await their `>`.
+        var open: [Int] = []
+        /// How many of them are outside each of the brackets around a token, which they cannot cross.
+        var outside: [Int] = []
         for (index, token) in tokens.enumerated() {
-            if token.partner != nil {
-                if token.is("{") { lastBrace = index }
-                open.append(nil)
+            let inside = open.count - (outside.last ?? 0)
+            if token.is("{") || !token.isPartOfType || namesOperator(index + 1) { open.removeLast(inside) }
+            if token.is("(") || token.is("[") || token.is("{") {
+                outside.append(open.count)
             } else if token.is(")") || token.is("]") || token.is("}") {
-                while let last = open.popLast(), last != nil {}
+                open.removeLast(inside)
+                outside.removeLast()
             } else if token.is("<") {
                 open.append(index)
-            } else if token.is(">"), !isArrow(at: index) {
-                if let last = open.last, let opening = last {
-                    if opening > lastBrace {
-                        tokens[opening].closingAngle = index
-                        tokens[index].closesAngle = true
-                    }
-                    open.removeLast()
-                }
-            } else if !token.isPartOfType {
-                while let last = open.last, last != nil { open.removeLast() }
+            } else if token.is(">"), !tokens.isArrow(at: index), inside > 0 {
+                let opening = open.removeLast()
+                tokens[opening].closingAngle = index
+                tokens[index].closesAngle = true
             }
         }
     }
 
-    private func isArrow(at index: Int) -> Bool {
-        index > 0 && tokens[index - 1].is("-") && !tokens[index].followsSpace
+    /// Whether an operator at an index is one that is being declared.
+    private func namesOperator(_ index: Int) -> Bool {
+        guard index > 0, tokens[index - 1].kind == .word else { return false }
+        let word = bytes[tokens[index - 1].range]
+        return word.elementsEqual("func".utf8) || word.elementsEqual("operator".utf8)
     }
 
     private func problem(_ message: String, at offset: Int) -> Problem {
@@ -190,6 +189,17 @@ struct Lexer {
         append(.punctuation, length: 1)
     }
 
+    /// Conditions of compilation enclose their branches, as brackets do.
+    private mutating func matchCondition(from start: Int) {
+        let directive = bytes[start..<position]
+        if directive.elementsEqual("#if".utf8) {
+            open.append(tokens.count)
+        } else if directive.elementsEqual("#endif".utf8), let last = open.last, tokens[last].kind == .pound {
+            open.removeLast()
+            tokens[last].partner = tokens.count
+        }
+    }
+
     private static func opening(_ bracket: UInt8) -> UInt8 {
         switch bracket {
         case UInt8(ascii: ")"): UInt8(ascii: "(")
@@ -251,6 +261,7 @@ struct Lexer {
             position += delimiters
             skipWord()
             guard delimiters == 1, position > start + 1 else { throw problem("nothing follows this #", at: start) }
+            matchCondition(from: start)
             append(.pound, from: start)
         }
     }
@@ -366,13 +377,12 @@ struct Lexer {
     }
 
     /// A slash begins a regex literal where no operand ends, if another slash closes it on the line, with no space at
-    /// either end and its brackets matched; otherwise it belongs to an operator (SE-0354).
+    /// either end, its brackets matched and no comment begun; otherwise it belongs to an operator (SE-0354).
     private mutating func skipBareRegex() -> Bool {
         guard
             followsSpace || tokens.last.map({ "([{,;:".utf8.contains($0.character) && $0.kind == .punctuation }) ?? true
         else { return false }
-        // `static func /(…)` names an operator.
-        if let last = tokens.last, bytes[last.range].elementsEqual("func".utf8) { return false }
+        guard !namesOperator(tokens.count) else { return false }
         var offset = position + 1
         var groups = 0
         var isClass = false
@@ -391,6 +401,7 @@ struct Lexer {
                 guard offset > position + 1, bytes[offset - 1] != UInt8(ascii: " "), bytes[offset - 1] != 0x09 else {
                     return false
                 }
+                guard offset + 1 == bytes.count || !"/*".utf8.contains(bytes[offset + 1]) else { return false }
                 position = offset + 1
                 return true
             default: break

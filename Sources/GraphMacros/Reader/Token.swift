@@ -24,11 +24,11 @@ struct Token: Sendable {
     let startsLine: Bool
     /// Whether white space or a comment lies between this token and the one before.
     let followsSpace: Bool
-    /// The index of the bracket that closes this one.
+    /// The index of the bracket that closes this one, or of the `#endif` that closes this `#if`.
     var partner: Int?
     /// The index of the `>` that closes this `<`, if nothing comes between that no list of types contains.
     var closingAngle: Int?
-    /// Whether it is such a `>`.
+    /// Whether it is such a `>`, and so no operator.
     var closesAngle = false
 
     /// Whether a list of types may contain it, brackets aside.
@@ -43,5 +43,12 @@ struct Token: Sendable {
 
     func `is`(_ character: Unicode.Scalar) -> Bool {
         (kind == .punctuation || kind == .operatorCharacter) && self.character == UInt8(ascii: character)
+    }
+}
+
+extension [Token] {
+    /// Whether the `>` at an index ends `->`.
+    func isArrow(at index: Int) -> Bool {
+        index > 0 && self[index].is(">") && self[index - 1].is("-") && !self[index].followsSpace
     }
 }
