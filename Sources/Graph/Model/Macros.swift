@@ -11,7 +11,8 @@
 /// any other as an attribute. Computed and static members are the struct's own affair. Where there is no type
 /// annotation, the initial value has to begin with a literal or the name of a type.
 ///
-/// What the macro adds is what `Entity` shows as the hand-written form; expand it in an editor to read it.
+/// What the macro adds is what ``Entity`` shows as the hand-written form. In a module whose default isolation is the main
+/// actor, types of the program's own that attributes have are to be `nonisolated`.
 ///
 /// - Parameter originalName: what the entity was called in files that were written before it was renamed.
 @attached(peer)
@@ -28,7 +29,7 @@ public macro Attribute(originalName: String) = #externalMacro(module: "GraphMacr
 @attached(peer)
 public macro Unique() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
-/// Keeps an index of this attribute of an `@Entity` struct, so that look-ups by value need not read every row.
+/// Keeps an index of this attribute of an `@Entity` struct. Fetches by closure do not use it.
 ///
 /// Unique attributes and relationships have one anyway.
 @attached(peer)
