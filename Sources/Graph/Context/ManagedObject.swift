@@ -246,9 +246,9 @@ extension ManagedObject: Hashable {
     }
 }
 
-extension ManagedObject: CustomStringConvertible {
-    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`.
-    public var description: String {
+extension ManagedObject: CustomDebugStringConvertible {
+    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`. Not `description`, which is free for a property.
+    public var debugDescription: String {
         let value = value
         let text = withUnsafePointer(to: value) { context.schema.entities[entity].describe($0) }
         return "\(id) \(text)\(isDeleted ? " (deleted)" : "")"
