@@ -64,13 +64,40 @@ struct BuildFolder {
         for (name, source) in sources {
             try source.write(toFile: folder.file(name), atomically: true, encoding: .utf8)
         }
-        let arguments =
+        return try Self.run(
             [
                 "swiftc", "-swift-version", "6", "-wmo", "-module-name", "Corpus", "-package-name", "Corpus", "-I",
                 modules,
             ]
-            + ["-load-plugin-executable", "\(plugin)#GraphMacrosPlugin"] + options
-            + sources.keys.sorted().map(folder.file)
+                + ["-load-plugin-executable", "\(plugin)#GraphMacrosPlugin"] + options
+                + sources.keys.sorted().map(folder.file),
+            in: folder
+        )
+    }
+
+    /// The module's public symbols, as the compiler lists them for documentation.
+    func symbolGraph() throws -> Data {
+        struct TargetInfo: Decodable {
+            struct Target: Decodable { let triple: String }
+            let target: Target
+        }
+        let folder = try ScratchFolder()
+        let info = try Self.run(["swiftc", "-print-target-info"], in: folder).output
+        let triple = try JSONDecoder().decode(TargetInfo.self, from: Data(info.utf8)).target.triple
+        var arguments = ["swift", "symbolgraph-extract", "-module-name", "Graph", "-I", modules, "-target", triple]
+        #if os(macOS)
+            let sdk = try Self.run(["xcrun", "--show-sdk-path"], in: folder).output
+            arguments += ["-sdk", sdk.trimmingCharacters(in: .whitespacesAndNewlines)]
+        #endif
+        let (succeeded, output) = try Self.run(arguments + ["-output-dir", folder.path], in: folder)
+        guard succeeded else { throw Missing(description: output) }
+        return try Data(contentsOf: URL(fileURLWithPath: folder.file("Graph.symbols.json")))
+    }
+
+    private static func run(
+        _ arguments: [String],
+        in folder: ScratchFolder
+    ) throws -> (succeeded: Bool, output: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments
@@ -81,7 +108,7 @@ struct BuildFolder {
         try process.run()
         let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        return (process.terminationStatus == 0, output)
+        return (process.terminationReason == .exit && process.terminationStatus == 0, output)
     }
 }
 
