@@ -23,11 +23,10 @@ let package = Package(
         .macro(name: "GraphMacrosPlugin", dependencies: ["GraphMacros"], swiftSettings: settings),
         .target(name: "GraphMacros", swiftSettings: settings),
         .executableTarget(name: "GraphBench", dependencies: ["Graph"], swiftSettings: settings),
-        .testTarget(name: "GraphTests", dependencies: ["Graph"], swiftSettings: settings),
         .testTarget(
-            name: "GraphMacrosTests",
-            dependencies: ["GraphMacros"],
-            exclude: ["Expansions"],
+            name: "GraphTests",
+            dependencies: ["Graph", "GraphMacros"],
+            exclude: ["Macros/Expansions"],
             swiftSettings: settings
         ),
         .testTarget(name: "GraphBenchTests", dependencies: ["GraphBench"], swiftSettings: settings),

@@ -3,7 +3,7 @@ import Testing
 @testable import GraphMacros
 
 /// What is around a declaration, as the compiler tells it: headers with empty bodies, which a comment may swallow.
-struct ContextTests {
+struct LexicalContextTests {
     private func expansion(
         of declaration: String,
         macro: String = "EntityMacro",

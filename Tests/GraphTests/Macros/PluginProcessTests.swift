@@ -18,7 +18,7 @@ struct PluginProcessTests {
         try #require(input.count < 60_000)
         let process = Process()
         let pipes = (input: Pipe(), output: Pipe(), error: Pipe())
-        process.executableURL = URL(fileURLWithPath: try BuildFolder().plugin)
+        process.executableURL = URL(fileURLWithPath: try SwiftCompiler().plugin)
         process.environment = ["SWIFT_BACKTRACE": "enable=no"]
         (process.standardInput, process.standardOutput, process.standardError) = (
             pipes.input, pipes.output, pipes.error

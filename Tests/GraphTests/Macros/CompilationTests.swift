@@ -8,8 +8,6 @@ struct CompilationTests {
     /// Opening a coordinator compares each schema with the layout that the compiler gave the struct.
     @Test func `the schemas are those of the structs`() throws {
         let pairs = try ExpansionPair.all(in: .accepted)
-        let build = try BuildFolder()
-        let folder = try ScratchFolder()
         var sources = ["main.swift": "import Foundation\n"]
         for (number, pair) in pairs.enumerated() {
             sources["\(pair.name).swift"] = pair.program(andOpenIn: "open\(number)")
@@ -19,31 +17,23 @@ struct CompilationTests {
                 """
         }
         sources["main.swift"]? += "print(\"ok\")\n"
-        let (succeeded, output) = try build.compile(
-            sources, ["-Onone", "-o", folder.file("program")] + build.objects(), in: folder)
-        #expect(!output.contains("macro expansion @Entity"), "\(output)")
-        try #require(succeeded, "\(output)")
-        let program = Process()
-        let pipe = Pipe()
-        program.executableURL = URL(fileURLWithPath: folder.file("program"))
-        program.standardOutput = pipe
-        try program.run()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        program.waitUntilExit()
-        #expect(text == "ok\n")
+        let output = try SwiftCompiler().output(of: sources, Self.options)
+        #expect(output == ["ok"])
     }
+
+    private static let options = ["-wmo", "-module-name", "Corpus", "-package-name", "Corpus"]
 
     @Test func `the compiler shows each problem at its place`() throws {
         let pairs = try ExpansionPair.all(in: .rejected)
         var sources: [String: String] = [:]
         for pair in pairs { sources["\(pair.name).swift"] = pair.program() }
-        let (succeeded, output) = try BuildFolder().compile(sources, ["-typecheck"], in: ScratchFolder())
-        #expect(!succeeded)
+        let outcome = try SwiftCompiler().compile(sources, Self.options + ["-typecheck"], in: TemporaryFolder())
+        #expect(!outcome.succeeded)
         for pair in pairs {
             for line in pair.expected.split(separator: "\n") {
                 let place = line.prefix { $0 != " " }
                 let problem = "/\(pair.name).swift:\(place) error: \(line.dropFirst(place.count + 1))"
-                #expect(output.components(separatedBy: problem).count == 2, "\(problem)")
+                #expect(outcome.output.components(separatedBy: problem).count == 2, "\(problem)")
             }
         }
     }
