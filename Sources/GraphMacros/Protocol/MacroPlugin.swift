@@ -52,10 +52,12 @@ package struct MacroPlugin {
 
     private func failure(_ message: String, at place: SourceText) -> PluginResponse {
         let host = hostVersion.map { "version \($0)" } ?? "an unknown version"
+        // What comes before the attribute belongs to its source.
+        let start = place.fileOffset + (place.bytes.firstIndex(of: UInt8(ascii: "@")) ?? 0)
         let diagnostic = PluginResponse.Diagnostic(
             message: "\(message): it speaks \(host) of the plugin protocol, Graph version \(Self.protocolVersion)",
             fileName: place.fileName,
-            range: place.fileOffset..<place.fileOffset
+            range: start..<start
         )
         return .expansion(source: nil, [diagnostic])
     }
