@@ -65,7 +65,7 @@ final class ContextState {
         return values.map { value in
             let id = PersistentID<E>(row: counters.next(of: entity))
             var value = value
-            withUnsafeMutablePointer(to: &value) { write(id.row, of: entity, at: $0, isNew: true) }
+            _ = withUnsafeMutablePointer(to: &value) { write(id.row, of: entity, at: $0, isNew: true) }
             applyAssignments()
             return id
         }
@@ -258,14 +258,15 @@ final class ContextState {
         guard let unsaved else { return }
         let dirty = unsaved.dirty
         unsaved.dirty = []
-        for object in dirty { object.flush() }
-        unsaved.keep(dirty)
+        unsaved.keep(dirty.filter { $0.flush() })
         applyAssignments()
     }
 
     /// Writes a row into the working state. What its to-many values say is for `applyAssignments`, when the rows that they
     /// name are written too. The state gets defaults in place of ephemeral values.
-    func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) {
+    ///
+    /// False if there was nothing to write and the row has no changes from before.
+    func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
         let description = schema.entities[entity]
         for relationship in description.toManys {
             let property = description.properties[relationship.property]
@@ -277,18 +278,18 @@ final class ContextState {
             )
         }
         guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew) }
-        description.layout.withCopy(of: address) { copy in
+        return description.layout.withCopy(of: address) { copy in
             description.resetEphemerals(of: copy)
-            put(row, of: entity, at: copy, isNew: isNew)
+            return put(row, of: entity, at: copy, isNew: isNew)
         }
     }
 
-    private func put(_ row: RowNumber, of entity: Int, at address: UnsafeRawPointer, isNew: Bool) {
-        if isNew {
+    private func put(_ row: RowNumber, of entity: Int, at address: UnsafeRawPointer, isNew: Bool) -> Bool {
+        guard !isNew else {
             working.insert(row, of: entity, copying: address)
-        } else {
-            working.update(row, of: entity, copying: address)
+            return true
         }
+        return working.update(row, of: entity, copying: address) || working.changes[entity].kind(of: row) != nil
     }
 
     private func applyAssignments() {

@@ -265,15 +265,15 @@ extension ManagedObject: CustomDebugStringConvertible {
 protocol RegisteredObject: AnyManagedObject {
     var flags: ObjectFlags { get set }
     var isDirty: Bool { get set }
-    /// Writes a dirty row into the working state.
-    func flush()
+    /// Writes a dirty row into the working state. False if that was no change.
+    func flush() -> Bool
 }
 
 extension ManagedObject: RegisteredObject {
-    func flush() {
+    func flush() -> Bool {
         let isNew = flags.contains(.new)
         flags.remove(.new)
         isDirty = false
-        withUnsafeMutablePointer(to: &row) { context.write(id.row, of: entity, at: $0, isNew: isNew) }
+        return withUnsafeMutablePointer(to: &row) { context.write(id.row, of: entity, at: $0, isNew: isNew) }
     }
 }

@@ -7,8 +7,8 @@ extension EntitySchema.Declaration {
         *, unavailable,
         message: """
             an attribute's type is a number, Bool, String, Date, UUID, Data, URL or Decimal, an optional or a collection of \
-            these, a RawRepresentable type that has one of them as raw value, or any type that is Codable, Equatable and \
-            Sendable
+            these, a RawRepresentable type whose raw value is a Bool, String, Date, UUID, Data or a number other than Decimal, \
+            or any type that is Codable, Equatable and Sendable
             """
     )
     @_disfavoredOverload

@@ -49,18 +49,17 @@ struct EntityExtension {
     }
 
     /// The statements, with the compiler told which lines of the program they are about, so that it reports there what a
-    /// property's type does not allow.
+    /// property's type does not allow. It takes the file's name as it stands, so that some names cannot be written.
     private func located(_ statements: [Statement]) -> [String] {
         let indented = statements.map { Statement(text: "        " + $0.text, line: $0.line) }
-        guard !fileName.isEmpty, !statements.isEmpty else { return indented.map(\.text) }
+        guard !fileName.isEmpty, !fileName.contains(where: { $0 == "\"" || $0 == "\\" || $0.isNewline }) else {
+            return indented.map(\.text)
+        }
         var lines: [String] = []
         var next: Int?
         for statement in indented {
-            // Empty lines for a few that say nothing of the schema, such as comments.
-            if let next, next < statement.line, statement.line - next <= 4 {
-                lines += Array(repeating: "", count: statement.line - next)
-            } else if next != statement.line {
-                lines.append("        #sourceLocation(file: \(fileName.debugDescription), line: \(statement.line))")
+            if next != statement.line {
+                lines.append("        #sourceLocation(file: \"\(fileName)\", line: \(statement.line))")
             }
             lines.append(statement.text)
             next = statement.line + statement.text.count { $0.isNewline } + 1

@@ -38,26 +38,30 @@ struct EntityMacro {
             arguments: arguments(of: declaration),
             fileName: source.fileName
         )
-        try describe(declaration.members, in: &result)
+        try describe(declaration, in: &result)
         return result.text
     }
 
-    private mutating func describe(_ members: [Member], in result: inout EntityExtension) throws(Problem) {
+    private mutating func describe(
+        _ declaration: TypeDeclaration,
+        in result: inout EntityExtension
+    ) throws(Problem) {
+        var lines = source.lines
         var conditions = 0
         var hasUnconditional = false
-        for member in members {
+        for member in declaration.members {
             switch member {
             case .variable(let variable):
                 let property = PropertyDeclaration(variable, in: source)
                 if property.isSchema { result.hasSchema = true }
                 guard let line = try property.line(reporting: &problems) else { continue }
-                result.statements.append(.init(text: line, line: source.line(of: variable.range.lowerBound)))
+                result.statements.append(.init(text: line, line: lines.number(of: variable.range.lowerBound)))
                 if property.isDeprecated { result.isDeprecated = true }
                 if conditions == 0 { hasUnconditional = true }
             case .condition(let condition):
                 if condition.directive == "#if" { conditions += 1 }
                 if condition.directive == "#endif" { conditions -= 1 }
-                let line = source.line(of: condition.range.lowerBound)
+                let line = lines.number(of: condition.range.lowerBound)
                 result.statements.append(.init(text: source[condition.range], line: line))
             case .other(_, let name, let attributes):
                 if let attribute = attributes.first(where: \.isOfProperty) { problems.append(attribute.misplaced) }
@@ -67,6 +71,10 @@ struct EntityMacro {
                     "'\(name.text)' is what Graph calls the type of an entity's \(name.text == "ID" ? "identifiers" : "objects"): choose another name",
                     at: name.range)
             }
+        }
+        guard conditions == 0 else {
+            let message = "@Entity cannot read where a condition within '\(declaration.name.text)' ends"
+            throw Problem(message: message, range: declaration.name.range)
         }
         // A closure that uses its parameter nowhere, or under conditions that do not hold, does not compile.
         if !hasUnconditional {

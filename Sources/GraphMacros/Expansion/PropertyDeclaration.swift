@@ -45,21 +45,20 @@ struct PropertyDeclaration {
         let kind = try type()?.kind ?? .attribute
         let method =
             switch kind {
+            case _ where own("Ephemeral") != nil: "ephemeral"
             case .toOne: "toOne"
             case .toMany: "toMany"
-            default: own("Ephemeral") == nil ? "attribute" : "ephemeral"
+            case .attribute, .wrappedRelationship: "attribute"
             }
-        let arguments = ["\(name.text.debugDescription)", "\\.\(name.source)"] + options()
+        let arguments = ["\(name.text.debugDescription)", "\\.\(name.source)"] + (try options())
         return "$0.\(method)(\(arguments.joined(separator: ", ")))"
     }
 
     /// In the order of the schema's parameters.
-    private func options() -> [String] {
+    private func options() throws(Problem) -> [String] {
         var options: [String] = []
         if own("Ephemeral") != nil {
-            let value = variable.initialValue.map { source[$0] } ?? "nil"
-            // Nothing may follow a directive on its line.
-            options.append("default: \(value)\(value.hasSuffix("#endif") ? "\n        " : "")")
+            options.append("default: \(try defaultValue())")
         }
         if own("Unique") != nil { options.append("unique: true") }
         if own("Indexed") != nil { options.append("indexed: true") }
@@ -70,6 +69,17 @@ struct PropertyDeclaration {
         let name = own("Relationship")?.argument("originalName") ?? own("Attribute")?.argument("originalName")
         if let name { options.append("originalName: \(source[name.value])") }
         return options
+    }
+
+    /// The initial value as an argument.
+    private func defaultValue() throws(Problem) -> String {
+        guard let range = variable.initialValue else { return "nil" }
+        let value = SourceText(source[range])
+        let first = try Lexer.tokens(of: value).first.map { value[$0.range] }
+        // These may be initial values, but arguments only as the result of a closure.
+        if first == "if" || first == "switch" { return "{ \(source[range]) }()" }
+        // Nothing may follow a directive on its line.
+        return source[range] + (source[range].hasSuffix("#endif") ? "\n        " : "")
     }
 
     private func type() throws(Problem) -> PropertyType? {
@@ -189,8 +199,8 @@ struct PropertyDeclaration {
     }
 
     private func ephemeralProblem(_ name: Name, _ type: PropertyType, _ ephemeral: Attribute) -> Problem? {
-        if type.kind != .attribute {
-            return problem("a relationship cannot be ephemeral: remove '@Ephemeral'", at: ephemeral.range)
+        if type.kind == .toMany {
+            return problem("a to-many relationship cannot be ephemeral: remove '@Ephemeral'", at: ephemeral.range)
         }
         let other = own("Unique") ?? own("Indexed") ?? own("Attribute") ?? own("Relationship")
         if let other {

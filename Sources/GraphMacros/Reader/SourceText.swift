@@ -14,9 +14,20 @@ struct SourceText: Sendable {
         self.firstLine = firstLine
     }
 
-    /// The line of the file that a byte is on.
-    func line(of offset: Int) -> Int {
-        firstLine + bytes[..<offset].count { $0 == UInt8(ascii: "\n") }
+    /// The lines of the file.
+    var lines: Lines { Lines(source: self, line: firstLine) }
+
+    /// Tells the line of each byte of a source that it is asked for, in ascending order, in one pass.
+    struct Lines {
+        fileprivate let source: SourceText
+        fileprivate var offset = 0
+        fileprivate var line: Int
+
+        mutating func number(of offset: Int) -> Int {
+            line += source.bytes[self.offset..<max(offset, self.offset)].count { $0 == UInt8(ascii: "\n") }
+            self.offset = max(offset, self.offset)
+            return line
+        }
     }
 
     subscript(range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }

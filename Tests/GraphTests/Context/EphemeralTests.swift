@@ -88,6 +88,23 @@ struct EphemeralTests {
         }
     }
 
+    @Test(.bug(id: "kept-ephemerals", "the context kept the object until its next save or rollback"))
+    func `R17 and R28a: an object with nothing but a new ephemeral value is not kept`() async throws {
+        let id = try await insert(Item(name: "a"))
+        try await context.perform { context in
+            weak var object: Item.Object?
+            do {
+                let item = try context.object(for: id)
+                item.isSelected = true
+                item.name = item.name
+                object = item
+            }
+            #expect(context.hasChanges == false)
+            #expect(object == nil)
+            #expect(try context.object(for: id).isSelected == false)
+        }
+    }
+
     @Test func `R28a: an object made anew has the default`() async throws {
         let id = try await insert(Item(name: "a"))
         try await context.perform { try $0.object(for: id).isSelected = true }

@@ -67,22 +67,17 @@ struct LexicalContextTests {
                 #endif
             }
             """
-        let source = SourceText(declaration, fileName: #"/a "b"/Team.swift"#, fileOffset: 100, firstLine: 10)
-        let expansion = Expansion(
-            of: ExpansionRequest(
-                macro: "EntityMacro", attribute: SourceText("@Entity"), declaration: source, addsConformance: false)
-        )
         #expect(
-            expansion.source?.replacing(EntityExtension.module, with: "Graph::") == #"""
+            located(declaration, in: "/it's/Team.swift") == #"""
                 extension Team {
                     nonisolated static let schema = Graph::EntitySchema<Self>("Team") {
-                        #sourceLocation(file: "/a \"b\"/Team.swift", line: 12)
+                        #sourceLocation(file: "/it's/Team.swift", line: 12)
                         $0.attribute("a", \.a)
-
+                        #sourceLocation(file: "/it's/Team.swift", line: 14)
                         $0.attribute("b", \.b)
-                        #sourceLocation(file: "/a \"b\"/Team.swift", line: 14)
+                        #sourceLocation(file: "/it's/Team.swift", line: 14)
                         $0.attribute("c", \.c)
-                        #sourceLocation(file: "/a \"b\"/Team.swift", line: 21)
+                        #sourceLocation(file: "/it's/Team.swift", line: 21)
                         #if DEBUG
                         $0.attribute("d", \.d)
                         #endif
@@ -92,5 +87,26 @@ struct LexicalContextTests {
                 }
                 """#
         )
+        for name in ["/a\"b/Team.swift", #"/a\b/Team.swift"#, "/a\nb/Team.swift"] {
+            #expect(located(declaration, in: name)?.contains("#sourceLocation") == false)
+        }
+    }
+
+    /// The expansion of a declaration whose first line is line 10 of a file.
+    private func located(_ declaration: String, in fileName: String) -> String? {
+        let expansion = Expansion(
+            of: ExpansionRequest(
+                macro: "EntityMacro",
+                attribute: SourceText("@Entity"),
+                declaration: SourceText(declaration, fileName: fileName, fileOffset: 100, firstLine: 10),
+                addsConformance: false
+            )
+        )
+        return expansion.source?.replacing(EntityExtension.module, with: "Graph::")
+    }
+
+    @Test func `a condition whose end cannot be found is a problem`() {
+        let problems = expansion(of: "@Entity struct Team {\n#if A\nvar a: Int\nx#endif\n}").problems
+        #expect(problems.map(\.message) == ["@Entity cannot read where a condition within 'Team' ends"])
     }
 }
