@@ -67,8 +67,8 @@ extension SchemaRecord {
         /// The same but for names, each of which is the name or the original name here.
         case originalNames
         /// The same but for names, some of which the program does not know.
-        case otherNames(differences: [String])
-        case otherSchema(differences: [String])
+        case otherNames
+        case otherSchema
     }
 
     func agreement(with file: UnsafeRawBufferPointer) -> Agreement {
@@ -79,17 +79,17 @@ extension SchemaRecord {
         // The title before the lines, and nothing behind the end of the last one.
         guard found.count == lines.count + 2, found[0].elementsEqual(Self.title.utf8), found[lines.count + 1].isEmpty,
             zip(lines, found.dropFirst()).allSatisfy({ $0.differsInNameOnly(from: $1) })
-        else { return .otherSchema(differences: differences(from: file)) }
+        else { return .otherSchema }
         let areKnown = zip(lines, found.dropFirst()).allSatisfy { line, found in
             line.forms.contains { found.elementsEqual($0.utf8) }
         }
-        return areKnown ? .originalNames : .otherNames(differences: differences(from: file))
+        return areKnown ? .originalNames : .otherNames
     }
 
     /// How a file's schema differs from the program's, one line of the file's or the program's record each; at most
     /// twenty, and of each line a thousand characters of Unicode, since the file may say anything.
-    private func differences(from file: UnsafeRawBufferPointer) -> [String] {
-        guard let text = String(validating: file.bindMemory(to: UInt8.self), as: UTF8.self) else {
+    func differences(from file: [UInt8]) -> [String] {
+        guard let text = String(validating: file, as: UTF8.self) else {
             return ["the file's schema is not text"]
         }
         let fileLines = Self.qualified(text)

@@ -10,6 +10,8 @@ struct StoreReplay: Sendable {
     private let schemaRecord: SchemaRecord
     /// How the file's last schema record so far compares with the program's.
     private var agreement = SchemaRecord.Agreement.same
+    /// That record. What differs is found only when it is asked for, since a file may have many.
+    private var fileRecord: [UInt8] = []
     private var scratch = EntryScratch()
 
     init(schema: Schema, path: String) {
@@ -24,7 +26,7 @@ struct StoreReplay: Sendable {
         do {
             switch entry.kind {
             case .schema: applySchema(entry.payload)
-            case _ where isOtherSchema: break
+            case _ where agreement == .otherSchema: break
             case .commit: try applyCommit(entry.payload)
             case .mark, .close:
                 var reader = ByteReader(entry.payload)
@@ -52,16 +54,16 @@ struct StoreReplay: Sendable {
             return []
         case .originalNames:
             return [Journal.Record(kind: .schema, payload: schemaRecord.bytes)]
-        case .otherNames(let differences), .otherSchema(let differences):
-            throw .schemaMismatch(path: path, differences: differences)
+        case .otherNames, .otherSchema:
+            throw .schemaMismatch(path: path, differences: schemaRecord.differences(from: fileRecord))
         }
     }
 
     /// Where names are others, the values that do not fit may belong to other properties.
     private func refusal(of entry: JournalEntry, _ reason: String) -> GraphError {
-        if case .otherNames(let differences) = agreement {
-            let differences = differences + ["record \(entry.sequence) does not fit the program: \(reason)"]
-            return .schemaMismatch(path: path, differences: differences)
+        if agreement == .otherNames {
+            let difference = "record \(entry.sequence) does not fit the program: \(reason)"
+            return .schemaMismatch(path: path, differences: schemaRecord.differences(from: fileRecord) + [difference])
         }
         return .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence, reason: reason)
     }
@@ -69,15 +71,13 @@ struct StoreReplay: Sendable {
     /// A file of another schema is read to its end nevertheless: what its things are called now, the last record says.
     private mutating func applySchema(_ payload: UnsafeRawBufferPointer) {
         let next = schemaRecord.agreement(with: payload)
-        switch (agreement, next) {
-        case (.otherSchema, .otherNames(let differences)): agreement = .otherSchema(differences: differences)
-        case (.otherSchema, .same), (.otherSchema, .originalNames): break
-        default: agreement = next
+        if agreement == .otherSchema {
+            // Whatever it says, records between were left out.
+            guard next == .otherNames || next == .otherSchema else { return }
+        } else {
+            agreement = next
         }
-    }
-
-    private var isOtherSchema: Bool {
-        if case .otherSchema = agreement { true } else { false }
+        fileRecord = Array(payload)
     }
 
     private mutating func applyCounters(_ reader: inout ByteReader) throws {
