@@ -11,15 +11,14 @@
 /// any other as an attribute. Computed and static members are the struct's own affair. Where there is no type
 /// annotation, the initial value has to begin with a literal or the name of a type.
 ///
-/// The struct stands at the top of a file or in a type, not in a function and not in a generic type. One in an extension has
-/// to say what access it has if that is not the extended type's, which the macro does not see.
+/// The struct stands at the top of a file or in a type, not in a function and not in a generic type.
 ///
 /// What the macro adds is what ``Entity`` shows as the hand-written form. In a module whose default isolation is the main
 /// actor, types of the program's own that attributes have are to be `nonisolated`.
 ///
 /// - Parameter originalName: what the entity was called in files that were written before it was renamed.
-@attached(peer)
-@attached(extension, conformances: Entity, names: named(schema), named(Object))
+@attached(member, names: named(schema), named(Object))
+@attached(extension, conformances: Entity)
 public macro Entity(originalName: String? = nil) = #externalMacro(module: "GraphMacrosPlugin", type: "EntityMacro")
 
 /// Says more about an attribute of an `@Entity` struct.

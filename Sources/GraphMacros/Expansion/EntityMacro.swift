@@ -7,8 +7,11 @@ struct EntityMacro {
     static func expand(_ request: ExpansionRequest) -> Expansion {
         var macro = EntityMacro(request: request)
         do throws(Problem) {
-            let source = request.role == "peer" ? macro.expandBeside() : try macro.expand()
-            return Expansion(source: source, problems: macro.problems)
+            switch request.role {
+            case "member": return Expansion(source: try macro.members(), problems: macro.problems)
+            case "extension": return Expansion(source: try macro.conformance(), problems: macro.problems)
+            default: return Expansion(source: "")
+            }
         } catch {
             return Expansion(source: nil, problems: macro.problems + [error])
         }
@@ -23,16 +26,10 @@ struct EntityMacro {
         problems.append(Problem(message: message, range: range))
     }
 
-    private mutating func expand() throws(Problem) -> String? {
+    private mutating func members() throws(Problem) -> String {
         let declaration = try DeclarationReader.read(source)
-        checkKind(of: declaration)
-        checkPlace(of: declaration)
-        try checkConformance(of: declaration)
-        guard problems.isEmpty else { return nil }
-        var result = EntityExtension(
-            attributes: availability(of: declaration),
-            type: request.extendedType ?? declaration.name.source,
-            addsConformance: request.addsConformance,
+        guard !isLocal(declaration), try problemsOfKind(declaration).isEmpty else { return "" }
+        var result = EntityMembers(
             access: access(of: declaration),
             name: declaration.name.text,
             arguments: arguments(of: declaration),
@@ -42,9 +39,36 @@ struct EntityMacro {
         return result.text
     }
 
+    /// The compiler asks for the members of local types too, though they can have no extension.
+    private mutating func isLocal(_ declaration: TypeDeclaration) -> Bool {
+        let functions: Set = ["func", "init", "deinit", "subscript", "var", "let"]
+        guard contexts.contains(where: { functions.contains($0.keyword) }) else { return false }
+        let name = declaration.name
+        report("an entity cannot be declared inside a function: move '\(name.text)' out of it", at: name.range)
+        return true
+    }
+
+    /// Says what the struct as a whole gets wrong, too; what cannot be read is for `members` to say.
+    private mutating func conformance() throws(Problem) -> String {
+        guard let declaration = try? DeclarationReader.read(source) else { return "" }
+        problems = try problemsOfKind(declaration)
+        guard problems.isEmpty, request.addsConformance else { return "" }
+        let type = request.extendedType ?? declaration.name.source
+        let conformance = "extension \(type): \(EntityMembers.module)Entity {}"
+        return (availability(of: declaration) + [conformance]).joined(separator: "\n")
+    }
+
+    private func problemsOfKind(_ declaration: TypeDeclaration) throws(Problem) -> [Problem] {
+        var macro = self
+        macro.checkKind(of: declaration)
+        macro.checkPlace(of: declaration)
+        try macro.checkConformance(of: declaration)
+        return macro.problems
+    }
+
     private mutating func describe(
         _ declaration: TypeDeclaration,
-        in result: inout EntityExtension
+        in result: inout EntityMembers
     ) throws(Problem) {
         var lines = source.lines
         var conditions = 0
@@ -81,17 +105,6 @@ struct EntityMacro {
             let line = (result.statements.first?.line ?? source.firstLine + 1) - 1
             result.statements.insert(.init(text: "_ = $0", line: line), at: 0)
         }
-    }
-
-    /// Nothing stands beside the struct; this is where the compiler asks for local types too, which can have no extension.
-    private mutating func expandBeside() -> String {
-        let functions: Set = ["func", "init", "deinit", "subscript", "var", "let"]
-        // What cannot be read is reported where the compiler asks for the extension.
-        guard let name = (try? DeclarationReader.read(source))?.name else { return "" }
-        if contexts.contains(where: { functions.contains($0.keyword) }) {
-            report("an entity cannot be declared inside a function: move '\(name.text)' out of it", at: name.range)
-        }
-        return ""
     }
 
     // MARK: What an entity can be
@@ -176,18 +189,10 @@ struct EntityMacro {
 
     /// As far as the struct can be seen, since it conforms to a public protocol; nothing where that is the default.
     private func access(of declaration: TypeDeclaration) -> String? {
-        let types = [declaration] + contexts
-        let levels = types.indices.map { index -> String in
-            if let access = Self.access(types[index].modifiers) { return access }
-            // What an extension extends is not seen here.
-            if types[index].keyword == "extension" { return "public" }
-            // The members of `public extension X { … }` are public.
-            let outer = index + 1 < types.count && types[index + 1].keyword == "extension" ? types[index + 1] : nil
-            return outer.flatMap { Self.access($0.modifiers) } ?? "internal"
-        }
-        if levels.contains("private") || levels.contains("fileprivate") { return "fileprivate" }
-        if levels.contains("internal") { return nil }
-        return levels.contains("package") ? "package" : "public"
+        // The members of `public extension X { … }` are public.
+        let outer = contexts.first.flatMap { $0.keyword == "extension" ? Self.access($0.modifiers) : nil }
+        let access = Self.access(declaration.modifiers) ?? outer
+        return access == "public" || access == "package" ? access : nil
     }
 
     private static func access(_ modifiers: [Modifier]) -> String? {

@@ -276,42 +276,23 @@ private final class Token: Sendable {
     deinit { witness.count.subtract(1, ordering: .relaxed) }
 }
 
-private struct Shelf: Entity {
-    var isOpen = false
-    var items: ToMany<Item> = []
-
-    static let schema = EntitySchema<Shelf>("Shelf") {
-        $0.ephemeral("isOpen", \.isOpen, default: false)
-        $0.toMany("items", \.items, inverse: \Item.shelf)
-    }
+@Entity private struct Shelf {
+    @Ephemeral var isOpen = false
+    @Relationship(inverse: \Item.shelf) var items: ToMany<Item> = []
 }
 
-private struct Item: Entity {
+@Entity private struct Item {
     var name: String
-    var isSelected = false
-    var badge = Badge(text: "none")
-    var rank = 0
-    var token: Token?
+    @Ephemeral var isSelected = false
+    @Ephemeral var badge = Badge(text: "none")
+    @Ephemeral var rank = 0
+    @Ephemeral var token: Token?
     var shelf: ToOne<Shelf> = nil
-
-    static let schema = EntitySchema<Item>("Item") {
-        $0.ephemeral("isSelected", \.isSelected, default: false)
-        $0.attribute("name", \.name)
-        $0.ephemeral("badge", \.badge, default: Badge(text: "none"))
-        $0.ephemeral("rank", \.rank, default: 0)
-        $0.ephemeral("token", \.token, default: nil)
-        $0.toOne("shelf", \.shelf)
-    }
 }
 
-private struct Page: Entity, Equatable {
+@Entity private struct Page: Equatable {
     var text: String
-    var isOpen = false
-
-    static let schema = EntitySchema<Page>("Page") {
-        $0.ephemeral("isOpen", \.isOpen, default: false)
-        $0.attribute("text", \.text)
-    }
+    @Ephemeral var isOpen = false
 }
 
 /// The same entity in a program with another ephemeral property.

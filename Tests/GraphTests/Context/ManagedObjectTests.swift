@@ -3,14 +3,9 @@ import Testing
 @testable import Graph
 
 struct ManagedObjectTests {
-    private struct Product: Entity {
+    @Entity fileprivate struct Product {
         var description = ""
         var price = 0
-
-        static let schema = EntitySchema<Product>("Product") {
-            $0.attribute("description", \.description)
-            $0.attribute("price", \.price)
-        }
     }
 
     @Test func `a property called description is read and written through the object`() async throws {

@@ -293,75 +293,42 @@ struct OriginalNameTests {
 
 /// As `Renamed`, but for an index.
 private enum Indexed {
-    struct Writer: Entity {
-        var fullName: String
-        var email: String?
-        var works: ToMany<Book> = []
-
-        static let schema = EntitySchema<Writer>("Writer", originalName: "Author") {
-            $0.attribute("fullName", \.fullName, originalName: "name")
-            $0.attribute("email", \.email, indexed: true)
-            $0.toMany("works", \.works, inverse: \Book.writer, deleteRule: .cascade, originalName: "books")
-        }
+    @Entity(originalName: "Author") struct Writer {
+        @Attribute(originalName: "name") var fullName: String
+        @Indexed var email: String?
+        @Relationship(.cascade, inverse: \Book.writer, originalName: "books") var works: ToMany<Book> = []
     }
 
-    struct Book: Entity {
+    @Entity struct Book {
         var title: String
-        var writer: ToOne<Writer> = nil
-
-        static let schema = EntitySchema<Book>("Book") {
-            $0.attribute("title", \.title)
-            $0.toOne("writer", \.writer, originalName: "author")
-        }
+        @Relationship(originalName: "author") var writer: ToOne<Writer> = nil
     }
 }
 
 /// One of the changes from `Before` to `Renamed`.
 private enum HalfWay {
-    struct Author: Entity {
-        var fullName: String
-        var email: String?
-        var books: ToMany<Book> = []
-
-        static let schema = EntitySchema<Author>("Author") {
-            $0.attribute("fullName", \.fullName, originalName: "name")
-            $0.attribute("email", \.email, unique: true)
-            $0.toMany("books", \.books, inverse: \Book.author, deleteRule: .cascade)
-        }
+    @Entity struct Author {
+        @Attribute(originalName: "name") var fullName: String
+        @Unique var email: String?
+        @Relationship(.cascade, inverse: \Book.author) var books: ToMany<Book> = []
     }
 
-    struct Book: Entity {
+    @Entity struct Book {
         var title: String
         var author: ToOne<Author> = nil
-
-        static let schema = EntitySchema<Book>("Book") {
-            $0.attribute("title", \.title)
-            $0.toOne("author", \.author)
-        }
     }
 }
 
 /// From `After` to the names of `Before`.
 private enum Back {
-    struct Author: Entity {
-        var name: String
-        var email: String?
-        var books: ToMany<Book> = []
-
-        static let schema = EntitySchema<Author>("Author", originalName: "Writer") {
-            $0.attribute("name", \.name, originalName: "fullName")
-            $0.attribute("email", \.email, unique: true)
-            $0.toMany("books", \.books, inverse: \Book.author, deleteRule: .cascade, originalName: "works")
-        }
+    @Entity(originalName: "Writer") struct Author {
+        @Attribute(originalName: "fullName") var name: String
+        @Unique var email: String?
+        @Relationship(.cascade, inverse: \Book.author, originalName: "works") var books: ToMany<Book> = []
     }
 
-    struct Book: Entity {
+    @Entity struct Book {
         var title: String
-        var author: ToOne<Author> = nil
-
-        static let schema = EntitySchema<Book>("Book") {
-            $0.attribute("title", \.title)
-            $0.toOne("author", \.author, originalName: "writer")
-        }
+        @Relationship(originalName: "writer") var author: ToOne<Author> = nil
     }
 }

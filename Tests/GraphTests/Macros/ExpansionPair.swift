@@ -66,8 +66,13 @@ struct ExpansionPair: CustomTestStringConvertible, Sendable {
 
     private var source: SourceText { SourceText(declaration) }
 
-    /// The answer to what the compiler asks first.
-    func expansion(role: String = "extension") -> Expansion {
+    /// What is written into the struct, and beside it.
+    func text() -> String {
+        ["member", "extension"].compactMap { expansion(role: $0).source }.joined(separator: "\n\n")
+            .replacing(EntityMembers.module, with: "Graph::")
+    }
+
+    private func expansion(role: String) -> Expansion {
         let inherited = (try? DeclarationReader.read(source))?.inherited ?? []
         return Expansion(
             of: ExpansionRequest(
@@ -86,7 +91,7 @@ struct ExpansionPair: CustomTestStringConvertible, Sendable {
     func problems() -> String {
         var problems: [Problem] = []
         if (try? DeclarationReader.read(source))?.attributes.contains(where: { $0.name == "Entity" }) ?? true {
-            problems = expansion(role: "peer").problems + expansion().problems
+            problems = ["member", "extension"].flatMap { expansion(role: $0).problems }
         }
         problems += propertyProblems()
         return problems.sorted { $0.range.lowerBound < $1.range.lowerBound }.map { problem in

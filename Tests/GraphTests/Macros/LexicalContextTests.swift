@@ -7,7 +7,7 @@ struct LexicalContextTests {
     private func expansion(
         of declaration: String,
         macro: String = "EntityMacro",
-        role: String = "extension",
+        role: String = "member",
         in contexts: String...
     ) -> Expansion {
         Expansion(
@@ -23,7 +23,7 @@ struct LexicalContextTests {
 
     @Test func `a comment behind a context's name is no part of it`() {
         let declaration = "@Entity struct Team { var name = 1 }"
-        for role in ["extension", "peer"] {
+        for role in ["member", "extension"] {
             let expansion = expansion(of: declaration, role: role, in: "enum Outer // note{}")
             #expect(expansion.problems.isEmpty)
         }
@@ -33,7 +33,7 @@ struct LexicalContextTests {
 
     @Test(arguments: ["func f() {}", "init() {}", "deinit {}", "subscript(i: Int) -> Int {}", "var x: Int {}"])
     func `an entity within a function is told to move out`(_ context: String) {
-        let problems = expansion(of: "@Entity struct Team {}", role: "peer", in: context, "struct Outer {}").problems
+        let problems = expansion(of: "@Entity struct Team {}", in: context, "struct Outer {}").problems
         #expect(problems.map(\.message) == ["an entity cannot be declared inside a function: move 'Team' out of it"])
         #expect(problems.map(\.range) == [15..<19])
     }
@@ -69,22 +69,20 @@ struct LexicalContextTests {
             """
         #expect(
             located(declaration, in: "/it's/Team.swift") == #"""
-                extension Team {
-                    nonisolated static let schema = Graph::EntitySchema<Self>("Team") {
-                        #sourceLocation(file: "/it's/Team.swift", line: 12)
-                        $0.attribute("a", \.a)
-                        #sourceLocation(file: "/it's/Team.swift", line: 14)
-                        $0.attribute("b", \.b)
-                        #sourceLocation(file: "/it's/Team.swift", line: 14)
-                        $0.attribute("c", \.c)
-                        #sourceLocation(file: "/it's/Team.swift", line: 21)
-                        #if DEBUG
-                        $0.attribute("d", \.d)
-                        #endif
-                        #sourceLocation()
-                    }
-                    typealias Object = Graph::ManagedObject<Self>
+                nonisolated static let schema = Graph::EntitySchema<Self>("Team") {
+                    #sourceLocation(file: "/it's/Team.swift", line: 12)
+                    $0.attribute("a", \.a)
+                    #sourceLocation(file: "/it's/Team.swift", line: 14)
+                    $0.attribute("b", \.b)
+                    #sourceLocation(file: "/it's/Team.swift", line: 14)
+                    $0.attribute("c", \.c)
+                    #sourceLocation(file: "/it's/Team.swift", line: 21)
+                    #if DEBUG
+                    $0.attribute("d", \.d)
+                    #endif
+                    #sourceLocation()
                 }
+                typealias Object = Graph::ManagedObject<Self>
                 """#
         )
         for name in ["/a\"b/Team.swift", #"/a\b/Team.swift"#, "/a\nb/Team.swift"] {
@@ -97,12 +95,13 @@ struct LexicalContextTests {
         let expansion = Expansion(
             of: ExpansionRequest(
                 macro: "EntityMacro",
+                role: "member",
                 attribute: SourceText("@Entity"),
                 declaration: SourceText(declaration, fileName: fileName, fileOffset: 100, firstLine: 10),
                 addsConformance: false
             )
         )
-        return expansion.source?.replacing(EntityExtension.module, with: "Graph::")
+        return expansion.source?.replacing(EntityMembers.module, with: "Graph::")
     }
 
     @Test func `a condition whose end cannot be found is a problem`() {

@@ -12,7 +12,7 @@ enum PluginMessages {
             "macro": .object([
                 "moduleName": .string("GraphMacros"), "typeName": .string(macro), "name": .string("Entity"),
             ]),
-            "macroRole": .string("extension"),
+            "macroRole": .string("member"),
             "discriminator": .string("$s4main1AV6EntityfMe_"),
             "attributeSyntax": syntax("@Entity", kind: "attribute", offset: 100),
             "declSyntax": syntax(declaration, kind: "declaration", offset: 108),

@@ -63,7 +63,7 @@ struct ReaderFuzzTests {
     private static func complaints(about text: String) -> [String] {
         var complaints: [String] = []
         let size = text.utf8.count
-        for role in ["extension", "peer"] {
+        for role in ["member", "extension"] {
             let expansion = Expansion(
                 of: ExpansionRequest(
                     macro: "EntityMacro",

@@ -2,26 +2,15 @@
 
 /// A model before it is renamed.
 enum Before {
-    struct Author: Entity {
+    @Entity struct Author {
         var name: String
-        var email: String?
-        var books: ToMany<Book> = []
-
-        static let schema = EntitySchema<Author>("Author") {
-            $0.attribute("name", \.name)
-            $0.attribute("email", \.email, unique: true)
-            $0.toMany("books", \.books, inverse: \Book.author, deleteRule: .cascade)
-        }
+        @Unique var email: String?
+        @Relationship(.cascade, inverse: \Book.author) var books: ToMany<Book> = []
     }
 
-    struct Book: Entity {
+    @Entity struct Book {
         var title: String
         var author: ToOne<Author> = nil
-
-        static let schema = EntitySchema<Book>("Book") {
-            $0.attribute("title", \.title)
-            $0.toOne("author", \.author)
-        }
     }
 
     static func schema() throws(GraphError) -> Schema {
@@ -31,26 +20,15 @@ enum Before {
 
 /// The model with another name for one entity and most properties, as a program has it that knows the old names.
 enum Renamed {
-    struct Writer: Entity {
-        var fullName: String
-        var email: String?
-        var works: ToMany<Book> = []
-
-        static let schema = EntitySchema<Writer>("Writer", originalName: "Author") {
-            $0.attribute("fullName", \.fullName, originalName: "name")
-            $0.attribute("email", \.email, unique: true)
-            $0.toMany("works", \.works, inverse: \Book.writer, deleteRule: .cascade, originalName: "books")
-        }
+    @Entity(originalName: "Author") struct Writer {
+        @Attribute(originalName: "name") var fullName: String
+        @Unique var email: String?
+        @Relationship(.cascade, inverse: \Book.writer, originalName: "books") var works: ToMany<Book> = []
     }
 
-    struct Book: Entity {
+    @Entity struct Book {
         var title: String
-        var writer: ToOne<Writer> = nil
-
-        static let schema = EntitySchema<Book>("Book") {
-            $0.attribute("title", \.title)
-            $0.toOne("writer", \.writer, originalName: "author")
-        }
+        @Relationship(originalName: "author") var writer: ToOne<Writer> = nil
     }
 
     static func schema() throws(GraphError) -> Schema {
@@ -60,26 +38,15 @@ enum Renamed {
 
 /// The model once the old names are forgotten.
 enum After {
-    struct Writer: Entity {
+    @Entity struct Writer {
         var fullName: String
-        var email: String?
-        var works: ToMany<Book> = []
-
-        static let schema = EntitySchema<Writer>("Writer") {
-            $0.attribute("fullName", \.fullName)
-            $0.attribute("email", \.email, unique: true)
-            $0.toMany("works", \.works, inverse: \Book.writer, deleteRule: .cascade)
-        }
+        @Unique var email: String?
+        @Relationship(.cascade, inverse: \Book.writer) var works: ToMany<Book> = []
     }
 
-    struct Book: Entity {
+    @Entity struct Book {
         var title: String
         var writer: ToOne<Writer> = nil
-
-        static let schema = EntitySchema<Book>("Book") {
-            $0.attribute("title", \.title)
-            $0.toOne("writer", \.writer)
-        }
     }
 
     static func schema() throws(GraphError) -> Schema {

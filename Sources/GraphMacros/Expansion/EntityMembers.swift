@@ -1,5 +1,8 @@
-/// The extension of a struct that `@Entity` writes.
-struct EntityExtension {
+/// The members of a struct that `@Entity` writes.
+///
+/// They stand in the struct, not in the extension that has the conformance, because what they take from the program (inverses,
+/// initial values) means there what it means in the program: an extension of `Model.Team` sees nothing of `Model`.
+struct EntityMembers {
     /// A line of the schema, or more, and the line of the program that it is about.
     struct Statement {
         let text: String
@@ -13,10 +16,6 @@ struct EntityExtension {
         static let module = "Graph."
     #endif
 
-    /// Attributes of the whole extension.
-    var attributes: [String] = []
-    let type: String
-    let addsConformance: Bool
     /// `public`, …; nothing where that is the default.
     let access: String?
     let name: String
@@ -33,25 +32,22 @@ struct EntityExtension {
 
     var text: String {
         let access = access.map { $0 + " " } ?? ""
-        var lines = attributes
-        lines.append("extension \(type)\(addsConformance ? ": \(Self.module)Entity" : "") {")
+        var lines: [String] = []
         if !hasSchema {
-            if isDeprecated { lines.append("    @available(*, deprecated)") }
+            if isDeprecated { lines.append("@available(*, deprecated)") }
             let arguments = ([name.debugDescription] + arguments).joined(separator: ", ")
-            lines.append(
-                "    \(access)nonisolated static let schema = \(Self.module)EntitySchema<Self>(\(arguments)) {")
+            lines.append("\(access)nonisolated static let schema = \(Self.module)EntitySchema<Self>(\(arguments)) {")
             lines += located(statements)
-            lines.append("    }")
+            lines.append("}")
         }
-        if !hasObject { lines.append("    \(access)typealias Object = \(Self.module)ManagedObject<Self>") }
-        lines.append("}")
+        if !hasObject { lines.append("\(access)typealias Object = \(Self.module)ManagedObject<Self>") }
         return lines.joined(separator: "\n")
     }
 
     /// The statements, with the compiler told which lines of the program they are about, so that it reports there what a
     /// property's type does not allow. It takes the file's name as it stands, so that some names cannot be written.
     private func located(_ statements: [Statement]) -> [String] {
-        let indented = statements.map { Statement(text: "        " + $0.text, line: $0.line) }
+        let indented = statements.map { Statement(text: "    " + $0.text, line: $0.line) }
         guard !fileName.isEmpty, !fileName.contains(where: { $0 == "\"" || $0 == "\\" || $0.isNewline }) else {
             return indented.map(\.text)
         }
@@ -59,11 +55,11 @@ struct EntityExtension {
         var next: Int?
         for statement in indented {
             if next != statement.line {
-                lines.append("        #sourceLocation(file: \"\(fileName)\", line: \(statement.line))")
+                lines.append("    #sourceLocation(file: \"\(fileName)\", line: \(statement.line))")
             }
             lines.append(statement.text)
             next = statement.line + statement.text.count { $0.isNewline } + 1
         }
-        return lines + ["        #sourceLocation()"]
+        return lines + ["    #sourceLocation()"]
     }
 }
