@@ -2,6 +2,8 @@
 struct EntityMacro {
     private let request: ExpansionRequest
     private let source: SourceText
+    /// The types and functions around the declaration, from the innermost out, with their sources.
+    private let contexts: [(source: SourceText, header: TypeDeclaration)]
     private var problems: [Problem] = []
 
     static func expand(_ request: ExpansionRequest) -> Expansion {
@@ -20,6 +22,9 @@ struct EntityMacro {
     private init(request: ExpansionRequest) {
         self.request = request
         source = request.declaration
+        contexts = request.lexicalContext.compactMap { context in
+            (try? DeclarationReader.readHeader(context)).map { (context, $0) }
+        }
     }
 
     private mutating func report(_ message: String, at range: Range<Int>) {
@@ -42,7 +47,7 @@ struct EntityMacro {
     /// The compiler asks for the members of local types too, though they can have no extension.
     private mutating func isLocal(_ declaration: TypeDeclaration) -> Bool {
         let functions: Set = ["func", "init", "deinit", "subscript", "var", "let"]
-        guard contexts.contains(where: { functions.contains($0.keyword) }) else { return false }
+        guard contexts.contains(where: { functions.contains($0.header.keyword) }) else { return false }
         let name = declaration.name
         report("an entity cannot be declared inside a function: move '\(name.text)' out of it", at: name.range)
         return true
@@ -129,23 +134,17 @@ struct EntityMacro {
                 "an entity cannot be generic, since a store's rows are of one type: write a struct for each use of '\(name)'",
                 at: parameters)
         }
-        let contexts = contexts
-        for outer in contexts where outer.genericParameters != nil {
+        for outer in contexts where outer.header.genericParameters != nil {
             report(
-                "an entity cannot be nested in the generic type '\(outer.name.text)': move '\(name)' out of it",
+                "an entity cannot be nested in the generic type '\(outer.header.name.text)': move '\(name)' out of it",
                 at: declaration.name.range)
         }
-        for (depth, type) in ([declaration] + contexts).enumerated()
+        for (depth, type) in ([declaration] + contexts.map(\.header)).enumerated()
         where depth < contexts.count && Self.access(type.modifiers) == "private" {
             report(
                 "an extension cannot reach '\(name)', since '\(type.name.text)' is private within a type: write 'fileprivate'",
                 at: declaration.name.range)
         }
-    }
-
-    /// The types around the declaration, from the innermost out.
-    private var contexts: [TypeDeclaration] {
-        request.lexicalContext.compactMap { try? DeclarationReader.readHeader($0) }
     }
 
     private mutating func checkConformance(of declaration: TypeDeclaration) throws(Problem) {
@@ -169,7 +168,7 @@ struct EntityMacro {
     // MARK: What is written
 
     private func arguments(of declaration: TypeDeclaration) -> [String] {
-        let entity = declaration.attributes.first { $0.name == "Entity" && $0.isGraphs }
+        let entity = declaration.attributes.first(where: \.isEntity)
         return (entity?.arguments ?? []).map { argument in
             (argument.label.map { "\($0): " } ?? "") + source[argument.value]
         }
@@ -177,20 +176,16 @@ struct EntityMacro {
 
     /// The extension stands outside of what encloses the struct, so it is available where that is.
     private func availability(of declaration: TypeDeclaration) -> [String] {
-        let types =
-            [(source, declaration.attributes)]
-            + request.lexicalContext.compactMap { context in
-                (try? DeclarationReader.readHeader(context)).map { (context, $0.attributes) }
-            }
-        return types.reversed().flatMap { source, attributes in
-            attributes.filter { $0.name == "available" }.map { source[$0.range] }
+        let types = [(source, declaration)] + contexts
+        return types.reversed().flatMap { source, type in
+            type.attributes.filter { $0.name == "available" }.map { source[$0.range] }
         }
     }
 
     /// As far as the struct can be seen, since it conforms to a public protocol; nothing where that is the default.
     private func access(of declaration: TypeDeclaration) -> String? {
         // The members of `public extension X { … }` are public.
-        let outer = contexts.first.flatMap { $0.keyword == "extension" ? Self.access($0.modifiers) : nil }
+        let outer = contexts.first.flatMap { $0.header.keyword == "extension" ? Self.access($0.header.modifiers) : nil }
         let access = Self.access(declaration.modifiers) ?? outer
         return access == "public" || access == "package" ? access : nil
     }

@@ -2,7 +2,7 @@
 struct ExpansionRequest: Sendable {
     /// As `#externalMacro` names it.
     let macro: String
-    /// `extension`, `peer`, …
+    /// `member`, `extension`, …
     var role = ""
     let attribute: SourceText
     let declaration: SourceText
@@ -21,7 +21,9 @@ struct Expansion: Equatable, Sendable {
     var problems: [Problem] = []
     /// Whether the problems' ranges are those of the attribute, not of the declaration.
     var concernsAttribute = false
+}
 
+extension Expansion {
     init(of request: ExpansionRequest) {
         switch request.macro {
         case "EntityMacro":
@@ -38,11 +40,5 @@ struct Expansion: Equatable, Sendable {
                 concernsAttribute: true
             )
         }
-    }
-
-    init(source: String?, problems: [Problem] = [], concernsAttribute: Bool = false) {
-        self.source = source
-        self.problems = problems
-        self.concernsAttribute = concernsAttribute
     }
 }

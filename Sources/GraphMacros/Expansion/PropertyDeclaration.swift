@@ -8,8 +8,8 @@ struct PropertyDeclaration {
         self.source = source
     }
 
-    /// The members of `ManagedObject`, now or to come, which hide an entity's property of the same name. `id` is no
-    /// problem: the object's own is what one wants there.
+    /// The members of `ManagedObject`, which hide an entity's property of the same name. `id` is no problem: the object's own
+    /// is what one wants there.
     static let hiddenNames: Set = [
         "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "committedValue", "delete", "anyID",
         "hash", "hashValue", "debugDescription",

@@ -20,13 +20,15 @@ enum PropertyMacro {
         guard let context = request.lexicalContext.first, let type = try? DeclarationReader.readHeader(context) else {
             return false
         }
-        return type.keyword == "struct" && type.attributes.contains { $0.name == "Entity" && $0.isGraphs }
+        return type.keyword == "struct" && type.attributes.contains(where: \.isEntity)
     }
 }
 
 extension Attribute {
     /// Whether nothing says that another module's attribute is meant.
     var isGraphs: Bool { ["", "Graph.", "Graph::"].contains(qualifier) }
+
+    var isEntity: Bool { isGraphs && name == "Entity" }
 
     /// Whether it is one of those that `@Entity` reads.
     var isOfProperty: Bool {
