@@ -8,7 +8,7 @@ final class ContextState {
     private(set) var working: WorkingState
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
     private var inFlight: (state: WorkingState, objects: [any RegisteredObject])?
-    /// New rows that gave way to others when they were saved.
+    /// New rows that gave way to others when they were saved and whose objects somebody held then.
     private var replacements: Replacements = [:]
     /// Whether the rows of the save in flight are other than those that objects have.
     private var willSaveChangedRows = false
@@ -312,7 +312,11 @@ final class ContextState {
     /// The save taken last is in `published`, which becomes the base.
     func didSave(_ published: Snapshot, asCaptured: Bool, replacements: Replacements) {
         inFlight = nil
-        self.replacements.merge(replacements) { $0.merging($1) { $1 } }
+        for (entity, rows) in replacements {
+            for (row, survivor) in rows where registry?.heldObject(for: row, of: entity) != nil {
+                self.replacements[entity, default: [:]][row] = survivor
+            }
+        }
         rebase(
             onto: WorkingState(base: published),
             keepingBases: true,

@@ -151,29 +151,24 @@ extension WorkingState {
         let list = schema.adjacencies[number]
         let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
         let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
-        switch (hasOwner, hasMember) {
-        case (true, true):
+        if hasOwner, hasMember {
             snapshot.link(pair.member, to: pair.owner, in: number, keys: (pair.key, nil))
-        case (true, false):
-            missingMembers.append(
-                DanglingReference(
-                    id: schema.id(of: pair.owner, of: list.entity),
-                    property: schema.entities[list.entity].properties[list.property].name,
-                    target: schema.id(of: pair.member, of: list.members)
-                )
-            )
-        case (false, true):
-            guard let mate = list.mate.map({ schema.adjacencies[$0] }) else { break }
-            missingMembers.append(
-                DanglingReference(
-                    id: schema.id(of: pair.member, of: list.members),
-                    property: schema.entities[list.members].properties[mate.property].name,
-                    target: schema.id(of: pair.owner, of: list.entity)
-                )
-            )
-        case (false, false):
-            break
+        } else if hasOwner {
+            miss(Link(list: number, owner: pair.owner, member: pair.member))
+        } else if hasMember {
+            miss(Link(list: number, owner: pair.owner, member: pair.member).reversed(in: schema))
         }
+    }
+
+    /// Notes a link whose member is gone.
+    private mutating func miss(_ link: Link) {
+        let list = schema.adjacencies[link.list]
+        let missing = DanglingReference(
+            id: schema.id(of: link.owner, of: list.entity),
+            property: schema.entities[list.entity].properties[list.property].name,
+            target: schema.id(of: link.member, of: list.members)
+        )
+        if !missingMembers.contains(missing) { missingMembers.append(missing) }
     }
 
     /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.
