@@ -106,8 +106,8 @@ public actor Context {
     /// What is changed on the context while the save runs stays pending. If the save fails, nothing of it happened and all
     /// changes are pending as before. Saves of one context run one after another.
     ///
-    /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.notEncodable`, or what the store's
-    ///   file makes of it. After `.outcomeUnknown` the store takes no more saves.
+    /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.validationFailed`, `.notEncodable`, or
+    ///   what the store's file makes of it. After `.outcomeUnknown` the store takes no more saves.
     ///
     /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. A
     /// `catch` without a pattern after it, which throws on, avoids that.
@@ -124,9 +124,9 @@ public actor Context {
 
     /// A save without its turn and without what follows from its failure.
     private func commitChanges() async throws(GraphError) {
-        guard let captured = try state.capture() else { return }
+        guard let captured = state.capture() else { return }
         let outcome = try await coordinator.commit(captured)
-        state.didSave(outcome.published, asCaptured: outcome.isAsCaptured)
+        state.didSave(outcome.published, asCaptured: outcome.isAsCaptured, replacements: outcome.replacements)
     }
 
     /// Drops all unsaved changes. The context goes on with the state that it had read.

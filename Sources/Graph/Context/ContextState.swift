@@ -8,13 +8,15 @@ final class ContextState {
     private(set) var working: WorkingState
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
     private var inFlight: (state: WorkingState, objects: [any RegisteredObject])?
+    /// New rows that gave way to others when they were saved.
+    private var replacements: Replacements = [:]
+    /// Whether the rows of the save in flight are other than those that objects have.
+    private var willSaveChangedRows = false
     private weak var unsaved: UnsavedObjects?
     /// By entity.
     private var objects: [ObjectRegistry]
     /// Whether an object was written to since the last flush.
     private var needsFlush = false
-    /// What to-many values say, from the flush of their rows to its end.
-    private var assignments: [ToManyAssignment] = []
     /// Ends whenever the working state moves under the objects.
     @usableFromInline private(set) var epoch = Epoch()
 
@@ -41,20 +43,21 @@ final class ContextState {
         let id = PersistentID<E>(row: counters.next(of: entity))
         let object = makeObject(id, entity, value, flags: .new, epoch: epoch, isDirty: true)
         _ = register(dirty: object)
-        if namesMembers(value, entity) { flush() }
+        if changesOthers(value, entity) { flushRelationships() }
         return object
     }
 
-    /// Whether a value says which objects are to refer to it.
-    private func namesMembers<E: Entity>(_ value: E, _ entity: Int) -> Bool {
+    /// Whether a value says which objects are to refer to it, or refers to one that is to refer back.
+    private func changesOthers<E: Entity>(_ value: E, _ entity: Int) -> Bool {
         let description = schema.entities[entity]
-        guard !description.toManys.isEmpty else { return false }
+        guard description.hasCoupledReferences || !description.toManys.isEmpty else { return false }
         var value = value
         return withUnsafeMutablePointer(to: &value) { address in
-            description.toManys.contains { relationship in
-                let take = description.properties[relationship.property].takeInitialRows
-                return take?(UnsafeMutableRawPointer(address) + relationship.offset)?.isEmpty == false
-            }
+            description.toOnes.contains { $0.isCoupled && $0.target(ofRowAt: address) != 0 }
+                || description.toManys.contains { relationship in
+                    let take = description.properties[relationship.property].takeInitialRows
+                    return take?(UnsafeMutableRawPointer(address) + relationship.offset)?.isEmpty == false
+                }
         }
     }
 
@@ -62,14 +65,23 @@ final class ContextState {
     func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
         let entity = entityIndex(of: E.self)
         flush()
-        return values.map { value in
+        var changesOthers = schema.entities[entity].hasCoupledReferences
+        let ids = values.map { value in
             let id = PersistentID<E>(row: counters.next(of: entity))
             var value = value
-            _ = withUnsafeMutablePointer(to: &value) { write(id.row, of: entity, at: $0, isNew: true) }
-            applyAssignments()
+            _ = withUnsafeMutablePointer(to: &value) { working.write(id.row, of: entity, at: $0, isNew: true) }
+            if working.applyAssignments() { changesOthers = true }
             return id
         }
+        if changesOthers { endEpoch() }
+        return ids
     }
+
+    @usableFromInline
+    func hasCoupledReferences(_ entity: UInt32) -> Bool { schema.entities[Int(entity)].hasCoupledReferences }
+
+    /// Which object stands for one that gave way to it.
+    func replacement(of row: RowNumber, of entity: Int) -> RowNumber? { replacements[entity]?[row] }
 
     @inlinable
     func object<E: Entity>(for id: PersistentID<E>) -> ManagedObject<E>? {
@@ -214,26 +226,26 @@ final class ContextState {
 
     // MARK: Relationships
 
-    func referrers(to target: RowNumber, through relationship: ToManyDescription) -> [RowNumber] {
-        var rows: [RowNumber] = []
-        flushed.forEachReferrer(to: target, of: relationship.source, through: relationship.toOne) {
-            rows.append($0)
-            return true
-        }
-        return rows
+    /// Has the working state show what objects were told of their relationships, and the other objects what followed from it.
+    @usableFromInline
+    func flushRelationships() {
+        flush()
+        endEpoch()
     }
 
-    func firstReferrer(to target: RowNumber, through relationship: ToManyDescription) -> RowNumber? {
-        var row: RowNumber?
-        flushed.forEachReferrer(to: target, of: relationship.source, through: relationship.toOne) {
-            row = $0
-            return false
-        }
-        return row
+    /// Whether the working state has a row, or will have it with the next flush.
+    func exists(_ row: RowNumber, of entity: Int) -> Bool {
+        if workingAddress(of: row, of: entity) != nil { return true }
+        flush()
+        return workingAddress(of: row, of: entity) != nil
     }
 
-    func countReferrers(to target: RowNumber, through relationship: ToManyDescription) -> Int {
-        flushed.countReferrers(to: target, of: relationship.source, through: relationship.toOne)
+    /// Changes an owner's members. Whatever was written to objects before comes first, so that the last write wins.
+    func changeMembers(_ relationship: ToManyDescription, _ body: (inout WorkingState) -> Void) {
+        flush()
+        body(&working)
+        // Links change no row.
+        if relationship.toOne != nil { endEpoch() }
     }
 
     // MARK: Changes
@@ -259,44 +271,11 @@ final class ContextState {
         let dirty = unsaved.dirty
         unsaved.dirty = []
         unsaved.keep(dirty.filter { $0.flush() })
-        applyAssignments()
+        if working.applyAssignments() { endEpoch() }
     }
 
-    /// Writes a row into the working state. What its to-many values say is for `applyAssignments`, when the rows that they
-    /// name are written too. The state gets defaults in place of ephemeral values.
-    ///
-    /// False if there was nothing to write and the row has no changes from before.
     func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
-        let description = schema.entities[entity]
-        for relationship in description.toManys {
-            let property = description.properties[relationship.property]
-            guard let members = property.takeInitialRows?(address + property.offset), !isNew || !members.isEmpty else {
-                continue
-            }
-            assignments.append(
-                ToManyAssignment(entity: entity, owner: row, relationship: relationship, members: members)
-            )
-        }
-        guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew) }
-        return description.layout.withCopy(of: address) { copy in
-            description.resetEphemerals(of: copy)
-            return put(row, of: entity, at: copy, isNew: isNew)
-        }
-    }
-
-    private func put(_ row: RowNumber, of entity: Int, at address: UnsafeRawPointer, isNew: Bool) -> Bool {
-        guard !isNew else {
-            working.insert(row, of: entity, copying: address)
-            return true
-        }
-        return working.update(row, of: entity, copying: address) || working.changes[entity].kind(of: row) != nil
-    }
-
-    private func applyAssignments() {
-        guard !assignments.isEmpty else { return }
-        for assignment in assignments { working.apply(assignment) }
-        assignments = []
-        endEpoch()
+        working.write(row, of: entity, at: address, isNew: isNew)
     }
 
     func delete(_ row: RowNumber, of entity: Int) {
@@ -312,7 +291,7 @@ final class ContextState {
 
     var hasChanges: Bool {
         flush()
-        return !working.changes.isEmpty || inFlight != nil
+        return !working.isUnchanged || inFlight != nil
     }
 
     // MARK: Saving
@@ -320,25 +299,32 @@ final class ContextState {
     /// Whether a save has taken changes with it and is not answered yet.
     var isSaveUnderWay: Bool { inFlight != nil }
 
-    /// Takes the changes for a save; nil if there are none. What is changed from here on counts from the state taken.
-    func capture() throws(GraphError) -> WorkingState? {
+    /// Takes the changes for a save, and has `willSave()` see to them; nil if there are none. What is changed from here on
+    /// counts from the state taken, without what `willSave()` did to it.
+    func capture() -> WorkingState? {
         flush()
-        let missing = working.takeMissingMembers()
-        guard missing.isEmpty else { throw .danglingReferences(missing) }
-        guard !working.changes.isEmpty else {
+        guard !working.isUnchanged else {
             _ = unsaved?.release()
             return nil
         }
         let captured = working
         inFlight = (captured, unsaved?.release() ?? [])
         working = WorkingState(base: captured.snapshot)
-        return captured
+        var request = captured
+        willSaveChangedRows = request.runWillSave()
+        return request
     }
 
     /// The save taken last is in `published`, which becomes the base.
-    func didSave(_ published: Snapshot, asCaptured: Bool) {
+    func didSave(_ published: Snapshot, asCaptured: Bool, replacements: Replacements) {
         inFlight = nil
-        rebase(onto: WorkingState(base: published), keepingBases: true, objectsAreCurrent: asCaptured)
+        self.replacements.merge(replacements) { $0.merging($1) { $1 } }
+        rebase(
+            onto: WorkingState(base: published),
+            keepingBases: true,
+            replacements: replacements,
+            objectsAreCurrent: asCaptured && !willSaveChangedRows
+        )
     }
 
     /// The save taken last failed; its changes are pending as before, with what was changed meanwhile on top.
@@ -350,13 +336,18 @@ final class ContextState {
     }
 
     /// Puts the working state's changes on top of another state.
-    private func rebase(onto state: WorkingState, keepingBases: Bool = false, objectsAreCurrent: Bool) {
+    private func rebase(
+        onto state: WorkingState,
+        keepingBases: Bool = false,
+        replacements: Replacements = [:],
+        objectsAreCurrent: Bool
+    ) {
         flush()
         let later = working
         working = state
-        working.reapply(later, keepingBases: keepingBases)
+        working.reapply(later, keepingBases: keepingBases, replacements: replacements)
         // What has come to refer to rows deleted here lets go of them at once; what forbids the delete is for a save to say.
-        if !later.changes.isEmpty { _ = working.applyDeleteRules() }
+        _ = working.applyDeleteRules()
         if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
     }
 
@@ -384,7 +375,7 @@ final class ContextState {
     func restore(_ savepoint: WorkingState) {
         dropDirty()
         working = savepoint
-        if savepoint.changes.isEmpty { _ = unsaved?.release() }
+        if savepoint.isUnchanged { _ = unsaved?.release() }
         endEpoch()
     }
 
@@ -392,7 +383,7 @@ final class ContextState {
     func saveFailed(restoring savepoint: WorkingState) {
         guard let inFlight else { return restore(savepoint) }
         self.inFlight = nil
-        if !savepoint.changes.isEmpty { unsaved?.keep(inFlight.objects) }
+        if !savepoint.isUnchanged { unsaved?.keep(inFlight.objects) }
         flush()
         working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint)
         rebase(onto: savepoint, objectsAreCurrent: false)

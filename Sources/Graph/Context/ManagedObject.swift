@@ -101,6 +101,12 @@ extension ManagedObject {
         return flags.isDeleted
     }
 
+    /// The object that a save put in this new one's place, because both had the same unique value; see `UniquenessPolicy`.
+    /// This one is deleted then.
+    public var replacedBy: PersistentID<E>? {
+        context.replacement(of: id.row, of: entity).map { PersistentID(row: $0) }
+    }
+
     /// Whether a save would write or delete this object.
     public var hasChanges: Bool { context.changeKind(of: id.row, of: entity) != nil }
 
@@ -149,26 +155,53 @@ extension ManagedObject {
         }
         set {
             if let newValue { context.requireOwn(newValue) }
-            guard isDirty || beginWrite() else { return }
-            row[keyPath: keyPath] = ToOne(newValue?.id)
+            setReference(keyPath, to: ToOne(newValue?.id))
         }
     }
 
-    /// The objects that refer to this one.
+    /// A reference as the row has it. A new one is followed by the inverse at once; whether its object exists is checked when
+    /// it is saved.
+    @_disfavoredOverload @inlinable
+    public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ToOne<Target> {
+        get {
+            _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
+        }
+        set {
+            setReference(keyPath, to: newValue)
+        }
+    }
+
+    @inlinable
+    func setReference<Target>(_ keyPath: WritableKeyPath<E, ToOne<Target>>, to target: ToOne<Target>) {
+        if _fastPath(!context.hasCoupledReferences(entityNumber)) {
+            guard isDirty || beginWrite() else { return }
+            row[keyPath: keyPath] = target
+        } else {
+            writeRelationship { $0[keyPath: keyPath] = target }
+        }
+    }
+
+    /// Writes what changes other objects too: between what was written before and what is written after, so that the last write
+    /// wins, at whichever end.
+    @usableFromInline
+    func writeRelationship(_ body: (inout E) -> Void) {
+        context.flush()
+        guard beginWrite() else { return }
+        body(&row)
+        context.flushRelationships()
+    }
+
+    /// The objects that refer to this one, or are linked to it. A new value is applied as the additions, removals and moves
+    /// that it amounts to.
     ///
     /// - Precondition: new members belong to the same context.
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
-        get {
-            RelatedObjects(context: context, owner: id.row, relationship: context.schema.toMany(keyPath, of: entity))
-        }
-        set {
-            newValue.replaceMembers(
-                of: RelatedObjects(
-                    context: context,
-                    owner: id.row,
-                    relationship: context.schema.toMany(keyPath, of: entity)
-                ))
-        }
+        get { relatedObjects(keyPath) }
+        set { relatedObjects(keyPath).replaceMembers(by: newValue) }
+    }
+
+    private func relatedObjects<Target>(_ keyPath: KeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
+        RelatedObjects(context: context, owner: id.row, relationship: context.schema.toMany(keyPath, of: entity))
     }
 
     /// A new value says which objects are to refer to this one, and applies at once. Reading gives the plain value, which
@@ -176,13 +209,7 @@ extension ManagedObject {
     @_disfavoredOverload
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> ToMany<Target> {
         get { value[keyPath: keyPath] }
-        set {
-            // Between what was written before and what is written after: the last write wins, at whichever end.
-            context.flush()
-            guard beginWrite() else { return }
-            row[keyPath: keyPath] = newValue
-            context.flush()
-        }
+        set { writeRelationship { $0[keyPath: keyPath] = newValue } }
     }
 
     // MARK: Keeping up with the context

@@ -1,102 +1,246 @@
-/// The objects that refer to one object: a to-many relationship, live.
+/// The objects at the other end of a to-many relationship, live.
 ///
 /// It holds no members of its own: each question is answered from the context's working state, pending changes included,
-/// without touching more members than the answer needs. Members come in the order of their insertion.
+/// without touching more members than the answer needs. Members come in the order of their insertion into the store, or,
+/// in an ordered relationship, in the one that insertions and moves gave them.
+///
+/// ```swift
+/// team.members.append(ada)
+/// team.members = [ada, grace]                       // as the additions and removals that it amounts to
+/// album.photos.move(from: 3, to: 0)                 // of an ordered relationship
+/// let total = team.members.values.reduce(0) { $0 + $1.age }
+/// ```
+///
+/// An array literal makes a collection that belongs to no object until it is assigned.
 public struct RelatedObjects<Target: Entity> {
-    let context: ContextState
-    let owner: RowNumber
-    let relationship: ToManyDescription
+    private enum Source {
+        case relationship(ContextState, owner: RowNumber, ToManyDescription)
+        case list([ManagedObject<Target>])
+    }
+
+    private var source: Source
+
+    init(context: ContextState, owner: RowNumber, relationship: ToManyDescription) {
+        source = .relationship(context, owner: owner, relationship)
+    }
+
+    // MARK: Reading
+
+    /// The members' identifiers, in order.
+    public var ids: [PersistentID<Target>] {
+        switch source {
+        case .relationship: rows.map { PersistentID(row: $0) }
+        case .list(let objects): objects.map(\.id)
+        }
+    }
+
+    /// The members' values, in order, without making objects of them.
+    public var values: [Target] {
+        switch source {
+        case .relationship(let context, let owner, let relationship):
+            context.flushed.memberValues(of: owner, through: relationship)
+        case .list(let objects):
+            objects.map(\.value)
+        }
+    }
+
+    /// Whether the object is a member.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
+    public func contains(_ member: ManagedObject<Target>) -> Bool {
+        switch source {
+        case .relationship(let context, let owner, let relationship):
+            guard member.context === context, !member.isDeleted else { return false }
+            return context.flushed.isMember(member.id.row, of: owner, through: relationship)
+        case .list(let objects):
+            return objects.contains(member)
+        }
+    }
+
+    private var rows: [RowNumber] {
+        switch source {
+        case .relationship(let context, let owner, let relationship):
+            context.flushed.members(of: owner, through: relationship)
+        case .list(let objects):
+            objects.map(\.id.row)
+        }
+    }
+
+    // MARK: Changing
+
+    /// Makes an object a member. Where the relationship is one-to-many, it leaves the object that had it before; where it is
+    /// ordered, a new member comes last.
+    ///
+    /// - Precondition: the object belongs to the same context.
+    public func insert(_ member: ManagedObject<Target>) {
+        guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
+        context.requireOwn(member)
+        guard context.exists(owner, of: relationship.entity) else { return }
+        if let toOne = relationship.toOne, !relationship.isOrdered {
+            member.setReference(through: context.schema.entities[relationship.source].toOnes[toOne], to: owner)
+        } else {
+            context.changeMembers(relationship) { $0.insertMember(member.id.row, of: owner, through: relationship) }
+        }
+    }
+
+    /// The same as `insert`: only an ordered relationship knows a last place, and there a new member has it anyway.
+    public func append(_ member: ManagedObject<Target>) {
+        insert(member)
+    }
+
+    /// Makes these objects members too.
+    public func append(contentsOf members: some Sequence<ManagedObject<Target>>) {
+        for member in members { insert(member) }
+    }
+
+    /// Gives a member, new or not, the place at which it is to be found afterwards.
+    ///
+    /// - Precondition: the relationship is ordered, the object belongs to the same context, and there is such a place.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
+    public func insert(_ member: ManagedObject<Target>, at index: Int) {
+        guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
+        precondition(relationship.isOrdered, "members of this relationship have no order of their own")
+        context.requireOwn(member)
+        guard !member.isDeleted, context.exists(owner, of: relationship.entity) else { return }
+        let others = count - (contains(member) ? 1 : 0)
+        precondition(index >= 0 && index <= others, "there is no place \(index) among \(others) members")
+        context.changeMembers(relationship) { $0.place(member.id.row, of: owner, through: relationship, at: index) }
+    }
+
+    /// Moves the member at one place to another, at which it is to be found afterwards.
+    ///
+    /// - Precondition: the relationship is ordered, and both places exist.
+    public func move(from index: Int, to other: Int) {
+        insert(self[index], at: other)
+    }
+
+    /// Makes an object no member. Does nothing if it is none.
+    public func remove(_ member: ManagedObject<Target>) {
+        guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
+        guard contains(member) else { return }
+        if let toOne = relationship.toOne, !relationship.isOrdered {
+            member.setReference(through: context.schema.entities[relationship.source].toOnes[toOne], to: 0)
+        } else {
+            context.changeMembers(relationship) { $0.removeMember(member.id.row, of: owner, through: relationship) }
+        }
+    }
+
+    /// Makes the object at a place no member, and gives it back.
+    ///
+    /// - Precondition: there is such a place.
+    @discardableResult
+    public func remove(at index: Int) -> ManagedObject<Target> {
+        let member = self[index]
+        remove(member)
+        return member
+    }
+
+    /// Makes no object a member.
+    public func removeAll() {
+        guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
+        context.changeMembers(relationship) { working in
+            for row in working.snapshot.members(of: owner, through: relationship) {
+                working.removeMember(row, of: owner, through: relationship)
+            }
+        }
+    }
+
+    /// Makes these objects members too.
+    public static func += (lhs: inout RelatedObjects, rhs: some Sequence<ManagedObject<Target>>) {
+        lhs.append(contentsOf: rhs)
+    }
+
+    /// Makes the members of another collection the members of this one, and nothing else.
+    func replaceMembers(by other: RelatedObjects) {
+        guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
+        switch other.source {
+        case .list(let objects):
+            for object in objects { context.requireOwn(object) }
+        case .relationship(let otherContext, let otherOwner, let otherRelationship):
+            precondition(otherContext === context, "the members belong to another context")
+            if otherOwner == owner, otherRelationship.isSame(as: relationship) { return }
+        }
+        let assignment = ToManyAssignment(owner: owner, relationship: relationship, members: other.rows)
+        context.changeMembers(relationship) { $0.apply(assignment) }
+    }
+
+    private func unowned() {
+        preconditionFailure("these objects belong to no relationship: assign them to one first")
+    }
+}
+
+extension RelatedObjects: RandomAccessCollection {
+    /// 0.
+    public var startIndex: Int { 0 }
+
+    /// The number of members.
+    public var endIndex: Int { count }
 
     /// The number of members.
     ///
-    /// Complexity: O(log *n*) for *n* references of the relationship in the store.
+    /// Complexity: O(log *n*) for *n* members of all objects.
     public var count: Int {
-        context.countReferrers(to: owner, through: relationship)
+        switch source {
+        case .relationship(let context, let owner, let relationship):
+            context.flushed.memberCount(of: owner, through: relationship)
+        case .list(let objects):
+            objects.count
+        }
     }
 
     /// Whether there are no members.
     public var isEmpty: Bool { first == nil }
 
-    /// The member inserted first.
+    /// The first member.
     public var first: ManagedObject<Target>? {
-        context.firstReferrer(to: owner, through: relationship).flatMap { context.object(for: PersistentID(row: $0)) }
+        switch source {
+        case .relationship(let context, let owner, let relationship):
+            context.flushed.firstMember(of: owner, through: relationship)
+                .flatMap { context.object(for: PersistentID(row: $0)) }
+        case .list(let objects):
+            objects.first
+        }
     }
 
-    /// The members' identifiers, in order.
-    public var ids: [PersistentID<Target>] {
-        context.referrers(to: owner, through: relationship).map { PersistentID(row: $0) }
-    }
-
-    /// Whether the object is a member.
+    /// The member at a place. Places are counted anew after each change.
     ///
-    /// Complexity: O(log *n*).
-    public func contains(_ member: ManagedObject<Target>) -> Bool {
-        guard member.context === context, !member.isDeleted else { return false }
-        return withUnsafePointer(to: member.value) { toOne.target(ofRowAt: $0) } == owner
+    /// Complexity: O(log *n*) for *n* members of all objects.
+    public subscript(position: Int) -> ManagedObject<Target> {
+        switch source {
+        case .relationship(let context, let owner, let relationship):
+            let row = context.flushed.member(at: position, of: owner, through: relationship)
+            guard let object = row.flatMap({ context.object(for: PersistentID<Target>(row: $0)) }) else {
+                preconditionFailure("there is no member \(position) of \(count)")
+            }
+            return object
+        case .list(let objects):
+            return objects[position]
+        }
     }
 
-    /// Makes an object a member. It leaves the object it referred to before.
-    ///
-    /// - Precondition: the object belongs to the same context.
-    public func insert(_ member: ManagedObject<Target>) {
-        context.requireOwn(member)
-        member.setReference(through: toOne, to: owner)
-    }
-
-    /// The same as `insert`: members have no order of their own.
-    public func append(_ member: ManagedObject<Target>) {
-        insert(member)
-    }
-
-    /// Makes an object no member. Does nothing if it is none.
-    public func remove(_ member: ManagedObject<Target>) {
-        guard contains(member) else { return }
-        member.setReference(through: toOne, to: 0)
-    }
-
-    /// Makes no object a member.
-    public func removeAll() {
-        for member in self { remove(member) }
-    }
-
-    /// Makes these objects members too.
-    public static func += (lhs: inout RelatedObjects, rhs: some Sequence<ManagedObject<Target>>) {
-        for member in rhs { lhs.insert(member) }
-    }
-
-    private var toOne: ToOneDescription {
-        context.schema.entities[relationship.source].toOnes[relationship.toOne]
-    }
-
-    /// Gives the members of this collection to another one, and nothing else.
-    func replaceMembers(of other: RelatedObjects) {
-        guard context !== other.context || owner != other.owner || relationship.property != other.relationship.property
-        else { return }
-        let members = Array(self)
-        for member in other where !members.contains(member) { other.remove(member) }
-        for member in members { other.insert(member) }
-    }
-}
-
-extension RelatedObjects: Sequence {
     /// The members at the time of the call; changes made while iterating do not disturb the iteration.
     public func makeIterator() -> Iterator {
-        Iterator(
-            context: context,
-            entity: relationship.source,
-            rows: context.referrers(to: owner, through: relationship).makeIterator()
-        )
+        switch source {
+        case .relationship(let context, _, let relationship):
+            Iterator(context: context, entity: relationship.source, rows: rows.makeIterator())
+        case .list(let objects):
+            Iterator(objects: objects.makeIterator())
+        }
     }
 
     /// Gives the members one after another. Objects are made of them one at a time.
     public struct Iterator: IteratorProtocol {
-        @usableFromInline let context: ContextState
-        @usableFromInline let entity: Int
-        @usableFromInline var rows: IndexingIterator<[RowNumber]>
+        @usableFromInline var context: ContextState?
+        @usableFromInline var entity = 0
+        @usableFromInline var rows: IndexingIterator<[RowNumber]> = [].makeIterator()
+        /// Those of a collection that belongs to no object.
+        @usableFromInline var objects: IndexingIterator<[ManagedObject<Target>]> = [].makeIterator()
 
         /// The next member that still exists.
         @inlinable
         public mutating func next() -> ManagedObject<Target>? {
+            guard let context else { return objects.next() }
             while let row = rows.next() {
                 if let object = context.object(for: PersistentID<Target>(row: row), entity) { return object }
             }
@@ -105,8 +249,32 @@ extension RelatedObjects: Sequence {
     }
 }
 
+extension RelatedObjects: ExpressibleByArrayLiteral {
+    /// Objects to be assigned to a relationship.
+    public init(arrayLiteral elements: ManagedObject<Target>...) {
+        source = .list(elements)
+    }
+}
+
+extension RelatedObjects: Equatable {
+    /// Whether both have the same members; in the same order, if one of them belongs to an ordered relationship.
+    public static func == (lhs: RelatedObjects, rhs: RelatedObjects) -> Bool {
+        lhs.isOrdered || rhs.isOrdered ? lhs.elementsEqual(rhs) : Set(lhs) == Set(rhs)
+    }
+
+    private var isOrdered: Bool {
+        guard case .relationship(_, _, let relationship) = source else { return false }
+        return relationship.isOrdered
+    }
+}
+
+extension RelatedObjects: CustomStringConvertible {
+    /// The members' identifiers.
+    public var description: String { ids.description }
+}
+
 extension ManagedObject {
-    /// Writes a to-one relationship that is known by its place in the row only.
+    /// Writes a to-one relationship that is known by its place in the row only, and that changes no other row.
     fileprivate func setReference(through toOne: ToOneDescription, to target: RowNumber) {
         guard isDirty || beginWrite() else { return }
         withUnsafeMutableBytes(of: &row) { $0.storeBytes(of: target, toByteOffset: toOne.offset, as: RowNumber.self) }

@@ -11,7 +11,15 @@
 /// | … inserts: count; each: distance to the row before, version, all stored properties | varints, values |
 /// | … updates: count; each: distance, new version, number of properties; each: tag, old value, new value | |
 /// | … deletes: count; each: distance, last version, all stored properties | |
-/// | links, of which there are none yet | varint 0 |
+/// | number of lists that follow | varint |
+/// | each list: its entity's and its property's tag | varints |
+/// | … pairs removed: count; each: distance to the owner before, member, key | varints, bytes |
+/// | … pairs added: the same | |
+///
+/// A list holds the links of a many-to-many relationship, or the order of a one-to-many relationship; of the two sides of a
+/// many-to-many relationship the first one is listed, and the other one only if it is ordered. Lists come in the order of
+/// their entities and properties, pairs in ascending order of owner, member and key. A key is a string of bytes, and there
+/// only where the list is ordered; a pair whose key changed is removed and added.
 ///
 /// Entities come in ascending order of their tags, rows in ascending order of their numbers; the first distance counts
 /// from 0. Stored properties are all that the schema record lists but to-many relationships, in its order.
@@ -34,8 +42,37 @@ struct CommitRecord {
         let changed = commit.schema.entities.indices.filter { !commit.changes[$0].isEmpty }
         record.writer.appendVarint(UInt64(changed.count))
         for entity in changed { try record.append(entity, commit) }
-        record.writer.appendVarint(0)
+        record.appendLists(commit)
         return record.writer.bytes
+    }
+
+    private mutating func appendLists(_ commit: WorkingState) {
+        let numbers = schema.adjacencies.indices.filter { number in
+            schema.adjacencies[number].isRecorded(as: number)
+                && !commit.snapshot.adjacencies[number].isIdentical(to: commit.base.adjacencies[number])
+        }
+        writer.appendVarint(UInt64(numbers.count))
+        for number in numbers {
+            let list = schema.adjacencies[number]
+            writer.appendVarint(SchemaRecord.tag(list.entity))
+            writer.appendVarint(SchemaRecord.tag(list.property))
+            let difference = commit.snapshot.adjacencies[number].difference(from: commit.base.adjacencies[number])
+            append(difference.removed)
+            append(difference.added)
+        }
+    }
+
+    private mutating func append(_ pairs: [Adjacency.Pair]) {
+        writer.appendVarint(UInt64(pairs.count))
+        var previous: RowNumber = 0
+        for pair in pairs {
+            writer.appendVarint(pair.owner - previous)
+            previous = pair.owner
+            writer.appendVarint(pair.member)
+            guard let key = pair.key else { continue }
+            writer.appendVarint(UInt64(key.bytes.count))
+            writer.append(contentsOf: key.bytes)
+        }
     }
 
     private mutating func append(_ entity: Int, _ commit: WorkingState) throws(GraphError) {

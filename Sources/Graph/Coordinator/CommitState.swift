@@ -11,16 +11,19 @@ struct CommitState: Sendable {
         /// Whether the save stands in it exactly as it was made: nobody else committed in between, and the delete rules
         /// had nothing to add.
         let isAsRequested: Bool
+        /// New rows that gave way to others.
+        let replacements: Replacements
+        /// Whether nothing of the save is left to do; then it takes no number.
+        let isEmpty: Bool
 
         var number: CommitNumber { state.snapshot.commit }
     }
 
-    /// Judges a save and merges it with what others committed since its base; nil if nothing of it is left to do. Head does
-    /// not move until `accept`.
+    /// Judges a save and merges it with what others committed since its base. Head does not move until `accept`.
     ///
     /// - Throws: all offenders of the first stage that finds any: conflicts, then uniqueness, then references, then
-    ///   denied deletes.
-    func prepare(_ request: WorkingState) throws(GraphError) -> Commit? {
+    ///   denied deletes, then counts, then what `validate()` refuses.
+    func prepare(_ request: WorkingState) throws(GraphError) -> Commit {
         let isFastForward = request.base.commit == head.commit && !request.hasLostBases
         var merged = request
         if !isFastForward {
@@ -30,14 +33,22 @@ struct CommitState: Sendable {
             merged.reapply(request)
         }
         let rules = merged.applyDeleteRules()
-        let violations = merged.uniquenessViolations()
-        guard violations.isEmpty else { throw .notUnique(violations) }
+        let replacements = try merged.resolveUniqueness()
         let dangling = merged.danglingReferences()
         guard dangling.isEmpty else { throw .danglingReferences(dangling) }
         guard rules.denied.isEmpty else { throw .deleteDenied(rules.denied) }
-        guard !merged.changes.isEmpty else { return nil }
-        merged.number(head.commit.next)
-        return Commit(state: merged, isAsRequested: isFastForward && !rules.changedRows)
+        var failures = merged.countFailures()
+        if failures.isEmpty { failures = merged.validationFailures() }
+        guard failures.isEmpty else { throw .validationFailed(failures) }
+        merged.forgetMissingMembers()
+        let isEmpty = merged.isUnchanged
+        if !isEmpty { merged.number(head.commit.next) }
+        return Commit(
+            state: merged,
+            isAsRequested: isFastForward && !rules.changedRows && replacements.isEmpty,
+            replacements: replacements,
+            isEmpty: isEmpty
+        )
     }
 
     mutating func accept(_ commit: Commit) {

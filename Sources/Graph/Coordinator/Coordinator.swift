@@ -14,6 +14,7 @@ public actor Coordinator {
     private nonisolated let path: String
     private var queue = CommitQueue()
     private let transactionLimitBytes: Int
+    private let checksEveryCommit: Bool
     /// Why no further save is taken, once that is so.
     private var ending: GraphError?
 
@@ -23,24 +24,38 @@ public actor Coordinator {
     ///   - types: all entities of the store.
     ///   - path: the file; nil keeps the store in memory only. The file is locked until `close()`, or until the
     ///     coordinator is released.
+    ///   - checksEveryCommit: has every save checked as ``check()`` does before it is accepted; one that would break the
+    ///     store fails with `.inconsistent`. For tests: it takes time in proportion to the store.
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
     ///   `.invalidRecord`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
     ///   `.inputOutput`. The file is left as it is then. If the file has original names, also `.outcomeUnknown`: whether it
     ///   has the new ones shows when it is opened again.
     ///
     /// Complexity: O(size of the file).
-    public init<each E: Entity>(for types: repeat (each E).Type, at path: String? = nil) async throws(GraphError) {
+    public init<each E: Entity>(
+        for types: repeat (each E).Type,
+        at path: String? = nil,
+        checksEveryCommit: Bool = false
+    ) async throws(GraphError) {
         var entities: [EntityDescription] = []
         repeat entities.append(EntityDescription((each E).self))
-        try await self.init(Schema(entities), path: path, fileSystem: PosixFileSystem(), options: JournalOptions())
+        try await self.init(
+            Schema(entities),
+            path: path,
+            fileSystem: PosixFileSystem(),
+            options: JournalOptions(),
+            checksEveryCommit: checksEveryCommit
+        )
     }
 
     init(
         _ schema: Schema,
         path: String?,
         fileSystem: any StoreFileSystem,
-        options: JournalOptions
+        options: JournalOptions,
+        checksEveryCommit: Bool = false
     ) async throws(GraphError) {
+        self.checksEveryCommit = checksEveryCommit
         var snapshot = Snapshot(schema: schema)
         var next = schema.entities.map { _ in RowNumber(1) }
         if let path {
@@ -75,6 +90,17 @@ public actor Coordinator {
     /// Complexity: O(1).
     public nonisolated var snapshot: Snapshot { published.value }
 
+    /// Verifies every index, inverse, reference, unique value and count of the newest durable state against its rows and links
+    /// alone; gives one line for each thing that does not hold, which is an error in Graph.
+    ///
+    /// Complexity: O(size of the store).
+    public nonisolated func check() -> [String] { snapshot.check() }
+
+    private func check(_ commit: CommitState.Commit) throws(GraphError) {
+        let findings = commit.state.snapshot.check()
+        guard findings.isEmpty else { throw .inconsistent(findings) }
+    }
+
     /// Ends saving and releases the file, after the saves that are under way. Snapshots and contexts can be read on; saves
     /// throw `.closed`. Closing again only waits until that is done.
     public func close() async throws(GraphError) {
@@ -92,28 +118,35 @@ public actor Coordinator {
         let published: Snapshot
         /// Whether that state is exactly what the save contained.
         let isAsCaptured: Bool
+        /// New rows that gave way to others.
+        let replacements: Replacements
     }
 
     /// Judges, records and publishes a save. From the judgement to the place in the queue nothing suspends, so that the
     /// order of judgement is the order of the file.
     func commit(_ request: WorkingState) async throws(GraphError) -> Outcome {
         if let ending { throw ending }
-        let prepared: CommitState.Commit?
+        let commit: CommitState.Commit
         do throws(GraphError) {
-            prepared = try state.prepare(request)
+            commit = try state.prepare(request)
+            if checksEveryCommit { try check(commit) }
         } catch {
             // The answer may rest on a commit that is not durable yet; so may the one that nothing is left to do.
             try await waitForDurability()
             throw error
         }
-        guard let commit = prepared else {
+        guard !commit.isEmpty else {
             try await waitForDurability()
-            return Outcome(published: published.value, isAsCaptured: false)
+            return Outcome(published: published.value, isAsCaptured: false, replacements: commit.replacements)
         }
         guard journal != nil else {
             state.accept(commit)
             published.publish(commit.state.snapshot)
-            return Outcome(published: commit.state.snapshot, isAsCaptured: commit.isAsRequested)
+            return Outcome(
+                published: commit.state.snapshot,
+                isAsCaptured: commit.isAsRequested,
+                replacements: commit.replacements
+            )
         }
         let record = try CommitRecord.encode(
             commit.state,
@@ -130,7 +163,11 @@ public actor Coordinator {
         state.accept(commit)
         try await makeDurable(CommitQueue.Entry(snapshot: commit.state.snapshot, record: record))
         let newest = published.value
-        return Outcome(published: newest, isAsCaptured: commit.isAsRequested && newest.commit == commit.number)
+        return Outcome(
+            published: newest,
+            isAsCaptured: commit.isAsRequested && newest.commit == commit.number,
+            replacements: commit.replacements
+        )
     }
 
     /// How many answers wait for the next group.

@@ -44,6 +44,9 @@ struct EntityChanges: Sendable {
         lastRows = RowTable(layout: layout)
     }
 
+    /// Whether rows were deleted; stays so if they come back.
+    private(set) var hasDeletes = false
+
     var isEmpty: Bool { kinds.count == 0 }
     var count: Int { kinds.count }
 
@@ -57,6 +60,7 @@ struct EntityChanges: Sendable {
     }
 
     mutating func set(_ row: RowNumber, _ kind: ChangeKind, baseVersion: RowVersion) {
+        if kind == .deleted { hasDeletes = true }
         withUnsafePointer(to: kind) { _ = kinds.set(row, version: baseVersion, copying: $0) }
     }
 

@@ -6,14 +6,17 @@
 /// property 1 "name" string
 /// property 2 "email" string unique
 /// property 3 "team" to-one 2 nullify
-/// entity 2 "Team"
+/// entity 2 "Team" unique 1 3
 /// property 1 "name" string
-/// property 2 "members" to-many 1 3 cascade
+/// property 2 "members" to-many 1 3 cascade ordered minimum 1
+/// property 3 "league" integer
 /// ```
 ///
 /// The first number is a tag. Commit records name entities and properties by tag, never by name. A to-one relationship
-/// gives the tag of its target entity and its own delete rule; a to-many relationship gives the entity and the property at
-/// its other end, and its delete rule.
+/// gives the tag of its target entity and its own delete rule; then, if its inverse is a to-one relationship too, `inverse`
+/// and that property. A to-many relationship gives the entity and the property at its other end, and its delete rule; then
+/// `ordered`, if it is. Either may end with the numbers of objects that it leads to, where they are limited. Constraints and
+/// indexes of several properties stand behind their entity's name.
 struct SchemaRecord: Sendable {
     let bytes: [UInt8]
     private let entities: [EntityLines]
@@ -21,7 +24,10 @@ struct SchemaRecord: Sendable {
     init(_ schema: Schema) {
         entities = schema.entities.enumerated().map { number, entity in
             EntityLines(
-                own: Line(start: "entity \(Self.tag(number)) ", entity.name, entity.originalName),
+                own: Line(
+                    start: "entity \(Self.tag(number)) ", entity.name, entity.originalName,
+                    end: entity.indexes.suffix(entity.compounds.count).map(Self.text).joined()
+                ),
                 properties: entity.properties.enumerated().filter { !$0.element.isEphemeral }.map { number, property in
                     Line(
                         start: "property \(Self.tag(number)) ", property.name, property.originalName,
@@ -42,19 +48,33 @@ struct SchemaRecord: Sendable {
 
     private static func kind(of number: Int, of entity: EntityDescription, in schema: Schema) -> String {
         switch entity.properties[number].role {
-        case .attribute(let isUnique, let isIndexed):
-            entity.properties[number].operations.kind + (isUnique ? " unique" : isIndexed ? " indexed" : "")
-        case .toOne:
-            entity.toOnes.first { $0.property == number }
-                .map { "to-one \(tag($0.target)) \($0.ruleOfOwner.rawValue)" } ?? ""
-        case .toMany:
-            entity.toManys.first { $0.property == number }.map { relationship in
-                let other = schema.entities[relationship.source].toOnes[relationship.toOne]
-                return "to-many \(tag(relationship.source)) \(tag(other.property)) \(other.ruleOfInverse.rawValue)"
+        case .attribute(let uniqueness, let isIndexed):
+            entity.properties[number].operations.kind
+                + (uniqueness != nil ? " unique" : isIndexed ? " indexed" : "")
+        case .toOne(let declared):
+            entity.toOnes.first { $0.property == number }.map { toOne in
+                let inverse = toOne.mate == nil ? "" : toOne.inverse.map { " inverse \(tag($0))" } ?? ""
+                return "to-one \(tag(toOne.target)) \(declared.rule.rawValue)\(inverse)\(counts(declared))"
+            } ?? ""
+        case .toMany(let declared):
+            entity.toManys.first { $0.property == number }.map { toMany in
+                let order = toMany.isOrdered ? " ordered" : ""
+                let ends = "\(tag(toMany.source)) \(tag(toMany.inverse))"
+                return "to-many \(ends) \(declared.rule.rawValue)\(order)\(counts(declared))"
             } ?? ""
         case .ephemeral:
             ""
         }
+    }
+
+    private static func counts(_ relationship: Property.Relationship) -> String {
+        let counts = relationship.counts
+        return (counts.minimum > 0 ? " minimum \(counts.minimum)" : "")
+            + (counts.maximum.map { " maximum \($0)" } ?? "")
+    }
+
+    private static func text(of index: IndexDescription) -> String {
+        (index.uniqueness == nil ? " index" : " unique") + index.parts.map { " \(tag($0.property))" }.joined()
     }
 }
 

@@ -13,8 +13,10 @@ struct StoreReplay: Sendable {
     /// That record. What differs is found only when it is asked for, since a file may have many.
     private var fileRecord: [UInt8] = []
     private var scratch = EntryScratch()
+    private var touched: Touched
 
     init(schema: Schema, path: String) {
+        touched = Touched(schema)
         snapshot = Snapshot(schema: schema)
         counters = schema.entities.map { _ in 1 }
         self.path = path
@@ -100,20 +102,19 @@ struct StoreReplay: Sendable {
         _ = try reader.readFixed(UInt64.self)
         _ = try reader.readString()
         try applyCounters(&reader)
-        var touched: [(entity: Int, written: [RowNumber], deleted: [RowNumber])] = []
+        touched = Touched(snapshot.schema)
+        var last = -1
         for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
             let entity = try readEntity(&reader)
-            guard entity > touched.last?.entity ?? -1 else { throw reader.failure("entities out of order") }
-            let inserted = try applyInserts(&reader, entity)
-            let updated = try applyUpdates(&reader, entity)
-            touched.append((entity, inserted + updated, try applyDeletes(&reader, entity)))
+            guard entity > last else { throw reader.failure("entities out of order") }
+            last = entity
+            touched.written[entity] = try applyInserts(&reader, entity)
+            touched.written[entity] += try applyUpdates(&reader, entity)
+            touched.deleted[entity] = try applyDeletes(&reader, entity)
         }
-        guard try reader.readVarint() == 0 else { throw reader.failure("links, which this version does not know") }
+        try applyLists(&reader)
         try reader.expectEnd()
-        for (entity, written, deleted) in touched {
-            for row in written { try checkRules(of: row, entity, reader) }
-            for row in deleted { try checkUnreferenced(row, entity, reader) }
-        }
+        try checkTouched(reader)
         snapshot.commit = number
     }
 
@@ -130,6 +131,7 @@ struct StoreReplay: Sendable {
                 // There is at least one byte, so the memory has an address.
                 let address = memory.baseAddress.unsafelyUnwrapped
                 try replay.decodeRow(&reader, entity, into: address)
+                replay.noteReferences(of: row, of: entity, at: address)
                 replay.snapshot.set(row, of: entity, version: version, moving: address, scratch: &replay.scratch)
             }
         }
@@ -157,6 +159,8 @@ struct StoreReplay: Sendable {
                     }
                     try property.decode(&reader, replacing: place)
                 }
+                replay.noteReferences(of: row, of: entity, at: address)
+                replay.noteReferences(of: row, of: entity, at: copy)
                 replay.snapshot.set(row, of: entity, version: version, copying: copy, scratch: &replay.scratch)
             }
         }
@@ -178,6 +182,7 @@ struct StoreReplay: Sendable {
                         $0.hasSameValue(at: current + $0.offset, as: address + $0.offset)
                     })
                 else { throw reader.failure("row \(row) is deleted with another value than it has") }
+                replay.noteReferences(of: row, of: entity, at: current)
             }
             replay.snapshot.remove(row, of: entity, scratch: &replay.scratch)
         }
@@ -221,22 +226,141 @@ struct StoreReplay: Sendable {
         }
     }
 
+    // MARK: Lists
+
+    private mutating func applyLists(_ reader: inout ByteReader) throws {
+        var last = -1
+        for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
+            let entity = try readEntity(&reader)
+            let tag = try reader.readVarint()
+            let number = snapshot.schema.adjacencies.firstIndex { list in
+                list.entity == entity && SchemaRecord.tag(list.property) == tag
+            }
+            guard let number, snapshot.schema.adjacencies[number].isRecorded(as: number) else {
+                throw reader.failure("property \(tag) of entity \(entity) has no list of its own")
+            }
+            guard number > last else { throw reader.failure("lists out of order") }
+            last = number
+            let mate = snapshot.schema.adjacencies[number].mate
+            // What follows from this list is not in the file.
+            let derived = mate.flatMap { snapshot.schema.adjacencies[$0].isRecorded(as: $0) ? nil : $0 }
+            try forEachPair(&reader, number) { replay, reader, pair in
+                guard replay.snapshot.adjacencies[number].key(of: pair.member, of: pair.owner) == pair.key,
+                    replay.snapshot.adjacencies[number].remove(pair.member, of: pair.owner)
+                else { throw reader.failure("member \(pair.member) of row \(pair.owner) is removed, but is not there") }
+                if let derived { replay.snapshot.adjacencies[derived].remove(pair.owner, of: pair.member) }
+            }
+            try forEachPair(&reader, number) { replay, reader, pair in
+                guard !replay.snapshot.adjacencies[number].contains(pair.member, of: pair.owner) else {
+                    throw reader.failure("member \(pair.member) of row \(pair.owner) is added, but is there")
+                }
+                replay.snapshot.adjacencies[number].insert(pair.member, of: pair.owner, key: pair.key)
+                if let derived { replay.snapshot.adjacencies[derived].insert(pair.owner, of: pair.member, key: nil) }
+            }
+        }
+    }
+
+    /// Reads a section's pairs.
+    private mutating func forEachPair(
+        _ reader: inout ByteReader,
+        _ number: Int,
+        _ body: (inout StoreReplay, inout ByteReader, Adjacency.Pair) throws -> Void
+    ) throws {
+        let list = snapshot.schema.adjacencies[number]
+        var previous = Adjacency.Pair(owner: 0, member: 0)
+        for _ in 0..<(try reader.readCount(minimumBytes: list.isOrdered ? 3 : 2)) {
+            let (owner, overflow) = previous.owner.addingReportingOverflow(try reader.readVarint())
+            let member = try reader.readVarint()
+            guard !overflow, (owner, member) > (previous.owner, previous.member), owner < counters[list.entity],
+                member > 0, member < counters[list.members]
+            else { throw reader.failure("member \(member) of row \(owner) is out of order or beyond the row counters") }
+            var key: OrderKey?
+            if list.isOrdered {
+                key = OrderKey(bytes: try reader.take(try reader.readCount(minimumBytes: 1)))
+                if key == nil { throw reader.failure("the key of member \(member) of row \(owner)") }
+            }
+            let pair = Adjacency.Pair(owner: owner, member: member, key: key)
+            try body(&self, &reader, pair)
+            touched.pairs.append((number, pair))
+            previous = pair
+        }
+    }
+
     // MARK: Rules
+
+    /// What a commit changes, as far as rules are to be checked of it afterwards.
+    private struct Touched {
+        var written: [[RowNumber]]
+        var deleted: [[RowNumber]]
+        /// Members and owners, of lists that may have changed.
+        var pairs: [(list: Int, pair: Adjacency.Pair)] = []
+        /// Owners and partners, whose own rows may be as they were.
+        var targets: [(entity: Int, row: RowNumber)] = []
+
+        init(_ schema: Schema) {
+            written = schema.entities.map { _ in [] }
+            deleted = written
+        }
+    }
+
+    /// Notes what depends on a row's references, before or after a change.
+    private mutating func noteReferences(of row: RowNumber, of entity: Int, at address: UnsafeRawPointer) {
+        for toOne in snapshot.schema.entities[entity].toOnes {
+            let target = toOne.target(ofRowAt: address)
+            guard target != 0 else { continue }
+            if let order = toOne.order { touched.pairs.append((order, Adjacency.Pair(owner: target, member: row))) }
+            if toOne.mate != nil || snapshot.schema.entities[toOne.target].hasCounts {
+                touched.targets.append((toOne.target, target))
+            }
+        }
+    }
+
+    private func checkTouched(_ reader: ByteReader) throws {
+        for (entity, rows) in touched.written.enumerated() {
+            for row in rows { try checkRules(of: row, entity, reader) }
+        }
+        for (entity, rows) in touched.deleted.enumerated() {
+            for row in rows { try checkUnreferenced(row, entity, reader) }
+        }
+        for (entity, row) in touched.targets {
+            try checkReferences(of: row, entity, reader)
+            try checkCounts(of: row, entity, reader)
+        }
+        for (number, pair) in touched.pairs { try check(pair, of: number, reader) }
+    }
 
     private func checkRules(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
         guard let address = snapshot.entities[entity].rows.address(of: row) else { return }
         let description = snapshot.schema.entities[entity]
-        for (number, index) in description.indexes.enumerated() where index.isUnique {
-            if let other = snapshot.rowSharingKey(of: row, at: address, index: number, of: entity) {
+        for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
+            if let other = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity).first {
                 throw reader.failure("rows \(row) and \(other) of \(description.name) share a unique value")
             }
         }
+        try checkReferences(of: row, entity, reader)
+        try checkCounts(of: row, entity, reader)
+    }
+
+    private func checkReferences(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
+        guard let address = snapshot.entities[entity].rows.address(of: row) else { return }
+        let description = snapshot.schema.entities[entity]
         for toOne in description.toOnes {
             let target = toOne.target(ofRowAt: address)
-            guard target == 0 || snapshot.entities[toOne.target].rows.contains(target) else {
+            guard target != 0 else { continue }
+            guard let targetRow = snapshot.entities[toOne.target].rows.address(of: target) else {
                 throw reader.failure("row \(row) of \(description.name) refers to row \(target), which is not there")
             }
+            guard let mate = toOne.mate else { continue }
+            let back = snapshot.schema.entities[toOne.target].toOnes[mate].target(ofRowAt: targetRow)
+            guard back == row else {
+                throw reader.failure(
+                    "row \(row) of \(description.name) refers to row \(target), which refers to \(back)")
+            }
         }
+    }
+
+    private func checkCounts(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
+        if let failure = snapshot.countFailures(of: row, of: entity).first { throw reader.failure("\(failure)") }
     }
 
     private func checkUnreferenced(_ row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
@@ -244,6 +368,36 @@ struct StoreReplay: Sendable {
         where snapshot.countReferrers(to: row, of: reference.entity, through: reference.toOne) > 0 {
             throw reader.failure("row \(row) is deleted while others refer to it")
         }
+        for number in snapshot.schema.entities[entity].linkLists
+        where !snapshot.adjacencies[number].memberRows(of: row).isEmpty {
+            throw reader.failure("row \(row) is deleted while it has links")
+        }
+    }
+
+    /// That a pair is in both lists or in none, or in a list and in the member's row or in neither; that both rows exist; and
+    /// that there are as many as there may be.
+    private func check(_ pair: Adjacency.Pair, of number: Int, _ reader: ByteReader) throws {
+        let list = snapshot.schema.adjacencies[number]
+        let isListed = snapshot.adjacencies[number].contains(pair.member, of: pair.owner)
+        if let mate = list.mate {
+            guard snapshot.adjacencies[mate].contains(pair.owner, of: pair.member) == isListed else {
+                throw reader.failure("rows \(pair.owner) and \(pair.member) are linked in one direction only")
+            }
+            try checkCounts(of: pair.owner, list.entity, reader)
+            try checkCounts(of: pair.member, list.members, reader)
+        }
+        if let toOne = list.toOne {
+            let reference = snapshot.schema.entities[list.members].toOnes[toOne]
+            let member = snapshot.entities[list.members].rows.address(of: pair.member)
+            guard isListed == (member.map { reference.target(ofRowAt: $0) } == pair.owner) else {
+                throw reader.failure(
+                    "member \(pair.member) of row \(pair.owner) has a place or a reference, but not both")
+            }
+        }
+        guard isListed else { return }
+        guard snapshot.entities[list.entity].rows.contains(pair.owner),
+            snapshot.entities[list.members].rows.contains(pair.member)
+        else { throw reader.failure("rows \(pair.owner) and \(pair.member) are linked, but are not both there") }
     }
 
     private func readEntity(_ reader: inout ByteReader) throws -> Int {

@@ -11,18 +11,28 @@ extension WorkingState {
         var changedRows = false
     }
 
-    /// Lets go of the references that lead to deleted rows as each relationship says: references that came with others'
+    /// Lets go of the references and links that lead to deleted rows as each relationship says: those that came with others'
     /// commits, which the deleting context did not know, included. First all that cascades is deleted, then references
-    /// are nullified, then what is left may deny.
+    /// are nullified and links ended, then what is left may deny.
     mutating func applyDeleteRules() -> RuleOutcome {
         var outcome = RuleOutcome()
+        guard changes.entities.contains(where: \.hasDeletes) else { return outcome }
         forEachReference(toDeleted: .cascade) { state, _, entity, row in
             state.delete(row, of: entity)
+            outcome.changedRows = true
+        }
+        forEachLink(ofDeleted: .cascade) { state, link in
+            state.delete(link.member, of: state.schema.adjacencies[link.list].members)
+            state.endLink(link, denies: false)
             outcome.changedRows = true
         }
         forEachReference(toDeleted: .nullify) { state, reference, entity, row in
             let toOne = state.schema.entities[entity].toOnes[reference.toOne]
             state.setReference(of: row, of: entity, through: toOne, to: 0)
+            outcome.changedRows = true
+        }
+        forEachLink(ofDeleted: .nullify) { state, link in
+            state.endLink(link, denies: false)
             outcome.changedRows = true
         }
         forEachReference(toDeleted: .deny) { state, reference, entity, row in
@@ -36,8 +46,18 @@ extension WorkingState {
                 )
             )
         }
-        outcome.denied += deletesDeniedByTargets()
+        forEachLink(ofDeleted: .deny) { state, link in
+            state.endLink(link, denies: true)
+            outcome.changedRows = true
+        }
+        outcome.denied += deletesDeniedByTargets() + deletesDeniedByLinks()
         return outcome
+    }
+
+    private func deletedRows(of entity: Int) -> [RowNumber] {
+        var deleted: [RowNumber] = []
+        changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
+        return deleted
     }
 
     /// Calls the body with each row that refers to a deleted one through a relationship of this rule. The body may delete
@@ -46,13 +66,11 @@ extension WorkingState {
         toDeleted rule: DeleteRule,
         _ body: (inout WorkingState, Reference, _ entity: Int, _ row: RowNumber) -> Void
     ) {
-        for (entity, description) in schema.entities.enumerated() {
+        for (entity, description) in schema.entities.enumerated() where changes[entity].hasDeletes {
             for reference in description.references
             where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfInverse == rule {
-                var deleted: [RowNumber] = []
-                changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
-                for target in deleted {
-                    for row in referrers(to: target, of: reference.entity, through: reference.toOne) {
+                for target in deletedRows(of: entity) {
+                    for row in snapshot.referrers(to: target, of: reference.entity, through: reference.toOne) {
                         body(&self, reference, reference.entity, row)
                     }
                 }
@@ -60,11 +78,40 @@ extension WorkingState {
         }
     }
 
+    /// Calls the body with each link that a deleted row still has in lists of this rule.
+    private mutating func forEachLink(ofDeleted rule: DeleteRule, _ body: (inout WorkingState, Link) -> Void) {
+        for (entity, description) in schema.entities.enumerated() where changes[entity].hasDeletes {
+            for number in description.linkLists where schema.adjacencies[number].rule == rule {
+                for owner in deletedRows(of: entity) {
+                    for member in snapshot.adjacencies[number].memberRows(of: owner) {
+                        body(&self, Link(list: number, owner: owner, member: member))
+                    }
+                }
+            }
+        }
+    }
+
+    private func deletesDeniedByLinks() -> [DeniedDelete] {
+        denyingLinks.sorted { ($0.list, $0.owner, $0.member) < ($1.list, $1.owner, $1.member) }.compactMap { link in
+            let list = schema.adjacencies[link.list]
+            guard snapshot.entities[list.members].rows.contains(link.member),
+                !snapshot.entities[list.entity].rows.contains(link.owner)
+            else { return nil }
+            let description = schema.entities[list.entity]
+            return DeniedDelete(
+                id: schema.id(of: link.owner, of: list.entity),
+                relationship: "\(description.name).\(description.properties[list.property].name)",
+                remaining: schema.id(of: link.member, of: list.members)
+            )
+        }
+    }
+
     /// Deleted rows whose own to-one relationship denies the delete while its target is there.
     private func deletesDeniedByTargets() -> [DeniedDelete] {
         var denied: [DeniedDelete] = []
         for (entity, description) in schema.entities.enumerated() {
-            for toOne in description.toOnes where toOne.ruleOfOwner == .deny {
+            // One to one, the other end's reference denies it already.
+            for toOne in description.toOnes where toOne.ruleOfOwner == .deny && toOne.mate == nil {
                 changes[entity].lastRows.forEachRow { row, _, address in
                     let target = toOne.target(ofRowAt: address)
                     guard target != 0, snapshot.entities[toOne.target].rows.contains(target) else { return }
@@ -81,33 +128,9 @@ extension WorkingState {
         return denied
     }
 
-    /// Inserted rows, and updated ones whose unique properties changed, that share a value with another row.
-    func uniquenessViolations() -> [UniquenessViolation] {
-        var violations: [UniquenessViolation] = []
-        for (entity, description) in schema.entities.enumerated() {
-            for (number, index) in description.indexes.enumerated() where index.isUnique {
-                forEachWritten(of: entity) { row, address, original in
-                    if let original, index.isIdentical(address + index.offset, original + index.offset) { return }
-                    let other = snapshot.rowSharingKey(of: row, at: address, index: number, of: entity)
-                    guard let other else { return }
-                    let property = description.properties[index.property]
-                    violations.append(
-                        UniquenessViolation(
-                            id: AnyPersistentID(entityName: description.name, row: row),
-                            existing: AnyPersistentID(entityName: description.name, row: other),
-                            property: property.name,
-                            value: property.operations.describe(address + property.offset)
-                        )
-                    )
-                }
-            }
-        }
-        return violations
-    }
-
-    /// References that inserted and updated rows make to rows that do not exist.
+    /// References that inserted and updated rows make to rows that do not exist, and members that do not.
     func danglingReferences() -> [DanglingReference] {
-        var dangling: [DanglingReference] = []
+        var dangling = danglingMembers
         for (entity, description) in schema.entities.enumerated() {
             for toOne in description.toOnes {
                 forEachWritten(of: entity) { row, address, original in
@@ -128,8 +151,50 @@ extension WorkingState {
         return dangling
     }
 
+    /// Relationships that this commit leaves with fewer or more objects than they may have.
+    func countFailures() -> [ValidationFailure] {
+        guard schema.entities.contains(where: \.hasCounts) else { return [] }
+        var touched = [Set<RowNumber>](repeating: [], count: schema.entities.count)
+        for (entity, description) in schema.entities.enumerated() {
+            let leadsToCounts = description.toOnes.filter { schema.entities[$0.target].hasCounts }
+            guard description.hasCounts || !leadsToCounts.isEmpty else { continue }
+            changes[entity].forEachChange { row, _, _ in
+                touched[entity].insert(row)
+                for state in [base, snapshot] {
+                    guard let address = state.entities[entity].rows.address(of: row) else { continue }
+                    for toOne in leadsToCounts { touched[toOne.target].insert(toOne.target(ofRowAt: address)) }
+                }
+            }
+        }
+        for (number, list) in schema.adjacencies.enumerated() where list.mate != nil {
+            guard schema.entities[list.entity].hasCounts else { continue }
+            let difference = snapshot.adjacencies[number].difference(from: base.adjacencies[number])
+            for pair in difference.removed + difference.added { touched[list.entity].insert(pair.owner) }
+        }
+        return touched.enumerated().flatMap { entity, rows in
+            schema.entities[entity].hasCounts
+                ? rows.sorted().flatMap { snapshot.countFailures(of: $0, of: entity) } : []
+        }
+    }
+
+    /// What `validate()` throws of inserted and updated rows.
+    func validationFailures() -> [ValidationFailure] {
+        var failures: [ValidationFailure] = []
+        for (entity, description) in schema.entities.enumerated() where !changes[entity].isEmpty {
+            guard description.hooks.hasValidate else { continue }
+            forEachWritten(of: entity) { row, address, _ in
+                do {
+                    try description.hooks.validate(address)
+                } catch {
+                    failures += description.failures(of: schema.id(of: row, of: entity), from: error)
+                }
+            }
+        }
+        return failures
+    }
+
     /// Calls the body with each inserted or updated row and the row that it replaces.
-    private func forEachWritten(
+    func forEachWritten(
         of entity: Int,
         _ body: (RowNumber, UnsafeRawPointer, _ original: UnsafeRawPointer?) -> Void
     ) {
@@ -141,7 +206,7 @@ extension WorkingState {
 }
 
 extension Schema {
-    fileprivate func id(of row: RowNumber, of entity: Int) -> AnyPersistentID {
+    func id(of row: RowNumber, of entity: Int) -> AnyPersistentID {
         AnyPersistentID(entityName: entities[entity].name, row: row)
     }
 
@@ -151,5 +216,20 @@ extension Schema {
             return "\(entities[toOne.target].name).\(entities[toOne.target].properties[inverse].name)"
         }
         return "\(entities[entity].name).\(entities[entity].properties[toOne.property].name)"
+    }
+}
+
+extension EntityDescription {
+    fileprivate func failures(of id: AnyPersistentID, from error: any Error) -> [ValidationFailure] {
+        guard let error = error as? ValidationError else {
+            return [ValidationFailure(id: id, property: nil, reason: "\(error)")]
+        }
+        return error.parts.map { part in
+            let name = part.keyPath.map { keyPath -> String in
+                let property = properties.first { ($0.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath) }
+                return property?.name ?? "\(keyPath)"
+            }
+            return ValidationFailure(id: id, property: name, reason: part.reason)
+        }
     }
 }

@@ -32,6 +32,27 @@
 public protocol Entity: Sendable {
     /// What the engine knows of this type. The same value each time: write `static let`.
     static var schema: EntitySchema<Self> { get }
+
+    /// Brings a row up to date before it is saved: a date of change, a total. Called once for each inserted or changed row of
+    /// a save, on the context, and again for rows that such calls changed for the first time. The context's objects show
+    /// the result when the save succeeds; if it fails, nothing happened to them.
+    ///
+    /// Rows that a save only takes a reference from, because its target was deleted, are left alone.
+    mutating func willSave()
+
+    /// Throws if this row may not be saved as it is: a ``ValidationError``, or any other. Called on the coordinator for each
+    /// inserted or changed row as it would be in the store, after all other rules. The save fails with all that is thrown.
+    ///
+    /// To be a pure function of the row: saves of others wait for it.
+    func validate() throws
+}
+
+extension Entity {
+    /// Leaves the row as it is.
+    public mutating func willSave() { Self.schema.hooks.willSaveIsMissing() }
+
+    /// Accepts the row.
+    public func validate() throws { Self.schema.hooks.validateIsMissing() }
 }
 
 extension Entity {

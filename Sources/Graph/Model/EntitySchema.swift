@@ -9,6 +9,8 @@ public struct EntitySchema<E: Entity>: Sendable {
     let originalName: String?
     @usableFromInline let layout: RowLayout
     @usableFromInline let properties: [Property]
+    let compounds: [CompoundIndex]
+    let hooks: EntityHooks
 
     /// - Parameters:
     ///   - originalName: what the entity was called when files were written that are still to be opened. Opening one
@@ -23,16 +25,27 @@ public struct EntitySchema<E: Entity>: Sendable {
             name: name,
             originalName: originalName,
             layout: RowLayout(E.self),
-            properties: declaration.properties
+            properties: declaration.properties,
+            compounds: declaration.compounds,
+            hooks: EntityHooks(E.self)
         )
     }
 
     @usableFromInline
-    init(name: String, originalName: String?, layout: RowLayout, properties: [Property]) {
+    init(
+        name: String,
+        originalName: String?,
+        layout: RowLayout,
+        properties: [Property],
+        compounds: [CompoundIndex],
+        hooks: EntityHooks
+    ) {
         self.name = name
         self.originalName = originalName
         self.layout = layout
         self.properties = properties
+        self.compounds = compounds
+        self.hooks = hooks
     }
 
     /// Collects the properties of an entity.
@@ -47,6 +60,7 @@ public struct EntitySchema<E: Entity>: Sendable {
     /// file needs no original names any more, and programs that know only the old ones are refused.
     public struct Declaration {
         @usableFromInline var properties: [Property] = []
+        @usableFromInline var compounds: [CompoundIndex] = []
 
         @usableFromInline
         init() {}
@@ -66,17 +80,21 @@ extension EntitySchema.Declaration {
     /// A property with an order.
     ///
     /// - Parameters:
-    ///   - unique: refuses to save two objects with the same value. nil equals nothing.
+    ///   - unique: keeps two objects from having the same value. nil equals nothing.
+    ///   - onConflict: what a save does with a new object whose value another one has.
     ///   - indexed: keeps an index, so that look-ups by value need not read every row. Unique properties have one anyway.
     ///   - originalName: what the property was called before it was renamed; see `Declaration`. So in all methods.
     public mutating func attribute<V: OrderedAttributeValue>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
         unique: Bool = false,
+        onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
         originalName: String? = nil
     ) {
-        add(name, keyPath, V.attributeCodec, unique: unique, indexed: indexed, originalName: originalName)
+        add(
+            name, keyPath, V.attributeCodec, uniqueness: unique ? onConflict : nil, indexed: indexed,
+            originalName: originalName)
     }
 
     /// A property of an enumeration (or other type) that has a raw value, stored as that.
@@ -84,11 +102,12 @@ extension EntitySchema.Declaration {
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
         unique: Bool = false,
+        onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
         originalName: String? = nil
     ) where V.RawValue: OrderedAttributeValue {
         let codec = AttributeCodec<V>.raw()
-        add(name, keyPath, codec, unique: unique, indexed: indexed, originalName: originalName)
+        add(name, keyPath, codec, uniqueness: unique ? onConflict : nil, indexed: indexed, originalName: originalName)
     }
 
     /// An optional property of an enumeration (or other type) that has a raw value, stored as that.
@@ -96,11 +115,12 @@ extension EntitySchema.Declaration {
         _ name: String,
         _ keyPath: any KeyPath<E, V?> & Sendable,
         unique: Bool = false,
+        onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
         originalName: String? = nil
     ) where V.RawValue: OrderedAttributeValue {
         let codec = AttributeCodec<V>.optional(AttributeCodec<V>.raw())
-        add(name, keyPath, codec, unique: unique, indexed: indexed, originalName: originalName)
+        add(name, keyPath, codec, uniqueness: unique ? onConflict : nil, indexed: indexed, originalName: originalName)
     }
 
     /// A property of a type of your own, stored as JSON.
@@ -118,59 +138,96 @@ extension EntitySchema.Declaration {
     /// - Parameters:
     ///   - inverse: the to-many relationship at the other end; name it on one side only.
     ///   - deleteRule: what happens to the object referred to when this one is deleted.
+    ///   - minimum: 1 makes the reference a required one. Without an inverse its target can then not be deleted.
     public mutating func toOne<Target>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
         inverse: (any KeyPath<Target, ToMany<E>> & Sendable)? = nil,
         deleteRule: DeleteRule = .nullify,
+        minimum: Int = 0,
         originalName: String? = nil
     ) {
-        properties.append(
-            Property(
-                name: name,
-                originalName: originalName,
-                keyPath: keyPath,
-                role: .toOne(
-                    target: Target.self,
-                    inverse: inverse.map { Property.Inverse(keyPath: $0) },
-                    rule: deleteRule
-                ),
-                operations: ToOne<Target>.operations
-            )
-        )
+        add(name, keyPath, named: inverse, deleteRule, minimum: minimum, originalName: originalName)
     }
 
-    /// The objects that refer to this one.
+    /// A reference to one object or none, which refers back: one to one.
+    ///
+    /// - Parameters:
+    ///   - inverse: the reference at the other end; name it on one side only. Writing either writes both.
+    ///   - deleteRule: what happens to the object referred to when this one is deleted.
+    ///   - minimum: 1 makes the reference a required one.
+    public mutating func toOne<Target>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
+        inverse: any KeyPath<Target, ToOne<E>> & Sendable,
+        deleteRule: DeleteRule = .nullify,
+        minimum: Int = 0,
+        originalName: String? = nil
+    ) {
+        add(name, keyPath, named: inverse, deleteRule, minimum: minimum, originalName: originalName)
+    }
+
+    /// The objects that refer to this one, or are linked to it.
     ///
     /// - Parameters:
     ///   - inverse: the to-one relationship at the other end. It may be named there instead, but somewhere it must be.
     ///   - deleteRule: what happens to those objects when this one is deleted.
+    ///   - ordered: whether members have an order of their own, which insertions and moves decide; otherwise they come in the
+    ///     order of their insertion into the store.
+    ///   - minimum: how many there are at least when the object is saved.
+    ///   - maximum: how many there are at most when the object is saved; nil sets no limit.
     public mutating func toMany<Target>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
         inverse: (any KeyPath<Target, ToOne<E>> & Sendable)? = nil,
         deleteRule: DeleteRule = .nullify,
+        ordered: Bool = false,
+        minimum: Int = 0,
+        maximum: Int? = nil,
         originalName: String? = nil
     ) {
-        properties.append(
-            Property(
-                name: name,
-                originalName: originalName,
-                keyPath: keyPath,
-                role: .toMany(
-                    target: Target.self,
-                    inverse: inverse.map { Property.Inverse(keyPath: $0) },
-                    rule: deleteRule
-                ),
-                operations: ToMany<Target>.operations,
-                takeInitialRows: { address in
-                    let value = address.assumingMemoryBound(to: ToMany<Target>.self)
-                    guard let ids = value.pointee.initialIDs else { return nil }
-                    value.pointee = ToMany(stored: ())
-                    return ids.map(\.row)
-                }
-            )
-        )
+        let counts = MemberCounts(minimum: minimum, maximum: maximum)
+        add(name, keyPath, named: inverse, deleteRule, ordered, counts, originalName: originalName)
+    }
+
+    /// The objects that this one is linked to, many to many.
+    ///
+    /// - Parameters:
+    ///   - inverse: the to-many relationship at the other end. It may be named there instead, but somewhere it must be.
+    ///   - deleteRule: what happens to those objects when this one is deleted: `.nullify` ends the links.
+    ///   - ordered: whether members have an order of their own, which insertions and moves decide; otherwise they come in the
+    ///     order of their insertion into the store.
+    ///   - minimum: how many there are at least when the object is saved.
+    ///   - maximum: how many there are at most when the object is saved; nil sets no limit.
+    public mutating func toMany<Target>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
+        inverse: any KeyPath<Target, ToMany<E>> & Sendable,
+        deleteRule: DeleteRule = .nullify,
+        ordered: Bool = false,
+        minimum: Int = 0,
+        maximum: Int? = nil,
+        originalName: String? = nil
+    ) {
+        let counts = MemberCounts(minimum: minimum, maximum: maximum)
+        add(name, keyPath, named: inverse, deleteRule, ordered, counts, originalName: originalName)
+    }
+
+    /// Keeps two objects from having the same values of all these properties: attributes with an order, or references to one
+    /// object. A combination with nil in it equals nothing.
+    ///
+    /// - Parameters:
+    ///   - properties: their names, in the order in which they are compared.
+    ///   - onConflict: what a save does with a new object whose combination another one has.
+    public mutating func unique(_ properties: String..., onConflict: UniquenessPolicy = .reject) {
+        compounds.append(CompoundIndex(properties: properties, uniqueness: onConflict))
+    }
+
+    /// Keeps an index of the combined values of these properties: attributes with an order, or references to one object.
+    ///
+    /// - Parameter properties: their names, in the order in which they are compared.
+    public mutating func index(_ properties: String...) {
+        compounds.append(CompoundIndex(properties: properties, uniqueness: nil))
     }
 
     /// A property of the program's own, of any type, that objects hold and the store does not: whether a row is selected
@@ -206,7 +263,7 @@ extension EntitySchema.Declaration {
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
         _ codec: AttributeCodec<V>,
-        unique: Bool = false,
+        uniqueness: UniquenessPolicy? = nil,
         indexed: Bool = false,
         originalName: String?
     ) {
@@ -215,9 +272,65 @@ extension EntitySchema.Declaration {
                 name: name,
                 originalName: originalName,
                 keyPath: keyPath,
-                role: .attribute(isUnique: unique, isIndexed: indexed),
+                role: .attribute(uniqueness: uniqueness, isIndexed: indexed),
                 operations: codec.operations
             )
         )
     }
+
+    private mutating func add<Target>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
+        named inverse: (any AnyKeyPath & Sendable)?,
+        _ rule: DeleteRule,
+        minimum: Int,
+        originalName: String?
+    ) {
+        let counts = MemberCounts(minimum: minimum)
+        properties.append(
+            Property(
+                name: name,
+                originalName: originalName,
+                keyPath: keyPath,
+                role: .toOne(.init(target: Target.self, inverse: inverse, rule: rule, counts: counts)),
+                operations: ToOne<Target>.operations
+            )
+        )
+    }
+
+    private mutating func add<Target>(
+        _ name: String,
+        _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
+        named inverse: (any AnyKeyPath & Sendable)?,
+        _ rule: DeleteRule,
+        _ isOrdered: Bool,
+        _ counts: MemberCounts,
+        originalName: String?
+    ) {
+        properties.append(
+            Property(
+                name: name,
+                originalName: originalName,
+                keyPath: keyPath,
+                role: .toMany(
+                    .init(target: Target.self, inverse: inverse, rule: rule, isOrdered: isOrdered, counts: counts)
+                ),
+                operations: ToMany<Target>.operations,
+                takeInitialRows: { address in
+                    let value = address.assumingMemoryBound(to: ToMany<Target>.self)
+                    guard let ids = value.pointee.initialIDs else { return nil }
+                    value.pointee = ToMany(stored: ())
+                    return ids.map(\.row)
+                }
+            )
+        )
+    }
+}
+
+/// A constraint or an index over several properties, as the declaration names them.
+@usableFromInline
+struct CompoundIndex: Sendable {
+    let properties: [String]
+    /// nil for a mere index.
+    let uniqueness: UniquenessPolicy?
 }

@@ -22,6 +22,9 @@ public enum GraphError: Error, Sendable {
     case danglingReferences([DanglingReference])
     /// Objects that may not be deleted while others refer to them. Nothing was saved.
     case deleteDenied([DeniedDelete])
+    /// Rows that their entity's `validate()` refuses, or relationships that lead to fewer or more objects than they may.
+    /// Nothing was saved.
+    case validationFailed([ValidationFailure])
     /// A value that could not be encoded, as its type's `encode(to:)` reports. Nothing was saved.
     case notEncodable(entity: String, reason: String)
 
@@ -57,6 +60,9 @@ public enum GraphError: Error, Sendable {
     /// Writing failed in a way that leaves open whether the save is in the file; reopening tells, by the commit's number.
     /// The store reads on, and takes no more saves. Without a commit: what opening writes into a file with original names.
     case outcomeUnknown(path: String, commit: CommitNumber? = nil, reason: String)
+    /// A save that would have left the store in a state that breaks its own rules, which is an error in Graph; one line for
+    /// each thing that does not hold. Only coordinators that check every commit find it. Nothing was saved.
+    case inconsistent([String])
     /// An earlier failure of the disk ended writing. Nothing was saved; reopen the store.
     case storeFailed(path: String, reason: String)
 
@@ -122,13 +128,57 @@ public struct UniquenessViolation: Sendable, Hashable, CustomStringConvertible {
     public let id: AnyPersistentID
     /// The object that has the value already.
     public let existing: AnyPersistentID
-    /// The property's name.
+    /// The property's name; of several, their names with commas between them.
     public let property: String
     /// The value, printed.
     public let value: String
 
     /// The two objects, the property and the value.
     public var description: String { "\(id).\(property) = \(value) is taken by \(existing)" }
+}
+
+/// An object that may not be saved as it is.
+public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
+    /// The object.
+    public let id: AnyPersistentID
+    /// The property's name; nil where the object as a whole is meant.
+    public let property: String?
+    /// What is wrong.
+    public let reason: String
+
+    /// The object, the property and the reason.
+    public var description: String { "\(id)\(property.map { "." + $0 } ?? ""): \(reason)" }
+}
+
+/// What `validate()` throws to say which property is wrong, and why.
+///
+/// ```swift
+/// func validate() throws {
+///     if age < 0 { throw ValidationError(\Self.age, "must not be negative") }
+/// }
+/// ```
+public struct ValidationError: Error {
+    struct Part: Sendable {
+        let keyPath: (any AnyKeyPath & Sendable)?
+        let reason: String
+    }
+
+    let parts: [Part]
+
+    /// One property is wrong.
+    public init(_ property: any AnyKeyPath & Sendable, _ reason: String) {
+        parts = [Part(keyPath: property, reason: reason)]
+    }
+
+    /// The row as a whole is wrong.
+    public init(_ reason: String) {
+        parts = [Part(keyPath: nil, reason: reason)]
+    }
+
+    /// All of these are wrong.
+    public init(_ errors: [ValidationError]) {
+        parts = errors.flatMap(\.parts)
+    }
 }
 
 /// A reference that leads nowhere.
@@ -169,6 +219,7 @@ extension GraphError: CustomStringConvertible {
         case .notUnique(let violations): list(violations, "violation", "values are not unique")
         case .danglingReferences(let references): list(references, "reference", "objects referred to do not exist")
         case .deleteDenied(let denied): list(denied, "delete", "objects may not be deleted")
+        case .validationFailed(let failures): list(failures, "failure", "objects may not be saved as they are")
         case .notEncodable(let entity, let reason): "a value of \(entity) could not be encoded: \(reason)"
         case .closed(let path): "\(path): the store is closed"
         case .transactionTooLarge(let length, let limit):
@@ -192,6 +243,7 @@ extension GraphError: CustomStringConvertible {
         case .outcomeUnknown(let path, let commit, let reason):
             "\(path): \(reason); whether \(commit.map { "commit \($0)" } ?? "what was written") is in the file "
                 + "shows when the store is reopened"
+        case .inconsistent(let findings): list(findings, "finding", "the save would break the store")
         case .storeFailed(let path, let reason):
             "\(path): takes no more saves since an earlier failure (\(reason)); reopen the store"
         }

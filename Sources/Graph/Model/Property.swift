@@ -6,17 +6,23 @@
 struct Property: Sendable {
     @usableFromInline
     enum Role: Sendable {
-        case attribute(isUnique: Bool, isIndexed: Bool)
-        case toOne(target: any Entity.Type, inverse: Inverse?, rule: DeleteRule)
-        case toMany(target: any Entity.Type, inverse: Inverse?, rule: DeleteRule)
+        /// `uniqueness` is nil where values may occur twice.
+        case attribute(uniqueness: UniquenessPolicy?, isIndexed: Bool)
+        case toOne(Relationship)
+        case toMany(Relationship)
         /// `reset` replaces the value at an address by the default.
         case ephemeral(reset: @Sendable (UnsafeMutableRawPointer) -> Void)
     }
 
-    /// The property at a relationship's other end, as the declaration names it.
+    /// A relationship as its declaration has it.
     @usableFromInline
-    struct Inverse: Sendable {
-        let keyPath: any AnyKeyPath & Sendable
+    struct Relationship: Sendable {
+        let target: any Entity.Type
+        /// The property at the other end, if it is named here.
+        let inverse: (any AnyKeyPath & Sendable)?
+        let rule: DeleteRule
+        var isOrdered = false
+        let counts: MemberCounts
     }
 
     let name: String
@@ -66,6 +72,27 @@ struct Property: Sendable {
 
     var isEphemeral: Bool {
         if case .ephemeral = role { true } else { false }
+    }
+
+    var relationship: Relationship? {
+        switch role {
+        case .toOne(let relationship), .toMany(let relationship): relationship
+        case .attribute, .ephemeral: nil
+        }
+    }
+}
+
+/// How many objects a relationship leads to.
+struct MemberCounts: Sendable, Equatable {
+    var minimum = 0
+    var maximum: Int?
+
+    static let any = MemberCounts()
+
+    var isAny: Bool { self == .any }
+
+    func contains(_ count: Int) -> Bool {
+        count >= minimum && count <= maximum ?? .max
     }
 }
 

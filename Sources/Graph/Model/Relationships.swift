@@ -8,6 +8,19 @@ public enum DeleteRule: String, Sendable, Hashable {
     case deny
 }
 
+/// What a save does with a new object whose value of a unique property, or combination of values, another object has.
+///
+/// An object that is not new and takes on such a value is always refused.
+public enum UniquenessPolicy: String, Sendable, Hashable {
+    /// The save is refused.
+    case reject
+    /// The object that was there keeps its identifier and takes over the new one's attributes, the references that the new one
+    /// makes, and what refers to the new one. A new object that collides with two different ones is refused.
+    case upsert
+    /// The object that was there stays as it is, and what refers to the new one refers to it instead.
+    case keepExisting
+}
+
 /// A reference to at most one object of another entity, as a row stores it: eight bytes, the identifier alone.
 ///
 /// In a `ManagedObject` the property reads as the object itself; see `ManagedObject`.
@@ -39,12 +52,28 @@ extension ToOne: CustomStringConvertible {
     public var description: String { id.map(\.description) ?? "nil" }
 }
 
-/// The objects of another entity that refer to this one, as a row declares them.
+extension ToOne: Codable {
+    /// Reads the identifier or nil that `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(PersistentID<Target>?.self))
+    }
+
+    /// Writes the identifier or nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(id)
+    }
+}
+
+/// The objects of another entity that refer to this one or are linked to it, as a row declares them.
 ///
-/// A row does not store them: each is found through its own `ToOne`. A value given at insert says which objects are to
-/// refer to the new one; the members of a stored object are read through its `ManagedObject` or a `Snapshot`, so a
-/// plain value offers no way to traverse them that could come out wrongly empty.
-public struct ToMany<Target: Entity>: Sendable, ExpressibleByArrayLiteral {
+/// A row does not store them: they are found through their own `ToOne`, or through links. A value given at insert says
+/// which objects the new one is to have; the members of a stored object are read through its `ManagedObject` or a
+/// `Snapshot`, so a plain value offers no way to traverse them that could come out wrongly empty.
+///
+/// Two values are equal if both were given the same identifiers, or none: those of stored rows always are, so that entities
+/// may be `Hashable` by what else they have.
+public struct ToMany<Target: Entity>: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// What the initialiser was given, until a write has applied it; nil in every stored row.
     private(set) var initialIDs: [PersistentID<Target>]?
 
@@ -53,7 +82,8 @@ public struct ToMany<Target: Entity>: Sendable, ExpressibleByArrayLiteral {
         initialIDs = nil
     }
 
-    /// These objects and no others, when the value is written. The order says nothing, and doubles count once.
+    /// These objects and no others, when the value is written. The order counts where the relationship is
+    /// ordered; doubles count once.
     public init(_ ids: some Sequence<PersistentID<Target>>) {
         initialIDs = Array(ids)
     }
@@ -62,6 +92,16 @@ public struct ToMany<Target: Entity>: Sendable, ExpressibleByArrayLiteral {
     @inlinable
     public init(arrayLiteral elements: PersistentID<Target>...) {
         self.init(elements)
+    }
+}
+
+extension ToMany {
+    /// Whether both were given the same identifiers in the same order.
+    public static func == (lhs: ToMany, rhs: ToMany) -> Bool { lhs.initialIDs ?? [] == rhs.initialIDs ?? [] }
+
+    /// By the identifiers that it was given.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(initialIDs ?? [])
     }
 }
 

@@ -5,6 +5,8 @@
 @usableFromInline
 final class Schema: Sendable {
     let entities: [EntityDescription]
+    /// The lists of members that no index of rows gives: both sides of many-to-many relationships, and the order of members.
+    let adjacencies: [AdjacencyDescription]
     private let types: [ObjectIdentifier]
 
     /// - Throws: `GraphError.invalidSchema` with every problem found.
@@ -13,6 +15,7 @@ final class Schema: Sendable {
         assembly.run()
         guard assembly.problems.isEmpty else { throw .invalidSchema(assembly.problems) }
         entities = assembly.entities
+        adjacencies = assembly.adjacencies
         types = entities.map { ObjectIdentifier($0.type) }
     }
 
@@ -39,6 +42,8 @@ final class EntityDescription: @unchecked Sendable {
     let originalName: String?
     let type: any Entity.Type
     let layout: RowLayout
+    let hooks: EntityHooks
+    let compounds: [CompoundIndex]
     /// In the order of their declaration, ephemeral ones behind all others.
     var properties: [Property]
     var ephemerals: [EphemeralDescription] = []
@@ -47,6 +52,13 @@ final class EntityDescription: @unchecked Sendable {
     var toManys: [ToManyDescription] = []
     /// The relationships of any entity that lead here, those without an inverse included.
     var references: [Reference] = []
+    /// The sides of many-to-many relationships that this entity has, by their numbers in the schema.
+    var linkLists: [Int] = []
+    /// Whether a write of one of its references does more than the row and its indexes show: it changes the row at the other
+    /// end too, or gives the row a place in an order.
+    var hasCoupledReferences = false
+    /// Whether relationships say how many objects they lead to.
+    var hasCounts = false
 
     init<E: Entity>(_ type: E.Type) {
         let schema = E.schema
@@ -54,6 +66,8 @@ final class EntityDescription: @unchecked Sendable {
         originalName = schema.originalName
         self.type = type
         layout = schema.layout
+        hooks = schema.hooks
+        compounds = schema.compounds
         properties = schema.properties
     }
 
@@ -63,6 +77,8 @@ final class EntityDescription: @unchecked Sendable {
         originalName = declaration.originalName
         type = declaration.type
         layout = declaration.layout
+        hooks = declaration.hooks
+        compounds = declaration.compounds
         properties = declaration.properties
     }
 
@@ -95,15 +111,38 @@ struct EphemeralDescription: Sendable {
     let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
 }
 
-/// An ordered index of one entity: the key of a property, then the row number.
+/// An ordered index of one entity: the key of a property, or of several one behind the other, then the row number.
 struct IndexDescription: Sendable {
-    let property: Int
-    let offset: Int
-    let key: KeyOperations
-    let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
-    let isUnique: Bool
+    /// A property that the key is made of.
+    struct Part: Sendable {
+        let property: Int
+        let offset: Int
+        let key: KeyOperations
+        let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+    }
+
+    let first: Part
+    /// Further properties of a compound index.
+    var rest: [Part] = []
+    /// nil where keys may occur twice.
+    let uniqueness: UniquenessPolicy?
     /// Rows that refer to nothing are left out of a relationship's index; attributes' indexes hold nil too.
-    let skipsNil: Bool
+    var skipsNil = false
+
+    var parts: [Part] { [first] + rest }
+
+    /// Whether two rows have the same key.
+    func isIdentical(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
+        first.isIdentical(lhs + first.offset, rhs + first.offset)
+            && rest.allSatisfy { $0.isIdentical(lhs + $0.offset, rhs + $0.offset) }
+    }
+
+    /// Appends a row's key; false if there is a nil in it.
+    func appendKey(ofRowAt row: UnsafeRawPointer, to writer: inout ByteWriter) -> Bool {
+        var isComplete = first.key.append(row + first.offset, &writer)
+        for part in rest where !part.key.append(row + part.offset, &writer) { isComplete = false }
+        return isComplete
+    }
 }
 
 /// A to-one relationship and the index that lists, for each target, who refers to it.
@@ -116,20 +155,60 @@ struct ToOneDescription: Sendable {
     var ruleOfInverse: DeleteRule = .nullify
     /// What happens to the target when a row that refers to it is deleted.
     let ruleOfOwner: DeleteRule
-    /// The to-many property of the target entity, if there is one.
+    let isRequired: Bool
+    /// The property of the target entity that is the other end, if there is one.
     var inverse: Int?
+    /// If that end is a to-one relationship too, its place among the target entity's `toOnes`.
+    var mate: Int?
+    /// If that end is an ordered to-many relationship, the adjacency that holds the order.
+    var order: Int?
+
+    var isCoupled: Bool { mate != nil || order != nil }
 }
 
-/// A to-many relationship: the other end's to-one, read backwards.
+/// A to-many relationship: the other end's to-one read backwards, or links.
 struct ToManyDescription: Sendable {
+    /// The owners' entity.
+    let entity: Int
     let property: Int
     let offset: Int
+    /// The members' entity.
     let source: Int
-    let toOne: Int
+    /// The members' property that is the other end.
+    let inverse: Int
+    /// That property's place among the members' `toOnes`; nil if there are links.
+    let toOne: Int?
+    /// The list of members, if there are links or an order.
+    let adjacency: Int?
+    let isOrdered: Bool
+    let counts: MemberCounts
+
+    func isSame(as other: ToManyDescription) -> Bool { entity == other.entity && property == other.property }
 }
 
 /// A to-one relationship that leads to an entity: whose it is, and its place among that entity's `toOnes`.
 struct Reference: Sendable {
     let entity: Int
     let toOne: Int
+}
+
+/// One side of a many-to-many relationship, or the order of a one-to-many relationship.
+struct AdjacencyDescription: Sendable {
+    /// The owners' entity and their property.
+    let entity: Int
+    let property: Int
+    /// The members' entity.
+    let members: Int
+    let isOrdered: Bool
+    /// What happens to members when their owner is deleted.
+    let rule: DeleteRule
+    /// The other side of a many-to-many relationship, which may be the same one; nil if members refer to the owner.
+    let mate: Int?
+    /// The to-one relationship by which members refer to the owner, among those of the members' entity.
+    let toOne: Int?
+
+    /// Whether the file lists it. A side without an order follows from the other one.
+    func isRecorded(as number: Int) -> Bool {
+        isOrdered || mate.map { number <= $0 } ?? false
+    }
 }

@@ -1,7 +1,9 @@
 /// Joins declared entities into one schema and finds everything that the declarations get wrong.
 struct SchemaAssembly {
     private(set) var entities: [EntityDescription]
+    private(set) var adjacencies: [AdjacencyDescription] = []
     private(set) var problems: [SchemaProblem] = []
+    private var inverses: [End: End] = [:]
 
     init(_ declared: [EntityDescription]) {
         entities = declared.map { EntityDescription(declaredAs: $0) }
@@ -13,8 +15,13 @@ struct SchemaAssembly {
         guard problems.isEmpty else { return }
         for entity in entities.indices { setApartEphemerals(of: entity) }
         for entity in entities.indices { addIndexes(to: entity) }
-        for entity in entities.indices { joinToManys(of: entity) }
-        for entity in entities.indices { requireInverses(of: entity) }
+        for entity in entities.indices { addCompoundIndexes(to: entity) }
+        for entity in entities.indices { checkCounts(of: entity) }
+        findInverses()
+        guard problems.isEmpty else { return }
+        for entity in entities.indices { joinToOnes(of: entity) }
+        let listed = ends.filter(hasAdjacency)
+        for entity in entities.indices { joinToManys(of: entity, listed) }
         for entity in entities.indices { collectReferences(of: entity) }
     }
 
@@ -122,105 +129,241 @@ struct SchemaAssembly {
 
     private mutating func addIndexes(to entity: Int) {
         for (index, property) in entities[entity].properties.enumerated() {
-            guard let key = property.operations.key else { continue }
-            func description(isUnique: Bool, skipsNil: Bool) -> IndexDescription {
-                IndexDescription(
-                    property: index,
-                    offset: property.offset,
-                    key: key,
-                    isIdentical: property.operations.isIdentical,
-                    isUnique: isUnique,
-                    skipsNil: skipsNil
-                )
-            }
             switch property.role {
-            case .attribute(let isUnique, let isIndexed):
-                guard isUnique || isIndexed else { continue }
-                entities[entity].indexes.append(description(isUnique: isUnique, skipsNil: false))
-            case .toOne(let target, _, let rule):
-                guard let target = self.index(of: target, for: property, of: entity) else { continue }
+            case .attribute(let uniqueness, let isIndexed):
+                guard uniqueness != nil || isIndexed, let part = part(index, of: entity) else { continue }
+                entities[entity].indexes.append(IndexDescription(first: part, uniqueness: uniqueness))
+            case .toOne(let relationship):
+                guard let target = target(of: relationship, property.name, entity), let part = part(index, of: entity)
+                else { continue }
                 entities[entity].toOnes.append(
                     ToOneDescription(
                         property: index,
                         offset: property.offset,
                         target: target,
                         index: entities[entity].indexes.count,
-                        ruleOfOwner: rule
+                        ruleOfOwner: relationship.rule,
+                        isRequired: relationship.counts.minimum > 0
                     )
                 )
-                entities[entity].indexes.append(description(isUnique: false, skipsNil: true))
-            case .toMany, .ephemeral:
+                entities[entity].indexes.append(IndexDescription(first: part, uniqueness: nil, skipsNil: true))
+            case .toMany(let relationship):
+                _ = target(of: relationship, property.name, entity)
+            case .ephemeral:
                 continue
             }
         }
     }
 
-    private mutating func index(of target: any Entity.Type, for property: Property, of entity: Int) -> Int? {
-        if let index = entities.firstIndex(where: { $0.type == target }) { return index }
-        report(entity, property.name, "leads to \(target), which is not among the store's entities")
-        return nil
-    }
-
-    /// Finds each to-many relationship's other end, wherever the inverse was named.
-    private mutating func joinToManys(of entity: Int) {
-        for (index, property) in entities[entity].properties.enumerated() {
-            guard case .toMany(let target, let inverse, let rule) = property.role,
-                let source = self.index(of: target, for: property, of: entity)
-            else { continue }
-            let candidates = entities[source].toOnes.indices.filter { position in
-                let toOne = entities[source].toOnes[position]
-                let other = entities[source].properties[toOne.property]
-                let namedHere = inverse.map { AnyKeyPath.areEqual($0.keyPath, other.keyPath) } ?? false
-                guard case .toOne(_, let named, _) = other.role else { return false }
-                let namedThere = named.map { AnyKeyPath.areEqual($0.keyPath, property.keyPath) } ?? false
-                return namedHere || namedThere
-            }
-            guard let toOne = candidates.first else {
-                report(
-                    entity, property.name,
-                    "no relationship of \(entities[source].name) is its inverse\(advice(of: entity, source))")
-                continue
-            }
-            guard candidates.count == 1 else {
-                report(
-                    entity, property.name, "several relationships of \(entities[source].name) claim to be its inverse")
-                continue
-            }
-            guard entities[source].toOnes[toOne].inverse == nil else {
-                report(entity, property.name, "its inverse already has another inverse")
-                continue
-            }
-            entities[source].toOnes[toOne].inverse = index
-            entities[source].toOnes[toOne].ruleOfInverse = rule
-            entities[entity].toManys.append(
-                ToManyDescription(property: index, offset: property.offset, source: source, toOne: toOne)
+    /// A property as part of an index's key; nil for one without an order.
+    private func part(_ property: Int, of entity: Int) -> IndexDescription.Part? {
+        let declared = entities[entity].properties[property]
+        return declared.operations.key.map { key in
+            IndexDescription.Part(
+                property: property,
+                offset: declared.offset,
+                key: key,
+                isIdentical: declared.operations.isIdentical
             )
         }
     }
 
-    /// What the inverse of an entity's to-many relationship could be.
-    private func advice(of entity: Int, _ source: Int) -> String {
-        let candidates = entities[source].toOnes.filter { $0.target == entity && $0.inverse == nil }.map { toOne in
-            "inverse: \\\(entities[source].name).\(entities[source].properties[toOne.property].name)"
+    /// Behind the indexes of single properties.
+    private mutating func addCompoundIndexes(to entity: Int) {
+        for compound in entities[entity].compounds {
+            let list = "(\(compound.properties.joined(separator: ", ")))"
+            let what = compound.uniqueness == nil ? "the index" : "the unique constraint"
+            var parts: [IndexDescription.Part] = []
+            for name in compound.properties {
+                guard let number = entities[entity].properties.firstIndex(where: { $0.name == name }) else {
+                    report(entity, name, "\(what) \(list) names it, but there is no such property")
+                    continue
+                }
+                guard !parts.contains(where: { $0.property == number }) else {
+                    report(entity, name, "\(what) \(list) names it twice")
+                    continue
+                }
+                if let part = part(number, of: entity) {
+                    parts.append(part)
+                } else {
+                    report(entity, name, "\(what) \(list) names it, but its values have no order")
+                }
+            }
+            if compound.properties.isEmpty { report(entity, nil, "\(what) names no properties") }
+            guard let first = parts.first else { continue }
+            entities[entity].indexes.append(
+                IndexDescription(first: first, rest: Array(parts.dropFirst()), uniqueness: compound.uniqueness)
+            )
         }
-        return candidates.isEmpty ? "" : ": declare it with \(candidates.joined(separator: " or "))"
     }
 
-    /// A to-one relationship that names an inverse must have got it.
-    private mutating func requireInverses(of entity: Int) {
-        for toOne in entities[entity].toOnes where toOne.inverse == nil {
-            let property = entities[entity].properties[toOne.property]
-            guard case .toOne(_, .some, _) = property.role else { continue }
-            report(
-                entity, property.name,
-                "the inverse that it names is no declared property of \(entities[toOne.target].name)")
+    private mutating func checkCounts(of entity: Int) {
+        for property in entities[entity].properties {
+            guard let counts = property.relationship?.counts else { continue }
+            let limit = if case .toOne = property.role { 1 } else { counts.maximum ?? .max }
+            if counts.minimum < 0 || limit < max(counts.minimum, 1) {
+                report(entity, property.name, "no number of objects is at least \(counts.minimum) and at most \(limit)")
+            }
         }
+    }
+
+    private func index(of type: any Entity.Type) -> Int? {
+        entities.firstIndex { $0.type == type }
+    }
+
+    private mutating func target(of relationship: Property.Relationship, _ name: String, _ entity: Int) -> Int? {
+        if let index = index(of: relationship.target) { return index }
+        report(entity, name, "leads to \(relationship.target), which is not among the store's entities")
+        return nil
+    }
+
+    // MARK: Relationships
+
+    /// A relationship as one end of a pair.
+    private struct End: Hashable {
+        let entity: Int
+        let property: Int
+    }
+
+    private var ends: [End] {
+        entities.indices.flatMap { entity in
+            entities[entity].properties.indices.map { End(entity: entity, property: $0) }
+        }
+    }
+
+    /// Finds each relationship's other end, wherever the inverse was named.
+    private mutating func findInverses() {
+        for end in ends {
+            let property = property(at: end)
+            guard let relationship = property.relationship, let target = index(of: relationship.target) else {
+                continue
+            }
+            let candidates = entities[target].properties.indices.map { End(entity: target, property: $0) }
+                .filter { areInverses(end, $0) }
+            if candidates.count == 1 {
+                inverses[end] = candidates[0]
+            } else if let problem = problem(of: end, whoseInversesAre: candidates, in: target) {
+                report(end.entity, property.name, problem)
+            }
+        }
+        for end in ends {
+            // Where several claim to be the inverse, that is reported already.
+            guard let other = inverses[end], let another = inverses[other], another != end else { continue }
+            report(end.entity, property(at: end).name, "its inverse already has another inverse")
+        }
+    }
+
+    private func problem(of end: End, whoseInversesAre candidates: [End], in target: Int) -> String? {
+        let property = property(at: end)
+        guard candidates.isEmpty else {
+            let names = candidates.map { self.property(at: $0).name }.joined(separator: ", ")
+            return "several relationships of \(entities[target].name) claim to be its inverse: \(names)"
+        }
+        if property.relationship?.inverse != nil {
+            return "the inverse that it names is no declared property of \(entities[target].name)"
+        }
+        guard case .toMany = property.role else { return nil }
+        return "no relationship of \(entities[target].name) is its inverse\(advice(of: end.entity, target))"
+    }
+
+    private func areInverses(_ end: End, _ other: End) -> Bool {
+        let (property, candidate) = (property(at: end), property(at: other))
+        guard let there = candidate.relationship, index(of: there.target) == end.entity,
+            let here = property.relationship
+        else { return false }
+        return here.inverse.map { AnyKeyPath.areEqual($0, candidate.keyPath) } ?? false
+            || there.inverse.map { AnyKeyPath.areEqual($0, property.keyPath) } ?? false
+    }
+
+    /// What the inverse of an entity's to-many relationship could be.
+    private func advice(of entity: Int, _ target: Int) -> String {
+        let candidates = entities[target].properties.filter { property in
+            guard let relationship = property.relationship, index(of: relationship.target) == entity else {
+                return false
+            }
+            return relationship.inverse == nil
+        }
+        let names = candidates.map { "inverse: \\\(entities[target].name).\($0.name)" }
+        return names.isEmpty ? "" : ": declare it with \(names.joined(separator: " or "))"
+    }
+
+    private mutating func joinToOnes(of entity: Int) {
+        for position in entities[entity].toOnes.indices {
+            let toOne = entities[entity].toOnes[position]
+            guard let other = inverses[End(entity: entity, property: toOne.property)] else {
+                // Nothing could be told of a required reference that is taken away.
+                if toOne.isRequired { entities[entity].toOnes[position].ruleOfInverse = .deny }
+                continue
+            }
+            entities[entity].toOnes[position].inverse = other.property
+            entities[entity].toOnes[position].ruleOfInverse = property(at: other).relationship?.rule ?? .nullify
+            if let mate = entities[other.entity].toOnes.firstIndex(where: { $0.property == other.property }) {
+                entities[entity].toOnes[position].mate = mate
+                entities[entity].hasCoupledReferences = true
+            }
+        }
+    }
+
+    private func property(at end: End) -> Property { entities[end.entity].properties[end.property] }
+
+    /// - Parameter listed: the to-many relationships that have lists of members, in the order of their numbers.
+    private mutating func joinToManys(of entity: Int, _ listed: [End]) {
+        for (index, property) in entities[entity].properties.enumerated() {
+            guard case .toMany(let relationship) = property.role,
+                let other = inverses[End(entity: entity, property: index)]
+            else { continue }
+            let toOne = entities[other.entity].toOnes.firstIndex { $0.property == other.property }
+            let adjacency = listed.firstIndex(of: End(entity: entity, property: index))
+            if let adjacency {
+                let mate = toOne == nil ? listed.firstIndex(of: other) : nil
+                adjacencies.append(
+                    AdjacencyDescription(
+                        entity: entity,
+                        property: index,
+                        members: other.entity,
+                        isOrdered: relationship.isOrdered,
+                        rule: relationship.rule,
+                        mate: mate,
+                        toOne: toOne
+                    )
+                )
+                if let toOne {
+                    entities[other.entity].toOnes[toOne].order = adjacency
+                    entities[other.entity].hasCoupledReferences = true
+                } else {
+                    entities[entity].linkLists.append(adjacency)
+                }
+            }
+            entities[entity].toManys.append(
+                ToManyDescription(
+                    entity: entity,
+                    property: index,
+                    offset: property.offset,
+                    source: other.entity,
+                    inverse: other.property,
+                    toOne: toOne,
+                    adjacency: adjacency,
+                    isOrdered: relationship.isOrdered,
+                    counts: relationship.counts
+                )
+            )
+        }
+    }
+
+    /// Whether a to-many relationship needs a list of members: for its links, or their order.
+    private func hasAdjacency(_ end: End) -> Bool {
+        guard case .toMany(let relationship) = property(at: end).role, let other = inverses[end] else { return false }
+        if case .toMany = property(at: other).role { return true }
+        return relationship.isOrdered
     }
 
     private mutating func collectReferences(of entity: Int) {
         for (position, toOne) in entities[entity].toOnes.enumerated() {
             entities[toOne.target].references.append(Reference(entity: entity, toOne: position))
         }
+        entities[entity].hasCounts =
+            entities[entity].toOnes.contains(where: \.isRequired)
+            || entities[entity].toManys.contains { !$0.counts.isAny }
     }
 }
 

@@ -73,21 +73,25 @@ extension Snapshot {
         return count
     }
 
-    /// The objects that refer to one through the inverse of a to-many relationship, in the order of insertion.
+    /// The members of a to-many relationship, in their order; none if this state does not have the owner.
     ///
     /// - Throws: `GraphError.unknownEntity`.
     public func related<E, Target>(
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
         of id: PersistentID<E>
     ) throws(GraphError) -> [PersistentID<Target>] {
-        let entity = try entityIndex(of: E.self)
-        let relationship = schema.toMany(keyPath, of: entity)
-        var ids: [PersistentID<Target>] = []
-        forEachReferrer(to: id.row, of: relationship.source, through: relationship.toOne) {
-            ids.append(PersistentID(row: $0))
-            return true
-        }
-        return ids
+        let relationship = schema.toMany(keyPath, of: try entityIndex(of: E.self))
+        return members(of: id.row, through: relationship).map { PersistentID(row: $0) }
+    }
+
+    /// The values of a to-many relationship's members, in their order; none if this state does not have the owner.
+    ///
+    /// - Throws: `GraphError.unknownEntity`.
+    public func relatedValues<E, Target>(
+        _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
+        of id: PersistentID<E>
+    ) throws(GraphError) -> [Target] {
+        memberValues(of: id.row, through: schema.toMany(keyPath, of: try entityIndex(of: E.self)))
     }
 
     /// The values of the objects with this value of an indexed property, found through its index.
@@ -99,11 +103,12 @@ extension Snapshot {
         let description = schema.entities[entity]
         guard
             let number = description.indexes.firstIndex(where: {
-                (description.properties[$0.property].keyPath as AnyKeyPath) == (keyPath as AnyKeyPath)
+                $0.rest.isEmpty
+                    && (description.properties[$0.first.property].keyPath as AnyKeyPath) == (keyPath as AnyKeyPath)
             })
         else { throw .notOrdered("\(keyPath)") }
         var key = ByteWriter(capacity: 64)
-        _ = withUnsafePointer(to: value) { description.indexes[number].key.append($0, &key) }
+        _ = withUnsafePointer(to: value) { description.indexes[number].first.key.append($0, &key) }
         var values: [E] = []
         _ = key.bytes.withUnsafeBytes { prefix in
             entities[entity].indexes[number].forEachRow(withPrefix: prefix) { row in
@@ -116,6 +121,18 @@ extension Snapshot {
 }
 
 extension Snapshot {
+    func memberValues<Target: Entity>(of owner: RowNumber, through relationship: ToManyDescription) -> [Target] {
+        let rows = entities[relationship.source].rows
+        var values: [Target] = []
+        _ = withUnsafeBytes(of: owner.bigEndian) { prefix in
+            memberIndex(of: relationship).forEachRow(withPrefix: prefix) {
+                if let value: Target = rows.value(of: $0) { values.append(value) }
+                return true
+            }
+        }
+        return values
+    }
+
     @usableFromInline
     func entityIndex(of type: any Entity.Type) throws(GraphError) -> Int {
         guard let index = schema.index(of: type) else { throw .unknownEntity("\(type)") }

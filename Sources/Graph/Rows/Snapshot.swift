@@ -8,6 +8,8 @@ public struct Snapshot: Sendable {
     public internal(set) var commit: CommitNumber
     /// By the entity's number in the schema.
     @usableFromInline var entities: [EntityRows]
+    /// By the list's number in the schema.
+    var adjacencies: [Adjacency]
 
     /// The empty store.
     init(schema: Schema) {
@@ -19,6 +21,7 @@ public struct Snapshot: Sendable {
                 indexes: Array(repeating: OrderedIndex(), count: $0.indexes.count)
             )
         }
+        adjacencies = Array(repeating: Adjacency(), count: schema.adjacencies.count)
     }
 }
 
@@ -79,7 +82,7 @@ extension Snapshot {
     ) {
         let old = entities[entity].rows.address(of: row)
         for (number, index) in schema.entities[entity].indexes.enumerated() {
-            if let old, let new, index.isIdentical(old + index.offset, new + index.offset) { continue }
+            if let old, let new, index.isIdentical(old, new) { continue }
             if let old, index.makeEntry(for: row, at: old, in: &scratch.entry) {
                 scratch.entry.bytes.withUnsafeBytes { _ = entities[entity].indexes[number].remove($0) }
             }
@@ -104,65 +107,132 @@ extension Snapshot {
         }
     }
 
+    func referrers(to target: RowNumber, of entity: Int, through toOne: Int) -> [RowNumber] {
+        var rows: [RowNumber] = []
+        forEachReferrer(to: target, of: entity, through: toOne) {
+            rows.append($0)
+            return true
+        }
+        return rows
+    }
+
     func countReferrers(to target: RowNumber, of entity: Int, through toOne: Int) -> Int {
         let index = schema.entities[entity].toOnes[toOne].index
         return withUnsafeBytes(of: target.bigEndian) { entities[entity].indexes[index].rowCount(withPrefix: $0) }
     }
 
-    /// Another row with the same value of an indexed property, if that value is not nil.
-    func rowSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int) -> RowNumber?
+    /// The other rows with the same key in an index, in ascending order; none if there is a nil in the key.
+    func rowsSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int)
+        -> [RowNumber]
     {
-        let index = schema.entities[entity].indexes[number]
         var key = ByteWriter(capacity: 64)
-        guard index.key.append(address + index.offset, &key) else { return nil }
-        var other: RowNumber?
+        guard schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return [] }
+        var others: [RowNumber] = []
         _ = key.bytes.withUnsafeBytes { prefix in
             entities[entity].indexes[number].forEachRow(withPrefix: prefix) { found in
-                if found != row { other = found }
-                return other == nil
+                if found != row { others.append(found) }
+                return true
             }
         }
-        return other
+        return others
     }
 
-    // MARK: Verification
+    // MARK: Members
 
-    /// Checks the structures and that each index is exactly what the rows say; returns what does not hold.
-    func checkInvariants() -> [String] {
-        var failures: [String] = []
-        for (entity, description) in schema.entities.enumerated() {
-            let state = entities[entity]
-            failures += state.rows.checkInvariants().map { "\(description.name): rows: \($0)" }
-            for (number, index) in description.indexes.enumerated() {
-                let name = "\(description.name).\(description.properties[index.property].name)"
-                var expected = 0
-                state.rows.forEachRow { row, _, address in
-                    var entry = ByteWriter()
-                    guard index.makeEntry(for: row, at: address, in: &entry) else { return }
-                    expected += 1
-                    if !entry.bytes.withUnsafeBytes({ state.indexes[number].contains($0) }) {
-                        failures.append("\(name): row \(row) is missing in the index")
-                    }
-                }
-                if state.indexes[number].count != expected {
-                    failures.append("\(name): \(state.indexes[number].count) entries for \(expected) rows")
-                }
-                do {
-                    try state.indexes[number].checkInvariants()
-                } catch {
-                    failures.append("\(name): index: \(error)")
-                }
+    /// The index that has a to-many relationship's owner before, and its member behind each entry.
+    func memberIndex(of relationship: ToManyDescription) -> OrderedIndex {
+        if let toOne = relationship.toOne, !relationship.isOrdered {
+            let index = schema.entities[relationship.source].toOnes[toOne].index
+            return entities[relationship.source].indexes[index]
+        }
+        guard let number = relationship.adjacency else { preconditionFailure("a relationship without a list") }
+        return relationship.isOrdered ? adjacencies[number].sequence : adjacencies[number].members
+    }
+
+    /// The members of an owner in their order.
+    func members(of owner: RowNumber, through relationship: ToManyDescription) -> [RowNumber] {
+        var rows: [RowNumber] = []
+        _ = withUnsafeBytes(of: owner.bigEndian) { prefix in
+            memberIndex(of: relationship).forEachRow(withPrefix: prefix) {
+                rows.append($0)
+                return true
             }
         }
-        return failures
+        return rows
+    }
+
+    func memberCount(of owner: RowNumber, through relationship: ToManyDescription) -> Int {
+        withUnsafeBytes(of: owner.bigEndian) { memberIndex(of: relationship).rowCount(withPrefix: $0) }
+    }
+
+    func firstMember(of owner: RowNumber, through relationship: ToManyDescription) -> RowNumber? {
+        withUnsafeBytes(of: owner.bigEndian) { memberIndex(of: relationship).firstRow(withPrefix: $0) }
+    }
+
+    /// The member that `offset` others come before; nil if there is none.
+    func member(at offset: Int, of owner: RowNumber, through relationship: ToManyDescription) -> RowNumber? {
+        let index = memberIndex(of: relationship)
+        return withUnsafeBytes(of: owner.bigEndian) { prefix in
+            let rank = index.rank(of: .entry(prefix)) + offset
+            guard offset >= 0, rank < index.rank(of: .pastPrefix(prefix)) else { return nil }
+            return index.withEntry(at: rank) { IndexKey($0).row }
+        }
+    }
+
+    func isMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
+        guard let toOne = relationship.toOne else {
+            return relationship.adjacency.map { adjacencies[$0].contains(row, of: owner) } ?? false
+        }
+        let description = schema.entities[relationship.source].toOnes[toOne]
+        return entities[relationship.source].rows.address(of: row).map { description.target(ofRowAt: $0) } == owner
+    }
+
+    /// Links two rows, each in the list of the other; false if they are linked already. In a list with an order the new
+    /// member comes last, or where `keys` says: its key in the owner's list and the owner's key in its own.
+    @discardableResult
+    mutating func link(
+        _ member: RowNumber,
+        to owner: RowNumber,
+        in number: Int,
+        keys: (own: OrderKey?, mates: OrderKey?) = (nil, nil)
+    ) -> Bool {
+        let description = schema.adjacencies[number]
+        guard let mate = description.mate, !adjacencies[number].contains(member, of: owner) else { return false }
+        adjacencies[number].insert(member, of: owner, key: newKey(keys.own, of: owner, in: number))
+        guard mate != number || member != owner else { return true }
+        adjacencies[mate].insert(owner, of: member, key: newKey(keys.mates, of: member, in: mate))
+        return true
+    }
+
+    /// False if the rows are not linked.
+    @discardableResult
+    mutating func unlink(_ member: RowNumber, from owner: RowNumber, in number: Int) -> Bool {
+        guard let mate = schema.adjacencies[number].mate, adjacencies[number].remove(member, of: owner) else {
+            return false
+        }
+        adjacencies[mate].remove(owner, of: member)
+        return true
+    }
+
+    /// The key with which a member that has none yet joins a list; nil if the list has no order.
+    func newKey(_ wanted: OrderKey?, of owner: RowNumber, in number: Int) -> OrderKey? {
+        guard schema.adjacencies[number].isOrdered else { return nil }
+        return wanted ?? .between(adjacencies[number].lastKey(of: owner), nil)
+    }
+}
+
+extension ToOneDescription {
+    /// The row that the row at the address refers to; 0 for none.
+    func target(ofRowAt address: UnsafeRawPointer) -> RowNumber {
+        (address + offset).load(as: RowNumber.self)
     }
 }
 
 extension IndexDescription {
     /// Replaces the writer's bytes by the row's entry; false if the index leaves this row out.
-    fileprivate func makeEntry(for row: RowNumber, at address: UnsafeRawPointer, in writer: inout ByteWriter) -> Bool {
+    func makeEntry(for row: RowNumber, at address: UnsafeRawPointer, in writer: inout ByteWriter) -> Bool {
         writer.removeAll()
-        if !key.append(address + offset, &writer), skipsNil { return false }
+        if !appendKey(ofRowAt: address, to: &writer), skipsNil { return false }
         writer.appendBigEndian(row)
         return true
     }

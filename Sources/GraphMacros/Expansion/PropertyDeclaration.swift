@@ -12,7 +12,7 @@ struct PropertyDeclaration {
     /// is what one wants there.
     static let hiddenNames: Set = [
         "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "committedValue", "delete", "anyID",
-        "hash", "hashValue", "debugDescription",
+        "replacedBy", "hash", "hashValue", "debugDescription",
     ]
 
     /// What is to become such a member.

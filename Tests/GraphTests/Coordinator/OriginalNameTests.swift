@@ -69,7 +69,7 @@ struct OriginalNameTests {
         let coordinator = try await Coordinator(for: After.Writer.self, After.Book.self, at: file)
         let writers = try coordinator.snapshot.fetchValues(After.Writer.self)
         #expect(writers.map(\.fullName) == ["Ada L.!!!", "Eve"] && writers.map(\.email) == ["Ada", "Eve"])
-        #expect(coordinator.snapshot.commit.number == 5 && coordinator.snapshot.violations() == [])
+        #expect(coordinator.snapshot.commit.number == 5 && coordinator.snapshot.check() == [])
         try await Context(coordinator).transaction { try $0.first(After.Writer.self)?.delete() }
         #expect(try coordinator.snapshot.fetchValues(After.Book.self).map(\.title) == ["of Eve"])
         try await coordinator.close()
@@ -111,7 +111,7 @@ struct OriginalNameTests {
         #expect(try schemaCount() == 4)
         let coordinator = try await Coordinator(for: Before.Author.self, Before.Book.self, at: file)
         #expect(try coordinator.snapshot.fetchValues(Before.Author.self).map(\.name) == ["before", "Eve"])
-        #expect(coordinator.snapshot.commit.number == 7 && coordinator.snapshot.violations() == [])
+        #expect(coordinator.snapshot.commit.number == 7 && coordinator.snapshot.check() == [])
         try await coordinator.close()
     }
 
@@ -154,7 +154,7 @@ struct OriginalNameTests {
             try replay.apply(.schema, new)
             try replay.apply(.commit, store.records[1])
             #expect(try replay.recordsToAppend() == [])
-            #expect(replay.snapshot.commit == CommitNumber(2) && replay.snapshot.violations() == [])
+            #expect(replay.snapshot.commit == CommitNumber(2) && replay.snapshot.check() == [])
         }
         var replay = replay(try Renamed.schema())
         try replay.apply(.schema, new)

@@ -21,7 +21,7 @@ struct RecordedStore {
     mutating func commit(_ body: (inout WorkingState) -> Void) throws {
         var request = WorkingState(base: state.head)
         body(&request)
-        let commit = try #require(try state.prepare(request))
+        let commit = try state.prepare(request)
         records.append(try CommitRecord.encode(commit.state, counters: counters, time: 7, author: "x"))
         state.accept(commit)
     }

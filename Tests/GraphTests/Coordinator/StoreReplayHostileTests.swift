@@ -42,7 +42,7 @@ struct StoreReplayHostileTests {
             }
             return false
         }
-        #expect(replay.snapshot.violations() == [], "\(record)")
+        #expect(replay.snapshot.check() == [], "\(record)")
         #expect(replay.snapshot.commit == start.snapshot.commit.next, "\(record)")
         return true
     }

@@ -39,7 +39,7 @@ struct RenamingTests {
         let writer = try #require(try coordinator.snapshot.fetchIDs(After.Writer.self).first, "\(comment)")
         #expect(coordinator.snapshot.value(for: writer)?.fullName == "Ada", "\(comment)")
         #expect(try coordinator.snapshot.related(\After.Writer.works, of: writer).count == 1, "\(comment)")
-        #expect(coordinator.snapshot.commit.number == 2 && coordinator.snapshot.violations() == [], "\(comment)")
+        #expect(coordinator.snapshot.commit.number == 2 && coordinator.snapshot.check() == [], "\(comment)")
         try await Context(coordinator).transaction { try $0.object(for: writer).fullName = "Eve" }
         try await coordinator.close()
     }

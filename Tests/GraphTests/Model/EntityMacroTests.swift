@@ -12,12 +12,12 @@ struct EntityMacroTests {
             + schema.properties.map { property in
                 let role =
                     switch property.role {
-                    case .attribute(let isUnique, let isIndexed):
-                        "attribute\(isUnique ? " unique" : "")\(isIndexed ? " indexed" : "")"
-                    case .toOne(let target, let inverse, let rule):
-                        "to-one \(target) \(rule) \(inverse.map { "\($0.keyPath)" } ?? "-")"
-                    case .toMany(let target, let inverse, let rule):
-                        "to-many \(target) \(rule) \(inverse.map { "\($0.keyPath)" } ?? "-")"
+                    case .attribute(let uniqueness, let isIndexed):
+                        "attribute \(uniqueness?.rawValue ?? "-")\(isIndexed ? " indexed" : "")"
+                    case .toOne(let relationship):
+                        "to-one \(relationship)"
+                    case .toMany(let relationship):
+                        "to-many \(relationship)"
                     case .ephemeral:
                         "ephemeral"
                     }

@@ -74,7 +74,7 @@ struct StoredPropertyTests {
         #expect(
             second.snapshot.version(of: id) == RowVersion(2) && second.snapshot.version(of: partID) == RowVersion(1))
         #expect(try second.snapshot.related(\Gadget.parts, of: id) == [partID])
-        #expect(second.snapshot.violations() == [])
+        #expect(second.snapshot.check() == [])
         try await second.close()
     }
 

@@ -41,25 +41,4 @@ extension Snapshot {
     func version<E: Entity>(_ type: E.Type, _ row: RowNumber) -> UInt64? {
         version(of: PersistentID<E>(row: row))?.number
     }
-
-    /// Everything that no committed state may have: broken structures and references to rows that are not there.
-    func violations() -> [String] {
-        var violations = checkInvariants()
-        for (entity, description) in schema.entities.enumerated() {
-            for (row, _, address) in entities[entity].rows.entries {
-                for toOne in description.toOnes {
-                    let target = toOne.target(ofRowAt: address)
-                    if target != 0, !entities[toOne.target].rows.contains(target) {
-                        violations.append("\(description.name)/p\(row) refers to row \(target), which is not there")
-                    }
-                }
-                for (number, index) in description.indexes.enumerated() where index.isUnique {
-                    if let other = rowSharingKey(of: row, at: address, index: number, of: entity) {
-                        violations.append("\(description.name)/p\(row) and p\(other) share a unique value")
-                    }
-                }
-            }
-        }
-        return violations
-    }
 }

@@ -1,0 +1,192 @@
+/// A link of a many-to-many relationship, as one of its two lists has it.
+struct Link: Hashable, Sendable {
+    let list: Int
+    let owner: RowNumber
+    let member: RowNumber
+
+    /// The same link as the other list has it.
+    func reversed(in schema: Schema) -> Link {
+        Link(list: schema.adjacencies[list].mate ?? list, owner: member, member: owner)
+    }
+}
+
+/// The members that a to-many property is given.
+struct ToManyAssignment: Sendable {
+    let owner: RowNumber
+    let relationship: ToManyDescription
+    let members: [RowNumber]
+}
+
+/// What keeps both ends of relationships in agreement, and members in order.
+extension WorkingState {
+    /// What a write of a reference entails at its other end: a partner that refers back, a place among the members.
+    mutating func couple(
+        _ row: RowNumber,
+        of entity: Int,
+        through toOne: ToOneDescription,
+        from old: RowNumber,
+        to new: RowNumber
+    ) {
+        guard old != new else { return }
+        if let order = toOne.order {
+            if old != 0 { snapshot.adjacencies[order].remove(row, of: old) }
+            if new != 0 {
+                let key = snapshot.newKey(nil, of: new, in: order)
+                snapshot.adjacencies[order].insert(row, of: new, key: key)
+            }
+        }
+        guard let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }) else { return }
+        func partner(of row: RowNumber, _ entity: Int, _ toOne: ToOneDescription) -> RowNumber? {
+            snapshot.entities[entity].rows.address(of: row).map { toOne.target(ofRowAt: $0) }
+        }
+        if old != 0, partner(of: old, toOne.target, mate) == row {
+            setReference(of: old, of: toOne.target, through: mate, to: 0)
+        }
+        guard new != 0, let previous = partner(of: new, toOne.target, mate), previous != row else { return }
+        if previous != 0, partner(of: previous, entity, toOne) == new {
+            setReference(of: previous, of: entity, through: toOne, to: 0)
+        }
+        setReference(of: new, of: toOne.target, through: mate, to: row)
+    }
+
+    // MARK: Members of one owner
+
+    /// Makes a row a member; in an order, a new one comes last. False if it is one, or does not exist.
+    @discardableResult
+    mutating func insertMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
+        if let toOne = relationship.toOne {
+            let description = schema.entities[relationship.source].toOnes[toOne]
+            return setReference(of: row, of: relationship.source, through: description, to: owner)
+        }
+        guard let list = relationship.adjacency, snapshot.entities[relationship.source].rows.contains(row) else {
+            return false
+        }
+        return snapshot.link(row, to: owner, in: list)
+    }
+
+    /// Makes a row no member. False if it is none.
+    @discardableResult
+    mutating func removeMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
+        guard let toOne = relationship.toOne else {
+            return relationship.adjacency.map { snapshot.unlink(row, from: owner, in: $0) } ?? false
+        }
+        guard snapshot.isMember(row, of: owner, through: relationship) else { return false }
+        let description = schema.entities[relationship.source].toOnes[toOne]
+        return setReference(of: row, of: relationship.source, through: description, to: 0)
+    }
+
+    /// Puts a member, new or not, where `offset` other members come before it.
+    mutating func place(
+        _ row: RowNumber,
+        of owner: RowNumber,
+        through relationship: ToManyDescription,
+        at offset: Int
+    ) {
+        insertMember(row, of: owner, through: relationship)
+        guard let list = relationship.adjacency, snapshot.adjacencies[list].remove(row, of: owner) else { return }
+        let lower = offset > 0 ? snapshot.adjacencies[list].key(at: offset - 1, of: owner) : nil
+        let upper = snapshot.adjacencies[list].key(at: offset, of: owner)
+        guard let lower, lower == upper else {
+            snapshot.adjacencies[list].insert(row, of: owner, key: .between(lower, upper))
+            return
+        }
+        // Members that came by different commits may have the same key. Those behind the new one are pulled off the others.
+        let others = snapshot.adjacencies[list].keys(of: owner)[offset...]
+        let tied = others.prefix { $0.key == lower }
+        let end = tied.endIndex < others.endIndex ? others[tied.endIndex].key : nil
+        var last = lower
+        for member in [row] + tied.map(\.member) {
+            last = .between(last, end)
+            snapshot.adjacencies[list].insert(member, of: owner, key: last)
+        }
+    }
+
+    /// Makes exactly these rows the owner's members, in their order if there is one, by as few changes as it takes.
+    mutating func apply(_ assignment: ToManyAssignment) {
+        let (owner, relationship) = (assignment.owner, assignment.relationship)
+        guard snapshot.entities[relationship.entity].rows.contains(owner) else { return }
+        var known: Set<RowNumber> = []
+        let members = assignment.members.filter { known.insert($0).inserted }
+        for row in snapshot.members(of: owner, through: relationship) where !known.contains(row) {
+            removeMember(row, of: owner, through: relationship)
+        }
+        let description = schema.entities[relationship.entity]
+        let id = AnyPersistentID(entityName: description.name, row: owner)
+        let property = description.properties[relationship.property].name
+        missingMembers.removeAll { $0.id == id && $0.property == property }
+        for row in relationship.isOrdered ? members : members.sorted() {
+            if snapshot.entities[relationship.source].rows.contains(row) {
+                insertMember(row, of: owner, through: relationship)
+            } else {
+                let target = schema.id(of: row, of: relationship.source)
+                missingMembers.append(DanglingReference(id: id, property: property, target: target))
+            }
+        }
+        if relationship.isOrdered, let list = relationship.adjacency { order(members, of: owner, in: list) }
+    }
+
+    /// Puts an owner's members in an order. The longest run that has it already keeps its keys.
+    private mutating func order(_ members: [RowNumber], of owner: RowNumber, in list: Int) {
+        let keys = Dictionary(
+            uniqueKeysWithValues: snapshot.adjacencies[list].keys(of: owner).map { ($0.member, $0.key) })
+        let placed = members.compactMap { row in keys[row].map { (key: $0, member: row) } }
+        let kept = placed.longestIncreasingRun { $0.key < $1.key }
+        var last: OrderKey?
+        var next = kept.startIndex
+        for (offset, place) in placed.enumerated() {
+            if next < kept.endIndex, kept[next] == offset {
+                last = place.key
+                next += 1
+            } else {
+                let key = OrderKey.between(last, next < kept.endIndex ? placed[kept[next]].key : nil)
+                snapshot.adjacencies[list].insert(place.member, of: owner, key: key)
+                last = key
+            }
+        }
+    }
+
+    // MARK: Links
+
+    /// Takes a link out of both lists.
+    ///
+    /// - Parameter denies: whether the owner's delete is denied while the member exists.
+    mutating func endLink(_ link: Link, denies: Bool) {
+        if snapshot.unlink(link.member, from: link.owner, in: link.list), denies { denyingLinks.insert(link) }
+    }
+
+    mutating func forgetMissingMembers() { missingMembers = [] }
+
+    /// Members that are to be and lead nowhere, of owners that still exist.
+    var danglingMembers: [DanglingReference] {
+        missingMembers.filter { missing in
+            let entity = schema.index(named: missing.id.entityName)
+            return entity.map { snapshot.entities[$0].rows.contains(missing.id.row) } ?? false
+        }
+    }
+}
+
+extension Array {
+    /// The offsets of a longest subsequence that ascends strictly: Fredman, *On computing the length of longest increasing
+    /// subsequences* (Discrete Mathematics 11, 1975).
+    fileprivate func longestIncreasingRun(by precedes: (Element, Element) -> Bool) -> [Int] {
+        // By length, the offset of the least element that ends a run of it; for each element, the one before it in its run.
+        var ends: [Int] = []
+        var previous: [Int?] = []
+        for offset in indices {
+            var (low, high) = (0, ends.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if precedes(self[ends[middle]], self[offset]) { low = middle + 1 } else { high = middle }
+            }
+            previous.append(low > 0 ? ends[low - 1] : nil)
+            if low == ends.count { ends.append(offset) } else { ends[low] = offset }
+        }
+        var run: [Int] = []
+        var end = ends.last
+        while let offset = end {
+            run.append(offset)
+            end = previous[offset]
+        }
+        return run.reversed()
+    }
+}

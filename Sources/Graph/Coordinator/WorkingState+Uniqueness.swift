@@ -1,0 +1,124 @@
+/// Unique values, judged on the merged state.
+extension WorkingState {
+    /// Has new rows with a unique value that another row has give way to it, where the constraint says so.
+    ///
+    /// - Throws: `.notUnique` with all that is left: new rows that may not give way, or could to several, and rows that took on
+    ///   a value of another one.
+    mutating func resolveUniqueness() throws(GraphError) -> Replacements {
+        var replacements: Replacements = [:]
+        for (entity, description) in schema.entities.enumerated() {
+            guard description.indexes.contains(where: { $0.uniqueness ?? .reject != .reject }) else { continue }
+            var inserted: [RowNumber] = []
+            changes[entity].forEachChange { row, kind, _ in if kind == .inserted { inserted.append(row) } }
+            for row in inserted {
+                guard let (survivor, policy) = survivor(of: row, of: entity) else { continue }
+                replace(row, by: survivor, of: entity, policy)
+                replacements[entity, default: [:]][row] = survivor
+            }
+        }
+        let violations = uniquenessViolations()
+        guard violations.isEmpty else { throw .notUnique(violations) }
+        return replacements
+    }
+
+    /// The row that stays in place of a new one, if there is exactly one and every constraint in question agrees.
+    private func survivor(of row: RowNumber, of entity: Int) -> (RowNumber, UniquenessPolicy)? {
+        guard let address = snapshot.entities[entity].rows.address(of: row) else { return nil }
+        var survivors: Set<RowNumber> = []
+        var policies: Set<UniquenessPolicy> = []
+        for (number, index) in schema.entities[entity].indexes.enumerated() {
+            guard let policy = index.uniqueness else { continue }
+            // Of two new rows the later one gives way.
+            let others = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity)
+                .filter { $0 < row || changes[entity].kind(of: $0) != .inserted }
+            guard !others.isEmpty else { continue }
+            survivors.formUnion(others)
+            policies.insert(policy)
+        }
+        guard survivors.count == 1, let survivor = survivors.first, !policies.contains(.reject) else { return nil }
+        return (survivor, policies.contains(.upsert) ? .upsert : .keepExisting)
+    }
+
+    /// Gives everything that a new row has to another one, and removes it as if it had never been inserted.
+    private mutating func replace(
+        _ row: RowNumber,
+        by survivor: RowNumber,
+        of entity: Int,
+        _ policy: UniquenessPolicy
+    ) {
+        let description = schema.entities[entity]
+        guard let new = snapshot.entities[entity].rows.address(of: row),
+            let old = snapshot.entities[entity].rows.address(of: survivor)
+        else { return }
+        description.layout.withCopy(of: old) { merged in
+            for property in description.properties where property.relationship == nil && policy == .upsert {
+                property.operations.assign(merged + property.offset, new + property.offset)
+            }
+            let references = description.toOnes.map { toOne in
+                let (mine, own) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: old))
+                // The partner of one to one comes along unless it would drive out another.
+                let isWanted = policy == .upsert || (toOne.mate != nil && own == 0)
+                return mine != 0 && isWanted ? mine : own
+            }
+            for (toOne, target) in zip(description.toOnes, references) {
+                let isItself = target == row && toOne.target == entity
+                (merged + toOne.offset).storeBytes(of: isItself ? survivor : target, as: RowNumber.self)
+            }
+            for toOne in description.toOnes { setReference(of: row, of: entity, through: toOne, to: 0) }
+            update(survivor, of: entity, copying: merged)
+        }
+        for reference in description.references {
+            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+            for referrer in snapshot.referrers(inOrderTo: row, through: toOne, of: reference.entity, reference.toOne) {
+                setReference(of: referrer, of: reference.entity, through: toOne, to: survivor)
+            }
+        }
+        for number in description.linkLists {
+            for member in snapshot.adjacencies[number].memberRows(of: row) {
+                snapshot.unlink(member, from: row, in: number)
+                let isItself = member == row && schema.adjacencies[number].members == entity
+                snapshot.link(isItself ? survivor : member, to: survivor, in: number)
+            }
+        }
+        remove(row, of: entity)
+    }
+
+    /// Inserted rows, and updated ones whose unique values changed, that share a value with another row.
+    private func uniquenessViolations() -> [UniquenessViolation] {
+        var violations: [UniquenessViolation] = []
+        for (entity, description) in schema.entities.enumerated() {
+            for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
+                forEachWritten(of: entity) { row, address, original in
+                    if let original, index.isIdentical(address, original) { return }
+                    let others = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity)
+                    guard let other = others.first else { return }
+                    let values = index.parts.map { part in
+                        description.properties[part.property].operations.describe(address + part.offset)
+                    }
+                    violations.append(
+                        UniquenessViolation(
+                            id: schema.id(of: row, of: entity),
+                            existing: schema.id(of: other, of: entity),
+                            property: description.name(of: index),
+                            value: values.joined(separator: ", ")
+                        )
+                    )
+                }
+            }
+        }
+        return violations
+    }
+}
+
+extension Snapshot {
+    /// The rows that refer to one, in the order that they have among its members.
+    fileprivate func referrers(
+        inOrderTo target: RowNumber,
+        through toOne: ToOneDescription,
+        of entity: Int,
+        _ position: Int
+    ) -> [RowNumber] {
+        toOne.order.map { adjacencies[$0].keys(of: target).map(\.member) }
+            ?? referrers(to: target, of: entity, through: position)
+    }
+}

@@ -1,0 +1,74 @@
+/// Writing what objects and hooks have, which is more than rows hold.
+extension WorkingState {
+    /// Writes a row. What its to-many values say is for `applyAssignments`, when the rows that they name are written too. The
+    /// row gets defaults in place of ephemeral values; those at the address stay, and the to-many values there are emptied.
+    ///
+    /// False if there was nothing to write and the row has no changes from before.
+    mutating func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
+        let description = schema.entities[entity]
+        for relationship in description.toManys {
+            let property = description.properties[relationship.property]
+            guard let members = property.takeInitialRows?(address + property.offset), !isNew || !members.isEmpty else {
+                continue
+            }
+            assignments.append(ToManyAssignment(owner: row, relationship: relationship, members: members))
+        }
+        guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew) }
+        return description.layout.withCopy(of: address) { copy in
+            description.resetEphemerals(of: copy)
+            return put(row, of: entity, at: copy, isNew: isNew)
+        }
+    }
+
+    private mutating func put(_ row: RowNumber, of entity: Int, at address: UnsafeRawPointer, isNew: Bool) -> Bool {
+        guard !isNew else {
+            insert(row, of: entity, copying: address)
+            return true
+        }
+        return update(row, of: entity, copying: address) || changes[entity].kind(of: row) != nil
+    }
+
+    /// False if there are none.
+    mutating func applyAssignments() -> Bool {
+        guard !assignments.isEmpty else { return false }
+        defer { assignments = [] }
+        for assignment in assignments { apply(assignment) }
+        return true
+    }
+
+    /// Has `willSave()` run once on each row that is inserted or changed, also on those that such runs change. True if that
+    /// changed anything.
+    mutating func runWillSave() -> Bool {
+        var done = [Set<RowNumber>](repeating: [], count: schema.entities.count)
+        var changedRows = false
+        while true {
+            let waiting = rowsForWillSave(besides: done)
+            guard !waiting.isEmpty else { return changedRows }
+            for (entity, row) in waiting {
+                done[entity].insert(row)
+                let description = schema.entities[entity]
+                guard let address = snapshot.entities[entity].rows.address(of: row) else { continue }
+                let isChanged = description.layout.withCopy(of: address) { copy in
+                    description.hooks.willSave(copy)
+                    guard description.hooks.hasWillSave else { return false }
+                    let isSame = description.areIdentical(copy, address)
+                    _ = write(row, of: entity, at: copy, isNew: false)
+                    return !isSame
+                }
+                changedRows = changedRows || isChanged
+            }
+            if applyAssignments() { changedRows = true }
+        }
+    }
+
+    private func rowsForWillSave(besides done: [Set<RowNumber>]) -> [(entity: Int, row: RowNumber)] {
+        var rows: [(Int, RowNumber)] = []
+        for (entity, description) in schema.entities.enumerated() where description.hooks.hasWillSave {
+            changes[entity].forEachChange { row, kind, _ in
+                guard kind != .deleted, !done[entity].contains(row), !letsGoOnly(row, of: entity) else { return }
+                rows.append((entity, row))
+            }
+        }
+        return rows
+    }
+}

@@ -1,0 +1,206 @@
+/// For each owner its members: one side of a many-to-many relationship, or the order of a one-to-many relationship.
+///
+/// `members` has an entry for each pair, owner before member, behind them the member's key if there is an order. `sequence`
+/// then has the same pairs by owner, key and member, with a zero to end the key; without an order it is empty, and members
+/// come in the order of their row numbers. Either way the member's row number ends the entries by which members are listed.
+///
+/// Invariants: a pair occurs once; `sequence` has exactly the pairs and keys that `members` has.
+struct Adjacency: Sendable {
+    private(set) var members = OrderedIndex()
+    private(set) var sequence = OrderedIndex()
+
+    func contains(_ member: RowNumber, of owner: RowNumber) -> Bool {
+        Self.withPair(owner, member) { pair in
+            sequence.isEmpty ? members.contains(pair) : members.rowCount(withPrefix: pair) > 0
+        }
+    }
+
+    /// An owner's members, in the order of their row numbers.
+    func memberRows(of owner: RowNumber) -> [RowNumber] {
+        var rows: [RowNumber] = []
+        withUnsafeBytes(of: owner.bigEndian) { prefix in
+            _ = members.forEachEntry(in: .prefix(prefix)) { entry in
+                rows.append(Pair.member(entry))
+                return true
+            }
+        }
+        return rows
+    }
+
+    /// The key of a member that has a place.
+    func key(of member: RowNumber, of owner: RowNumber) -> OrderKey? {
+        Self.withPair(owner, member) { pair in
+            var key: OrderKey?
+            members.forEachEntry(in: .prefix(pair)) { entry in
+                key = OrderKey(bytes: entry.dropFirst(pair.count))
+                return false
+            }
+            return key
+        }
+    }
+
+    /// The greatest key among an owner's members.
+    func lastKey(of owner: RowNumber) -> OrderKey? {
+        var key: OrderKey?
+        withUnsafeBytes(of: owner.bigEndian) { prefix in
+            _ = sequence.forEachEntry(in: .prefix(prefix), descending: true) { entry in
+                key = Self.key(inSequence: entry)
+                return false
+            }
+        }
+        return key
+    }
+
+    /// The key of the member that `offset` others of its owner come before; nil if there are no more than those.
+    func key(at offset: Int, of owner: RowNumber) -> OrderKey? {
+        withUnsafeBytes(of: owner.bigEndian) { prefix in
+            let rank = sequence.rank(of: .entry(prefix)) + offset
+            guard rank < sequence.rank(of: .pastPrefix(prefix)) else { return nil }
+            return sequence.withEntry(at: rank) { Self.key(inSequence: $0) }
+        }
+    }
+
+    /// The keys of an owner's members in their order.
+    func keys(of owner: RowNumber) -> [(key: OrderKey, member: RowNumber)] {
+        var keys: [(OrderKey, RowNumber)] = []
+        withUnsafeBytes(of: owner.bigEndian) { prefix in
+            _ = sequence.forEachEntry(in: .prefix(prefix)) { entry in
+                if let key = Self.key(inSequence: entry) { keys.append((key, IndexKey(entry).row)) }
+                return true
+            }
+        }
+        return keys
+    }
+
+    // MARK: Changing
+
+    /// Adds a member, or gives it another key. False if it is there already with that key.
+    @discardableResult
+    mutating func insert(_ member: RowNumber, of owner: RowNumber, key: OrderKey?) -> Bool {
+        guard let key else { return Self.withPair(owner, member) { members.insert($0) } }
+        if let old = self.key(of: member, of: owner) {
+            guard old != key else { return false }
+            remove(member, of: owner)
+        }
+        members.insert(Self.memberEntry(owner, member, key))
+        sequence.insert(Self.sequenceEntry(owner, member, key))
+        return true
+    }
+
+    /// False if the pair is not there.
+    @discardableResult
+    mutating func remove(_ member: RowNumber, of owner: RowNumber) -> Bool {
+        guard !sequence.isEmpty, let key = key(of: member, of: owner) else {
+            return Self.withPair(owner, member) { members.remove($0) }
+        }
+        sequence.remove(Self.sequenceEntry(owner, member, key))
+        return members.remove(Self.memberEntry(owner, member, key))
+    }
+
+    // MARK: Entries
+
+    /// A pair, and its key if there is an order.
+    struct Pair: Sendable, Hashable {
+        let owner: RowNumber
+        let member: RowNumber
+        let key: OrderKey?
+
+        init(owner: RowNumber, member: RowNumber, key: OrderKey? = nil) {
+            self.owner = owner
+            self.member = member
+            self.key = key
+        }
+
+        /// - Parameter entry: of `members`.
+        init(_ entry: UnsafeRawBufferPointer) {
+            owner = RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self))
+            member = Self.member(entry)
+            key = entry.count > 16 ? OrderKey(bytes: entry.dropFirst(16)) : nil
+        }
+
+        fileprivate static func member(_ entry: UnsafeRawBufferPointer) -> RowNumber {
+            RowNumber(bigEndian: entry.loadUnaligned(fromByteOffset: 8, as: RowNumber.self))
+        }
+    }
+
+    /// The pairs that only one of two states of a list has, in order; one whose key changed is among both.
+    func difference(from other: Adjacency) -> (removed: [Pair], added: [Pair]) {
+        var (removed, added): ([Pair], [Pair]) = ([], [])
+        members.forEachDifference(from: other.members) { entry, isInsertion in
+            if isInsertion { added.append(Pair(entry)) } else { removed.append(Pair(entry)) }
+            return true
+        }
+        return (removed, added)
+    }
+
+    func isIdentical(to other: Adjacency) -> Bool {
+        members.forEachDifference(from: other.members) { _, _ in false }
+    }
+
+    private static func withPair<Result>(
+        _ owner: RowNumber,
+        _ member: RowNumber,
+        _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        withUnsafeBytes(of: (owner.bigEndian, member.bigEndian), body)
+    }
+
+    private static func memberEntry(_ owner: RowNumber, _ member: RowNumber, _ key: OrderKey) -> [UInt8] {
+        withPair(owner, member) { Array($0) } + key.bytes
+    }
+
+    private static func sequenceEntry(_ owner: RowNumber, _ member: RowNumber, _ key: OrderKey) -> [UInt8] {
+        var entry = ByteWriter(capacity: key.bytes.count + 17)
+        entry.appendBigEndian(owner)
+        entry.append(contentsOf: key.bytes)
+        entry.append(0)
+        entry.appendBigEndian(member)
+        return entry.bytes
+    }
+
+    private static func key(inSequence entry: UnsafeRawBufferPointer) -> OrderKey? {
+        OrderKey(bytes: entry.dropFirst(8).dropLast(9))
+    }
+
+    // MARK: Verification
+
+    /// Checks the structures and that `sequence` says what `members` says; returns what does not hold.
+    func checkInvariants(isOrdered: Bool) -> [String] {
+        var failures: [String] = []
+        for (name, index) in [("members", members), ("sequence", sequence)] {
+            do {
+                try index.checkInvariants()
+            } catch {
+                failures.append("\(name): \(error)")
+            }
+        }
+        var last: Pair?
+        members.forEachEntry { entry in
+            guard entry.count >= 16 else {
+                failures.append("an entry of \(entry.count) bytes")
+                return true
+            }
+            let pair = Pair(entry)
+            if let last, last.owner == pair.owner, last.member == pair.member {
+                failures.append("row \(pair.owner) has member \(pair.member) twice")
+            }
+            last = pair
+            if isOrdered {
+                if let key = pair.key {
+                    if !sequence.contains(Self.sequenceEntry(pair.owner, pair.member, key)) {
+                        failures.append("member \(pair.member) of row \(pair.owner) is missing in the sequence")
+                    }
+                } else {
+                    failures.append("member \(pair.member) of row \(pair.owner) has no place")
+                }
+            } else if entry.count > 16 {
+                failures.append("member \(pair.member) of row \(pair.owner) has a place")
+            }
+            return true
+        }
+        if sequence.count != (isOrdered ? members.count : 0) {
+            failures.append("\(sequence.count) entries in the sequence for \(members.count) members")
+        }
+        return failures
+    }
+}
