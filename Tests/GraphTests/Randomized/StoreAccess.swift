@@ -58,7 +58,7 @@ struct CollectionAccess<E: StoreEntity>: Sendable {
         findings = { Self.members($0, keyPath).findings }
         change = { owner, change, context in
             var members = Self.members(owner, keyPath)
-            func object(_ row: RowNumber) -> ManagedObject<Target> {
+            let object = { (row: RowNumber) -> ManagedObject<Target> in
                 guard let object = context[PersistentID<Target>(row: row)] else {
                     preconditionFailure("\(Target.self)/p\(row) is gone")
                 }

@@ -17,7 +17,7 @@ enum Library {
             $0.attribute("email", \.email, unique: true, onConflict: .upsert)
             $0.toOne("mentor", \.mentor)
             $0.toOne("rival", \.rival)
-            $0.toMany("pupils", \.pupils, inverse: \.mentor)
+            $0.toMany("pupils", \.pupils, inverse: \Author.mentor)
             $0.toMany("books", \.books, inverse: \Book.author, deleteRule: .cascade)
             $0.toMany("friends", \.friends, inverse: \Author.friends)
         }
@@ -87,7 +87,7 @@ enum Library {
             $0.attribute("label", \.label, unique: true, onConflict: .keepExisting)
             $0.toOne("parent", \.parent)
             $0.toMany("books", \.books, deleteRule: .deny, maximum: 3)
-            $0.toMany("children", \.children, inverse: \.parent, deleteRule: .deny, ordered: true)
+            $0.toMany("children", \.children, inverse: \Tag.parent, deleteRule: .deny, ordered: true)
             $0.toMany("implies", \.implies, inverse: \Tag.impliedBy, ordered: true)
             $0.toMany("impliedBy", \.impliedBy, deleteRule: .cascade)
         }
