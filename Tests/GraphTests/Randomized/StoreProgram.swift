@@ -48,7 +48,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     }
 
     var description: String {
-        steps.enumerated().map { "  \($0): context \($1.context) \($1.action)" }.joined(separator: "\n")
+        let text = steps.enumerated().map { "  \($0): context \($1.context) \($1.action)" }.joined(separator: "\n")
+        return text.replacing("GraphTests.StoreProgram.Change.", with: "").replacing("GraphTests.StoreProgram.", with: "")
     }
 
     /// The shortest program found that still fails, by taking out ever smaller parts (Zeller's ddmin, without its
