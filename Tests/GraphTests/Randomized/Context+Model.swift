@@ -118,29 +118,22 @@ extension StoreEntity {
 
 extension Context {
     /// Compares what objects show, and that no others are there.
-    ///
-    /// - Parameter isThorough: whether to read in every way there is and to check the structures underneath.
-    func compare(with model: ContextModel, held: HeldObjects?, isThorough: Bool) throws {
+    func compare(with model: ContextModel, held: HeldObjects?) throws {
         var count = 0
         for (entity, type) in StoreShape.types.enumerated() {
-            count += try compare(type, entity, with: model, held: held, isThorough: isThorough)
+            count += try compare(type, entity, with: model, held: held)
         }
         try require(count == model.work.rows.count) { "\(count) objects, not \(model.work.rows.keys.sorted())" }
         try require(hasChanges == model.hasChanges) { "hasChanges is \(hasChanges)" }
         let changes = model.changes
-        func ids(_ objects: [any AnyManagedObject]) -> [StoreModel.ID] { objects.map { StoreModel.ID($0.anyID) } }
-        for (name, actual, expected) in [
-            ("inserted", ids(insertedObjects), changes.inserted.sorted()),
-            ("updated", ids(updatedObjects), changes.updated.sorted()),
-            ("deleted", ids(deletedObjects), changes.deleted.sorted()),
-        ] {
-            try require(actual == expected) { "\(name) are \(actual), not \(expected)" }
+        func compareChanges(_ objects: [any AnyManagedObject], _ expected: Set<StoreModel.ID>, _ name: String) throws {
+            let ids = objects.map { StoreModel.ID($0.anyID) }
+            try require(ids == expected.sorted()) { "\(name) are \(ids), not \(expected.sorted())" }
         }
+        try compareChanges(insertedObjects, changes.inserted, "inserted")
+        try compareChanges(updatedObjects, changes.updated, "updated")
+        try compareChanges(deletedObjects, changes.deleted, "deleted")
         try held?.compare(with: model)
-        if isThorough {
-            let findings = state.working.snapshot.checkInvariants()
-            try require(findings.isEmpty) { "invariants: \(findings)" }
-        }
     }
 
     /// Returns how many objects there are.
@@ -148,8 +141,7 @@ extension Context {
         _ type: E.Type,
         _ entity: Int,
         with model: ContextModel,
-        held: HeldObjects?,
-        isThorough: Bool
+        held: HeldObjects?
     ) throws -> Int {
         let objects = try fetch(type)
         let firstRelationship = StoreShape.entities[entity].toManys.lowerBound
@@ -166,33 +158,50 @@ extension Context {
                 let rows = access.rows(object)
                 let expected = model.work.members(list)
                 try require(rows == expected) { "\(id).\(list.shape.name) is \(rows), not \(expected)" }
-                if isThorough, let finding = access.findings(object) {
-                    throw StoreProgramRun.Mismatch(description: "\(id).\(list.shape.name): \(finding)")
-                }
             }
             if let held { try require(held.hold(object, as: id)) { "there are two objects of \(id)" } }
-            if isThorough { try compareThoroughly(object, id, row, model) }
         }
         return objects.count
     }
 
-    private func compareThoroughly<E: StoreEntity>(
-        _ object: ManagedObject<E>,
-        _ id: StoreModel.ID,
-        _ row: StoreModel.Row,
-        _ model: ContextModel
-    ) throws {
-        for (slot, access) in E.references.enumerated() {
-            let target = StoreModel.ID(entity: StoreShape.entities[id.entity].toOnes[slot].target, row: row.targets[slot])
-            let found = access.read(object)
-            try require(found == (model.work.rows[target] == nil ? nil : target.row)) {
-                "\(id) leads to \(found ?? 0), not \(target)"
+    func compareVersions(with store: StoreModel) throws {
+        func compare<E: StoreEntity>(_ type: E.Type, _ entity: Int) throws {
+            for object in try fetch(type) {
+                let version = store.versions[StoreModel.ID(entity: entity, row: object.id.row)] ?? 0
+                try require(object.version.number == version) { "\(object) has version \(object.version), not \(version)" }
             }
         }
-        let version = model.base.versions[id] ?? 0
-        try require(object.version.number == version) { "\(id) has version \(object.version), not \(version)" }
-        let committed = object.committedValue?.numbers
-        try require(committed == model.base.rows[id]?.attributes) { "\(id) was \(committed ?? [])" }
-        try require(self[object.id] === object) { "\(id) leads to another object" }
+        for (entity, type) in StoreShape.types.enumerated() { try compare(type, entity) }
+    }
+
+    /// Reads in all other ways that there are, and checks the structures underneath.
+    func compareThoroughly(with model: ContextModel) throws {
+        try compareVersions(with: model.base)
+        for (entity, type) in StoreShape.types.enumerated() { try compareThoroughly(type, entity, with: model) }
+        let findings = state.working.snapshot.checkInvariants()
+        try require(findings.isEmpty) { "invariants: \(findings)" }
+    }
+
+    private func compareThoroughly<E: StoreEntity>(_ type: E.Type, _ entity: Int, with model: ContextModel) throws {
+        let shape = StoreShape.entities[entity]
+        for object in try fetch(type) {
+            for (position, access) in E.collections.enumerated() {
+                if let finding = access.findings(object) {
+                    let name = StoreShape.toManys[shape.toManys.lowerBound + position].name
+                    throw StoreProgramRun.Mismatch(description: "\(object).\(name): \(finding)")
+                }
+            }
+            for (toOne, (access, row)) in zip(shape.toOnes, zip(E.references, object.value.targets)) {
+                let target = StoreModel.ID(entity: toOne.target, row: row)
+                let found = access.read(object)
+                try require(found == (model.work.rows[target] == nil ? nil : row)) {
+                    "\(object) leads to \(found ?? 0), not \(target)"
+                }
+            }
+            let committed = object.committedValue?.numbers
+            let expected = model.base.rows[StoreModel.ID(entity: entity, row: object.id.row)]?.attributes
+            try require(committed == expected) { "\(object) was \(committed ?? []), not \(expected ?? [])" }
+            try require(self[object.id] === object) { "\(object) leads to another object" }
+        }
     }
 }

@@ -54,7 +54,7 @@ struct CollectionAccess<E: StoreEntity>: Sendable {
 
     init<Target: StoreEntity>(_ keyPath: any WritableKeyPath<E, ToMany<Target>> & Sendable) {
         assign = { $0[keyPath: keyPath] = ToMany($1.map { PersistentID<Target>(row: $0) }) }
-        rows = { Self.members($0, keyPath).ids.map(\.row) }
+        rows = { Self.members($0, keyPath).ids.map { $0.row } }
         findings = { Self.members($0, keyPath).findings }
         change = { owner, change, context in
             var members = Self.members(owner, keyPath)
@@ -107,7 +107,7 @@ extension RelatedObjects where Target: StoreEntity {
     /// Where the ways to read the collection differ; nil if nowhere.
     fileprivate var findings: String? {
         let objects = Array(self)
-        if objects.map(\.id) != ids { return "iteration gives \(objects.map(\.id)), not \(ids)" }
+        if objects.map({ $0.id }) != ids { return "iteration gives \(objects.map { $0.id }), not \(ids)" }
         if count != objects.count { return "the count is \(count), not \(objects.count)" }
         if first !== objects.first || last !== objects.last { return "other first or last than \(ids)" }
         if isEmpty != objects.isEmpty { return "isEmpty is \(isEmpty) for \(ids)" }
@@ -115,7 +115,7 @@ extension RelatedObjects where Target: StoreEntity {
             return "member \(index) is \(self[index].id), not \(object.id)"
         }
         if !objects.allSatisfy(contains) { return "a member is not contained" }
-        if values.map(\.numbers) != objects.map(\.value.numbers) { return "other values than the members'" }
+        if values.map({ $0.numbers }) != objects.map({ $0.value.numbers }) { return "other values than the members'" }
         return nil
     }
 }

@@ -62,7 +62,7 @@ struct StoreModel: Sendable {
     /// Deleted rows as they were last.
     var lastRows: [ID: Row] = [:]
 
-    func members(_ list: List) -> [RowNumber] { lists[list]?.map(\.row) ?? [] }
+    func members(_ list: List) -> [RowNumber] { lists[list]?.map { $0.row } ?? [] }
 
     func ids(of entity: Int) -> [ID] { rows.keys.filter { $0.entity == entity }.sorted() }
 

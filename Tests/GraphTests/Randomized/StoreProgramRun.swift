@@ -2,8 +2,9 @@
 
 /// Runs a program on the engine and on the model side by side and compares all that can be seen.
 ///
-/// The context that acted is compared after each step, the store after each save, and all contexts every tenth step and at
-/// the end: what a step has no hand in cannot change, unless contexts share what they must not.
+/// The context that acted is compared after each step and the store after each save. All contexts are compared every tenth
+/// step and at the end, one or all of them thoroughly: what a step has no hand in cannot change, unless contexts share what
+/// they must not.
 struct StoreProgramRun {
     struct Mismatch: Error, CustomStringConvertible {
         let description: String
@@ -26,8 +27,12 @@ struct StoreProgramRun {
             var run = try await StoreProgramRun(path: path)
             for (number, step) in program.steps.enumerated() {
                 do {
-                    try await run.perform(step, isThorough: number % 4 == 0)
-                    if number % 10 == 9 || number == program.steps.count - 1 { try await run.compareAll() }
+                    try await run.perform(step)
+                    if number == program.steps.count - 1 {
+                        try await run.compareAll { _ in true }
+                    } else if number % 10 == 9 {
+                        try await run.compareAll { $0 == number / 10 % StoreProgram.contextCount }
+                    }
                 } catch {
                     try? await run.coordinator.close()
                     return Mismatch(description: "step \(number), \(step): \(error)")
@@ -64,9 +69,8 @@ struct StoreProgramRun {
 
     // MARK: Steps
 
-    private mutating func perform(_ step: StoreProgram.Step, isThorough: Bool) async throws {
+    private mutating func perform(_ step: StoreProgram.Step) async throws {
         let c = step.context
-        var isThorough = isThorough
         switch step.action {
         case .change(let changes):
             let changes = changes.compactMap { models[c].perform($0, next: &next) }
@@ -76,7 +80,6 @@ struct StoreProgramRun {
         case .transaction(let changes, let isAbandoned):
             try await transaction(changes, isAbandoned: isAbandoned, in: c)
         case .save(let rollsBackOnFailure):
-            isThorough = true
             try await save(c, rollsBackOnFailure: rollsBackOnFailure)
         case .rollback:
             await contexts[c].rollback()
@@ -85,14 +88,13 @@ struct StoreProgramRun {
             await contexts[c].rollbackToLatest()
             models[c].rollback(to: head)
         case .refresh:
-            isThorough = true
             await contexts[c].refresh()
             models[c].refresh(to: head)
         case .reopen:
             try await reopen()
         }
-        try await contexts[c].perform { [model = models[c], held = held[c], isThorough] context in
-            try context.compare(with: model, held: held, isThorough: isThorough)
+        try await contexts[c].perform { [model = models[c], held = held[c]] context in
+            try context.compare(with: model, held: held)
         }
     }
 
@@ -188,18 +190,21 @@ struct StoreProgramRun {
         try require(commit == head.commits) { "\(commit) commits, not \(head.commits)" }
         try await Context(coordinator).perform { [head] context in
             do {
-                try context.compare(with: ContextModel(base: head), held: nil, isThorough: true)
+                try context.compare(with: ContextModel(base: head), held: nil)
+                try context.compareVersions(with: head)
             } catch {
                 throw Mismatch(description: "the store: \(error)")
             }
         }
     }
 
-    private func compareAll() async throws {
+    private func compareAll(thoroughly isThorough: (Int) -> Bool) async throws {
         for (number, context) in contexts.enumerated() {
+            let isThorough = isThorough(number)
             try await context.perform { [model = models[number], held = held[number]] context in
                 do {
-                    try context.compare(with: model, held: held, isThorough: true)
+                    try context.compare(with: model, held: held)
+                    if isThorough { try context.compareThoroughly(with: model) }
                 } catch {
                     throw Mismatch(description: "context \(number): \(error)")
                 }
