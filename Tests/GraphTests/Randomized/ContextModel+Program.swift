@@ -76,10 +76,8 @@ extension ContextModel {
             let target = StoreShape.entities[entity].toOnes[slot].target
             return id(row, entity).map { id in
                 if number % 5 == 0 { return .refer(id, slot: slot, target: 0, asValue: asValue) }
-                let row =
-                    asValue && number >= 900
-                    ? 1 + RowNumber(number) % next[target] : pick(RowNumber(number), target) ?? 0
-                return .refer(id, slot: slot, target: row, asValue: asValue)
+                let row = asValue && number >= 900 ? given(RowNumber(number), next[target]) : pick(RowNumber(number), target)
+                return .refer(id, slot: slot, target: row ?? 0, asValue: asValue)
             }
         case .change(let relationship, let owner, let change):
             let owner = pick(RowNumber(owner), StoreShape.toManys[relationship].owners)
@@ -113,14 +111,18 @@ extension ContextModel {
         case .removeAll: return .removeAll
         case .assign(let numbers): return .assign(numbers.compactMap(row))
         case .assignValue(let numbers):
-            return .assignValue(
-                numbers.compactMap { $0 >= 950 ? 1 + $0 % next[list.shape.members] : row($0) })
+            return .assignValue(numbers.compactMap { $0 >= 950 ? given($0, next[list.shape.members]) : row($0) })
         case .copy(let number): return pick(number, list.shape.owners).map { .copy($0) }
         }
     }
 
     private func id(_ number: Int, _ entity: Int) -> StoreModel.ID? {
         pick(RowNumber(number), entity).map { StoreModel.ID(entity: entity, row: $0) }
+    }
+
+    /// Any row number ever given, whether this context has the row or not.
+    private func given(_ number: RowNumber, _ next: RowNumber) -> RowNumber? {
+        next == 1 ? nil : 1 + number % (next - 1)
     }
 
     private func pick(_ number: RowNumber, _ entity: Int) -> RowNumber? {

@@ -161,10 +161,13 @@ struct ContextModel: Sendable {
 }
 
 extension StoreModel {
-    /// Replaces a row that exists, and what its references entail at their other ends.
+    /// Replaces a row that exists, and what its changed references entail at their other ends.
     fileprivate mutating func write(_ id: ID, _ row: Row) {
-        rows[id]?.attributes = row.attributes
-        for (slot, target) in row.targets.enumerated() { setTarget(of: id, slot, to: target) }
+        guard let old = rows.updateValue(Row(attributes: row.attributes, targets: rows[id]?.targets ?? []), forKey: id)
+        else { return }
+        for (slot, target) in row.targets.enumerated() where target != old.targets[slot] {
+            setTarget(of: id, slot, to: target)
+        }
     }
 
     /// Removes a row, remembering what it was like before.

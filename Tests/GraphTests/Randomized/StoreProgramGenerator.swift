@@ -38,8 +38,8 @@ struct StoreProgramGenerator {
         // Something to work on, which all contexts know.
         var inserts: [StoreProgram.Change] = []
         for entity in entities {
-            for number in 0..<(1 + number(below: 4)) {
-                inserts.append(insert(entity, values: (0..<2).map { _ in 2 * number + 2 }))
+            for number in 0..<(2 + number(below: 4)) {
+                inserts.append(insert(entity, values: [2 * number + 2, 2 * number + 2]))
             }
         }
         var steps = [StoreProgram.Step(context: 0, action: .transaction(inserts, isAbandoned: false))]
@@ -54,11 +54,11 @@ struct StoreProgramGenerator {
 
     private mutating func action() -> StoreProgram.Action {
         switch number(below: 100) {
-        case ..<56: .change([change()])
-        case ..<64: .change((0..<(2 + number(below: 3))).map { _ in change() })
-        case ..<67: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true)
-        case ..<71: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: false)
-        case ..<86: .save(rollsBackOnFailure: chance(1, in: 3))
+        case ..<50: .change([change()])
+        case ..<66: .change((0..<(2 + number(below: 3))).map { _ in change() })
+        case ..<69: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true)
+        case ..<73: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: false)
+        case ..<86: .save(rollsBackOnFailure: chance(1, in: 2))
         case ..<94: .refresh
         case ..<96: .rollbackToLatest
         case ..<98: .rollback
@@ -86,20 +86,20 @@ struct StoreProgramGenerator {
         case 4:
             return .delete(entity: anyEntity(), row: any())
         default:
-            return insert(anyEntity(), values: (0..<2).map { _ in value() })
+            return insert(anyEntity(), values: [value(), chance(1, in: 2) ? 0 : value()])
         }
     }
 
     private mutating func insert(_ entity: Int, values: [Int]) -> StoreProgram.Change {
         let shape = StoreShape.entities[entity]
         var members: [StoreProgram.Members] = []
-        for number in shape.toManys where chance(shape.name == "Shelf" ? 9 : 2, in: 10) {
-            members.append(StoreProgram.Members(relationship: number, rows: rows()))
+        for number in shape.toManys where StoreShape.toManys[number].minimum > 0 || chance(1, in: 4) {
+            members.append(StoreProgram.Members(relationship: number, rows: [row()] + rows()))
         }
         return .insert(
             entity: entity,
             attributes: Array(values.prefix(shape.attributeCount)),
-            targets: shape.toOnes.map { $0.isRequired || chance(1, in: 3) ? any() : 0 },
+            targets: shape.toOnes.map { $0.isRequired ? any() / 5 * 5 + 1 : chance(2, in: 5) ? any() : 0 },
             members: members
         )
     }
@@ -125,6 +125,6 @@ struct StoreProgramGenerator {
     private mutating func any() -> Int { number(below: 1000) }
     private mutating func row() -> RowNumber { RowNumber(any()) }
     private mutating func rows() -> [RowNumber] { (0..<number(below: 5)).map { _ in row() } }
-    private mutating func value() -> Int { number(below: valueCount) }
+    private mutating func value() -> Int { chance(19, in: 20) ? 1 + number(below: valueCount) : 0 }
     private mutating func anyEntity() -> Int { entities[number(below: entities.count)] }
 }
