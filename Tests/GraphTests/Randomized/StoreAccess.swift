@@ -109,8 +109,9 @@ extension RelatedObjects where Target: StoreEntity {
         let objects = Array(self)
         if objects.map({ $0.id }) != ids { return "iteration gives \(objects.map { $0.id }), not \(ids)" }
         if count != objects.count { return "the count is \(count), not \(objects.count)" }
+        if objects.isEmpty { return isEmpty ? nil : "isEmpty is false" }
         if first !== objects.first || last !== objects.last { return "other first or last than \(ids)" }
-        if isEmpty != objects.isEmpty { return "isEmpty is \(isEmpty) for \(ids)" }
+        if isEmpty { return "isEmpty is true for \(ids)" }
         for (index, object) in zip(indices, objects) where self[index] !== object {
             return "member \(index) is \(self[index].id), not \(object.id)"
         }
