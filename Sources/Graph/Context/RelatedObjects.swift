@@ -11,7 +11,7 @@
 /// let total = team.members.values.reduce(0) { $0 + $1.age }
 /// ```
 ///
-/// An array literal makes a collection that belongs to no object until it is assigned.
+/// An array literal, or `RelatedObjects(objects)`, makes a collection that belongs to no object until it is assigned.
 public struct RelatedObjects<Target: Entity> {
     private enum Source {
         case relationship(ContextState, owner: RowNumber, ToManyDescription)
@@ -22,6 +22,11 @@ public struct RelatedObjects<Target: Entity> {
 
     init(context: ContextState, owner: RowNumber, relationship: ToManyDescription) {
         source = .relationship(context, owner: owner, relationship)
+    }
+
+    /// Objects to be assigned to a relationship.
+    public init(_ objects: some Sequence<ManagedObject<Target>>) {
+        source = .list(Array(objects))
     }
 
     // MARK: Reading
