@@ -168,7 +168,9 @@ extension Context {
         func compare<E: StoreEntity>(_ type: E.Type, _ entity: Int) throws {
             for object in try fetch(type) {
                 let version = store.versions[StoreModel.ID(entity: entity, row: object.id.row)] ?? 0
-                try require(object.version.number == version) { "\(object) has version \(object.version), not \(version)" }
+                try require(object.version.number == version) {
+                    "\(object) has version \(object.version), not \(version)"
+                }
             }
         }
         for (entity, type) in StoreShape.types.enumerated() { try compare(type, entity) }

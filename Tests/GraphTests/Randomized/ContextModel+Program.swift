@@ -76,7 +76,8 @@ extension ContextModel {
             let target = StoreShape.entities[entity].toOnes[slot].target
             return id(row, entity).map { id in
                 if number % 5 == 0 { return .refer(id, slot: slot, target: 0, asValue: asValue) }
-                let row = asValue && number >= 900 ? given(RowNumber(number), next[target]) : pick(RowNumber(number), target)
+                let isAny = asValue && number >= 900
+                let row = isAny ? given(RowNumber(number), next[target]) : pick(RowNumber(number), target)
                 return .refer(id, slot: slot, target: row ?? 0, asValue: asValue)
             }
         case .change(let relationship, let owner, let change):
