@@ -345,7 +345,7 @@ final class ContextState {
         working = state
         working.reapply(later, keepingBases: keepingBases, replacements: replacements)
         // What has come to refer to rows deleted here lets go of them at once; what forbids the delete is for a save to say.
-        _ = working.applyDeleteRules()
+        if !later.isUnchanged { _ = working.applyDeleteRules() }
         if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
     }
 

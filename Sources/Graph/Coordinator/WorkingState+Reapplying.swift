@@ -136,12 +136,13 @@ extension WorkingState {
                 snapshot.unlink(current(pair).member, from: current(pair).owner, in: number)
             }
         }
-        for pair in difference.added.map(current) {
-            let isMember = snapshot.adjacencies[number].contains(pair.member, of: pair.owner)
-            if isMember {
-                snapshot.adjacencies[number].insert(pair.member, of: pair.owner, key: pair.key)
-            } else if saysLinks {
-                join(pair, in: number)
+        for pair in difference.added {
+            let place = current(pair)
+            if snapshot.adjacencies[number].contains(place.member, of: place.owner) {
+                snapshot.adjacencies[number].insert(place.member, of: place.owner, key: place.key)
+            } else if saysLinks, !later.base.adjacencies[number].contains(pair.member, of: pair.owner) {
+                // One that was only moved here, and that others have ended, is not made anew.
+                join(place, in: number)
             }
         }
     }
