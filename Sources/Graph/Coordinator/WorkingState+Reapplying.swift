@@ -129,9 +129,7 @@ extension WorkingState {
             let links = Set(difference.added.map { Link(list: number, owner: $0.owner, member: $0.member) })
             for pair in difference.removed {
                 let link = Link(list: number, owner: pair.owner, member: pair.member)
-                // What denies a delete is there to be judged.
-                guard !links.contains(link), !later.denyingLinks.contains(link),
-                    !later.denyingLinks.contains(link.reversed(in: schema))
+                guard !links.contains(link), !denies(link, in: later), !denies(link.reversed(in: schema), in: later)
                 else { continue }
                 snapshot.unlink(current(pair).member, from: current(pair).owner, in: number)
             }
@@ -145,6 +143,12 @@ extension WorkingState {
                 join(place, in: number)
             }
         }
+    }
+
+    /// Whether a link is there to be judged because it denies its owner's delete. That of a row which was never saved is none.
+    private func denies(_ link: Link, in later: WorkingState) -> Bool {
+        later.denyingLinks.contains(link)
+            && base.entities[schema.adjacencies[link.list].entity].rows.contains(link.owner)
     }
 
     /// Makes a link anew, unless one end of it is gone.
