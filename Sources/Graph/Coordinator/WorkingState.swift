@@ -176,10 +176,3 @@ extension Snapshot {
         return closure
     }
 }
-
-extension EntityDescription {
-    /// Whether all stored properties have the same bits.
-    func areIdentical(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
-        properties.allSatisfy { $0.operations.isIdentical(lhs + $0.offset, rhs + $0.offset) }
-    }
-}
