@@ -34,4 +34,9 @@ enum Checksum {
     static func people(count: Int, ages: Int) -> UInt64 {
         UInt64(count) &* 1_000_003 &+ UInt64(ages)
     }
+
+    /// What a cascade leaves.
+    static func remaining(people: UInt64, teams: Int) -> UInt64 {
+        ranked(people, UInt64(teams))
+    }
 }
