@@ -20,8 +20,8 @@ struct AnswerTests {
 
     @Test(
         arguments: [
-            "traverse_to_one", "traverse_to_one_held", "traverse_to_many_objects", "traverse_to_many_values",
-            "traverse_to_many_snapshot", "insert_links", "insert_with_links", "traverse_links",
+            "traverse_to_one", "traverse_to_one_held", "traverse_to_many", "traverse_to_many_objects",
+            "insert_links", "insert_with_links", "traverse_links",
             "traverse_links_objects", "delete_cascade",
         ], Side.allCases)
     func `every side gives the answer that the data has`(name: String, side: Side) async throws {

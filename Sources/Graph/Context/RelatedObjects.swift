@@ -40,13 +40,10 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     /// The members' values, in order, without making objects of them.
-    public var values: [Target] {
-        switch source {
-        case .relationship(let context, let owner, let relationship):
-            context.flushed.memberValues(of: owner, through: relationship)
-        case .list(let objects):
-            objects.map(\.value)
-        }
+    @inlinable public var values: [Target] {
+        var values: [Target] = []
+        forEachValue { values.append($0) }
+        return values
     }
 
     /// Calls the body with each member's value, in order, without making objects or copies of rows: the way to add up what a
@@ -55,22 +52,14 @@ public struct RelatedObjects<Target: Entity> {
     /// - Parameter body: may change objects; the values stay those of the time of the call.
     @inlinable
     public func forEachValue(_ body: (Target) throws -> Void) rethrows {
-        guard let (rows, table) = storedMembers else {
-            for member in self { try body(member.value) }
-            return
-        }
-        defer { withExtendedLifetime(table) {} }
-        for row in rows {
-            guard let address = table.address(of: row) else { continue }
-            try body(address.assumingMemoryBound(to: Target.self).pointee)
-        }
+        if let members = storedMembers { return try members.forEach(body) }
+        for member in self { try body(member.value) }
     }
 
-    /// The members' rows and where they are; nil for a collection that belongs to no object.
-    @usableFromInline var storedMembers: (rows: [RowNumber], table: RowTable)? {
+    /// nil for a collection that belongs to no object.
+    @usableFromInline var storedMembers: StoredMembers<Target>? {
         guard case .relationship(let context, let owner, let relationship) = source else { return nil }
-        let snapshot = context.flushed
-        return (snapshot.members(of: owner, through: relationship), snapshot.entities[relationship.source].rows)
+        return context.flushed.storedMembers(of: owner, through: relationship)
     }
 
     /// Whether the object is a member.

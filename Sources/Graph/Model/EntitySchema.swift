@@ -320,7 +320,7 @@ extension EntitySchema.Declaration {
                     let value = address.assumingMemoryBound(to: ToMany<Target>.self)
                     guard let ids = value.pointee.initialIDs else { return nil }
                     value.pointee = ToMany(stored: ())
-                    return ids.map(\.row)
+                    return ids.map { $0.row }
                 }
             )
         )

@@ -46,7 +46,9 @@ final class EntityDescription: @unchecked Sendable {
     let compounds: [CompoundIndex]
     /// In the order of their declaration, ephemeral ones behind all others.
     var properties: [Property] {
-        didSet { comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) } }
+        didSet {
+            comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) }
+        }
     }
     /// What comparing two rows takes of the properties.
     private var comparisons: [Comparison] = []

@@ -71,8 +71,12 @@ extension Context {
     func agesOfValues(with ids: [Tag.ID]) -> Measurement {
         Workload.agesTimed {
             ids.map { id in
-                let people = self[id]?.people.values ?? []
-                return (people.reduce(0) { $0 + $1.age }, people.count)
+                var (sum, count) = (0, 0)
+                self[id]?.people.forEachValue {
+                    count += 1
+                    sum += $0.age
+                }
+                return (sum, count)
             }
         }
     }

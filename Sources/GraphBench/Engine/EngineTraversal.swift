@@ -18,23 +18,10 @@ enum EngineTraversal {
             let ids = setting.data.visitedTeams.map { store.teams[$0] }
             return { _ in await Context(store.coordinator).agesOfObjects(in: ids) }
         },
-        "traverse_to_many_values": { setting in
+        "traverse_to_many": { setting in
             let store = try await setting.engineStore
             let ids = setting.data.visitedTeams.map { store.teams[$0] }
             return { _ in await Context(store.coordinator).agesOfValues(in: ids) }
-        },
-        "traverse_to_many_snapshot": { setting in
-            let store = try await setting.engineStore
-            let ids = setting.data.visitedTeams.map { store.teams[$0] }
-            let snapshot = store.coordinator.snapshot
-            return { _ in
-                try Workload.agesTimed {
-                    try ids.map { id in
-                        let members = try snapshot.relatedValues(\Team.members, of: id)
-                        return (members.reduce(0) { $0 + $1.age }, members.count)
-                    }
-                }
-            }
         },
     ]
 }
@@ -80,8 +67,12 @@ extension Context {
     func agesOfValues(in ids: [Team.ID]) -> Measurement {
         Workload.agesTimed {
             ids.map { id in
-                let members = self[id]?.members.values ?? []
-                return (members.reduce(0) { $0 + $1.age }, members.count)
+                var (sum, count) = (0, 0)
+                self[id]?.members.forEachValue {
+                    count += 1
+                    sum += $0.age
+                }
+                return (sum, count)
             }
         }
     }

@@ -33,14 +33,11 @@ extension Workload {
                 return timed(count: held.count) { held.reduce(0) { $0 &+ Checksum.text($1.team.name) } }
             }),
         Workload(
-            "traverse_to_many_objects", "the sum of the members' ages of random teams, the members as managed objects",
-            unit: .seconds(per: "member"), targets: [.timesSQLite(3)], sqlite: sqliteAges, native: nativeAges),
-        Workload(
-            "traverse_to_many_values", "the same, the members as values of a context", unit: .seconds(per: "member"),
-            targets: [.timesSQLite(20)], sqlite: sqliteAges, native: nativeAges),
-        Workload(
-            "traverse_to_many_snapshot", "the same, the members as values of a snapshot",
+            "traverse_to_many", "the sum of the members' ages of random teams, the members as values",
             unit: .seconds(per: "member"), targets: [.timesSQLite(20)], sqlite: sqliteAges, native: nativeAges),
+        Workload(
+            "traverse_to_many_objects", "the same, the members as managed objects", unit: .seconds(per: "member"),
+            targets: [.timesSQLite(3)], sqlite: sqliteAges, native: nativeAges),
     ]
 
     private static let sqliteAges: Contender = { setting in
