@@ -8,10 +8,10 @@
 /// team.members.append(ada)
 /// team.members = [ada, grace]                       // as the additions and removals that it amounts to
 /// album.photos.move(from: 3, to: 0)                 // of an ordered relationship
-/// let total = team.members.values.reduce(0) { $0 + $1.age }
+/// team.members.forEachValue { total += $0.age }      // without making objects
 /// ```
 ///
-/// An array literal makes a collection that belongs to no object until it is assigned.
+/// An array literal, or `RelatedObjects(objects)`, makes a collection that belongs to no object until it is assigned.
 public struct RelatedObjects<Target: Entity> {
     private enum Source {
         case relationship(ContextState, owner: RowNumber, ToManyDescription)
@@ -22,6 +22,11 @@ public struct RelatedObjects<Target: Entity> {
 
     init(context: ContextState, owner: RowNumber, relationship: ToManyDescription) {
         source = .relationship(context, owner: owner, relationship)
+    }
+
+    /// Objects to be assigned to a relationship.
+    public init(_ objects: some Sequence<ManagedObject<Target>>) {
+        source = .list(Array(objects))
     }
 
     // MARK: Reading
@@ -42,6 +47,30 @@ public struct RelatedObjects<Target: Entity> {
         case .list(let objects):
             objects.map(\.value)
         }
+    }
+
+    /// Calls the body with each member's value, in order, without making objects or copies of rows: the way to add up what a
+    /// large collection has.
+    ///
+    /// - Parameter body: may change objects; the values stay those of the time of the call.
+    @inlinable
+    public func forEachValue(_ body: (Target) throws -> Void) rethrows {
+        guard let (rows, table) = storedMembers else {
+            for member in self { try body(member.value) }
+            return
+        }
+        defer { withExtendedLifetime(table) {} }
+        for row in rows {
+            guard let address = table.address(of: row) else { continue }
+            try body(address.assumingMemoryBound(to: Target.self).pointee)
+        }
+    }
+
+    /// The members' rows and where they are; nil for a collection that belongs to no object.
+    @usableFromInline var storedMembers: (rows: [RowNumber], table: RowTable)? {
+        guard case .relationship(let context, let owner, let relationship) = source else { return nil }
+        let snapshot = context.flushed
+        return (snapshot.members(of: owner, through: relationship), snapshot.entities[relationship.source].rows)
     }
 
     /// Whether the object is a member.

@@ -94,8 +94,10 @@ extension WorkingState {
     private func deletesDeniedByLinks() -> [DeniedDelete] {
         denyingLinks.sorted { ($0.list, $0.owner, $0.member) < ($1.list, $1.owner, $1.member) }.compactMap { link in
             let list = schema.adjacencies[link.list]
+            // A row that was never saved is not deleted either.
             guard snapshot.entities[list.members].rows.contains(link.member),
-                !snapshot.entities[list.entity].rows.contains(link.owner)
+                !snapshot.entities[list.entity].rows.contains(link.owner),
+                base.entities[list.entity].rows.contains(link.owner)
             else { return nil }
             let description = schema.entities[list.entity]
             return DeniedDelete(

@@ -74,7 +74,7 @@ extension WorkingState {
             }
         }
         for number in description.linkLists {
-            for member in snapshot.adjacencies[number].memberRows(of: row) {
+            for member in snapshot.adjacencies[number].memberRowsInOrder(of: row) {
                 snapshot.unlink(member, from: row, in: number)
                 let isItself = member == row && schema.adjacencies[number].members == entity
                 snapshot.link(isItself ? survivor : member, to: survivor, in: number)

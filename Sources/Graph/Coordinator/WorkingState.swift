@@ -118,8 +118,9 @@ struct WorkingState: Sendable {
                 }
             }
         }
+        // In the order in which they lie in the table, and perhaps in indexes.
         for (entity, rows) in closure.enumerated() {
-            for row in rows { remove(row, of: entity) }
+            for row in rows.sorted() { remove(row, of: entity) }
         }
     }
 

@@ -27,6 +27,11 @@ struct Adjacency: Sendable {
         return rows
     }
 
+    /// An owner's members, in their order if there is one.
+    func memberRowsInOrder(of owner: RowNumber) -> [RowNumber] {
+        sequence.isEmpty ? memberRows(of: owner) : keys(of: owner).map(\.member)
+    }
+
     /// The key of a member that has a place.
     func key(of member: RowNumber, of owner: RowNumber) -> OrderKey? {
         Self.withPair(owner, member) { pair in

@@ -3,7 +3,7 @@
 ///
 /// Eight bytes of a big-endian number, which appending and prepending count up and down in steps, then the digits of a
 /// fraction, once halving what lies between two neighbours has used up the numbers between them. Keys order as their
-/// bytes. A member costs one byte more for about every eight that were put between the same two neighbours before it.
+/// bytes. A member costs one byte more for about every seven that were put between the same two neighbours before it.
 ///
 /// Dense keys instead of numbers to be handed out anew: Weiss, Urso and Molli, *Logoot* (ICDCS 2009), for replicas that
 /// edit one sequence without asking each other, which two contexts are.

@@ -10,7 +10,6 @@ struct RecordBuilder {
     var inserts: [[UInt8]] = []
     var updates: [[UInt8]] = []
     var deletes: [[UInt8]] = []
-    var links: UInt64 = 0
     var trailing: [UInt8] = []
 
     var bytes: [UInt8] {
@@ -32,7 +31,7 @@ struct RecordBuilder {
                 for row in rows { writer.append(contentsOf: row) }
             }
         }
-        writer.appendVarint(links)
+        writer.appendVarint(0)
         writer.append(contentsOf: trailing)
         return writer.bytes
     }

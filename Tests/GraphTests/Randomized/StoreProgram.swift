@@ -2,24 +2,37 @@
 
 /// A random program over several contexts of one store. Arguments are plain numbers, read modulo what exists when the step
 /// runs, so that a program stays meaningful when steps are taken out of it.
-struct StoreProgram: CustomStringConvertible {
-    enum Step {
-        case insertTeam(context: Int, name: Int)
-        case insertPerson(context: Int, name: Int, email: Int, team: Int)
-        case rename(context: Int, person: Int, name: Int)
-        case setAge(context: Int, person: Int, age: Int)
-        case setEmail(context: Int, person: Int, email: Int)
-        case setTeam(context: Int, person: Int, team: Int)
-        case addMember(context: Int, team: Int, person: Int)
-        case renameTeam(context: Int, team: Int, name: Int)
-        case deletePerson(context: Int, person: Int)
-        case deleteTeam(context: Int, team: Int)
-        case save(context: Int)
-        case rollback(context: Int)
-        case rollbackToLatest(context: Int)
-        case refresh(context: Int)
-        case failingTransaction(context: Int, person: Int)
+///
+/// Each program uses some of the entities and relationships only, so that what it does meets.
+struct StoreProgram: CustomStringConvertible, Sendable {
+    struct Step: Sendable {
+        let context: Int
+        let action: Action
+    }
+
+    enum Action: Sendable {
+        /// Several changes are made without looking at the context in between.
+        case change([Change])
+        case transaction([Change], isAbandoned: Bool)
+        case save(rollsBackOnFailure: Bool)
+        case rollback
+        case rollbackToLatest
+        case refresh
         case reopen
+    }
+
+    enum Change: Sendable {
+        case insert(entity: Int, attributes: [Int], targets: [Int], members: [Members])
+        case set(entity: Int, row: Int, attribute: Int, value: Int)
+        /// Numbers divisible by 5 stand for no target, as values those from 900 on for any row number ever given.
+        case refer(entity: Int, row: Int, slot: Int, target: Int, asValue: Bool)
+        case change(relationship: Int, owner: Int, MemberChange)
+        case delete(entity: Int, row: Int)
+    }
+
+    struct Members: Sendable {
+        let relationship: Int
+        let rows: [RowNumber]
     }
 
     static let contextCount = 3
@@ -30,36 +43,13 @@ struct StoreProgram: CustomStringConvertible {
     }
 
     init(length: Int, seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
-        steps = (0..<length).map { _ in Self.step(&random) }
-    }
-
-    private static func step(_ random: inout SeededGenerator) -> Step {
-        let context = Int.random(in: 0..<contextCount, using: &random)
-        func any() -> Int { Int.random(in: 0..<1000, using: &random) }
-        func few() -> Int { Int.random(in: 0..<6, using: &random) }
-        switch Int.random(in: 0..<100, using: &random) {
-        case ..<8: return .insertTeam(context: context, name: few())
-        case ..<22: return .insertPerson(context: context, name: few(), email: any(), team: any())
-        case ..<30: return .rename(context: context, person: any(), name: few())
-        case ..<36: return .setAge(context: context, person: any(), age: few())
-        case ..<40: return .setEmail(context: context, person: any(), email: any() % 40)
-        case ..<48: return .setTeam(context: context, person: any(), team: any())
-        case ..<53: return .addMember(context: context, team: any(), person: any())
-        case ..<56: return .renameTeam(context: context, team: any(), name: few())
-        case ..<61: return .deletePerson(context: context, person: any())
-        case ..<64: return .deleteTeam(context: context, team: any())
-        case ..<80: return .save(context: context)
-        case ..<84: return .rollback(context: context)
-        case ..<88: return .rollbackToLatest(context: context)
-        case ..<95: return .refresh(context: context)
-        case ..<98: return .failingTransaction(context: context, person: any())
-        default: return .reopen
-        }
+        var generator = StoreProgramGenerator(seed: seed)
+        steps = generator.steps(length)
     }
 
     var description: String {
-        steps.enumerated().map { "  \($0): \($1)" }.joined(separator: "\n")
+        let text = steps.enumerated().map { "  \($0): context \($1.context) \($1.action)" }.joined(separator: "\n")
+        return ["GraphTests.", "StoreProgram.", "Change.", "Action."].reduce(text) { $0.replacing($1, with: "") }
     }
 
     /// The shortest program found that still fails, by taking out ever smaller parts (Zeller's ddmin, without its
@@ -75,6 +65,37 @@ struct StoreProgram: CustomStringConvertible {
                 if await fails(shorter) { program = shorter } else { start += length }
             }
             length /= 2
+        }
+        return await program.withFewerChanges(while: fails)
+    }
+
+    /// The same for the changes within steps.
+    private func withFewerChanges(while fails: (StoreProgram) async -> Bool) async -> StoreProgram {
+        var program = self
+        for number in program.steps.indices {
+            var position = 0
+            while let shorter = program.removing(change: position, from: number) {
+                if await fails(shorter) { program = shorter } else { position += 1 }
+            }
+        }
+        return program
+    }
+
+    /// nil if there is no such change.
+    private func removing(change position: Int, from number: Int) -> StoreProgram? {
+        var program = self
+        switch steps[number].action {
+        case .change(var changes) where changes.indices.contains(position):
+            changes.remove(at: position)
+            program.steps[number] = Step(context: steps[number].context, action: .change(changes))
+        case .transaction(var changes, let isAbandoned) where changes.indices.contains(position):
+            changes.remove(at: position)
+            program.steps[number] = Step(
+                context: steps[number].context,
+                action: .transaction(changes, isAbandoned: isAbandoned)
+            )
+        default:
+            return nil
         }
         return program
     }

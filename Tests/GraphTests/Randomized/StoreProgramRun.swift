@@ -1,6 +1,10 @@
 @testable import Graph
 
-/// Runs a program on the engine and on the model side by side and compares all that can be seen after each step.
+/// Runs a program on the engine and on the model side by side and compares all that can be seen.
+///
+/// The context that acted is compared after each step and the store after each save. All contexts are compared every 15th
+/// step and at the end, one of them thoroughly: what a step has no hand in cannot change, unless contexts share what they
+/// must not.
 struct StoreProgramRun {
     struct Mismatch: Error, CustomStringConvertible {
         let description: String
@@ -11,8 +15,11 @@ struct StoreProgramRun {
     private let path: String?
     private var coordinator: Coordinator
     private var contexts: [Context]
+    private var held: [HeldObjects?]
     private var models: [ContextModel]
     private var head = StoreModel()
+    /// By entity, the row number that comes next.
+    private var next = StoreShape.entities.map { _ in RowNumber(1) }
 
     /// - Parameter path: where the store's file is to be; nil runs in memory, where reopening does nothing.
     static func mismatch(of program: StoreProgram, path: String?) async -> Mismatch? {
@@ -21,7 +28,9 @@ struct StoreProgramRun {
             for (number, step) in program.steps.enumerated() {
                 do {
                     try await run.perform(step)
-                    try await run.compare()
+                    if number % 15 == 14 || number == program.steps.count - 1 {
+                        try await run.compareAll(thoroughly: number / 15 % StoreProgram.contextCount)
+                    }
                 } catch {
                     try? await run.coordinator.close()
                     return Mismatch(description: "step \(number), \(step): \(error)")
@@ -36,191 +45,195 @@ struct StoreProgramRun {
 
     private init(path: String?) async throws {
         self.path = path
-        let coordinator = try await Coordinator(for: Team.self, Person.self, at: path)
+        let coordinator = try await Self.open(path)
         self.coordinator = coordinator
         contexts = (0..<StoreProgram.contextCount).map { _ in Context(coordinator) }
+        // Objects that are held have to keep up; others are made anew each time.
+        held = contexts.indices.map { $0 == 1 ? nil : HeldObjects() }
         models = contexts.map { _ in ContextModel(base: StoreModel()) }
     }
 
+    private static func open(_ path: String?) async throws -> Coordinator {
+        try await Coordinator(
+            for: Library.Author.self,
+            Library.Book.self,
+            Library.Chapter.self,
+            Library.Cover.self,
+            Library.Tag.self,
+            Library.Shelf.self,
+            at: path
+        )
+    }
+
+    // MARK: Steps
+
     private mutating func perform(_ step: StoreProgram.Step) async throws {
-        switch step {
-        case .insertTeam(let c, let name):
-            let id = await contexts[c].perform { $0.insert(Team(name: "t\(name)")).id.row }
-            models[c].work.teams[id] = "t\(name)"
-        case .insertPerson(let c, let name, let email, let team):
-            let teamID = pick(team, from: models[c].work.teams) ?? 0
-            let value = Person(
-                name: "n\(name)", email: "e\(email)", team: ToOne(teamID == 0 ? nil : .init(row: teamID)))
-            let id = await contexts[c].perform { $0.insert(value).id.row }
-            models[c].work.people[id] = .init(name: "n\(name)", email: "e\(email)", age: 0, team: teamID)
-        case .rename(let c, let person, let name):
-            try await change(c, person, { $0.name = "n\(name)" }, { $0.name = "n\(name)" })
-        case .setAge(let c, let person, let age):
-            try await change(c, person, { $0.age = age }, { $0.age = age })
-        case .setEmail(let c, let person, let email):
-            let email = email % 5 == 0 ? nil : "e\(email)"
-            try await change(c, person, { $0.email = email }, { $0.email = email })
-        case .setTeam(let c, let person, let team):
-            let team = team % 4 == 0 ? 0 : pick(team, from: models[c].work.teams) ?? 0
-            try await change(c, person, { $0.team = team }, { $0.team = ToOne(team == 0 ? nil : .init(row: team)) })
-        case .addMember(let c, let team, let person):
-            guard let team = pick(team, from: models[c].work.teams), let id = pick(person, from: models[c].work.people)
-            else { return }
+        let c = step.context
+        switch step.action {
+        case .change(let changes):
+            let changes = changes.compactMap { models[c].perform($0, next: &next) }
             try await contexts[c].perform { context in
-                let member: Person.Object = try context.object(for: .init(row: id))
-                try context.object(for: PersistentID<Team>(row: team)).members.append(member)
+                for change in changes { try context.perform(change) }
             }
-            models[c].work.people[id]?.team = team
-        case .renameTeam(let c, let team, let name):
-            guard let id = pick(team, from: models[c].work.teams) else { return }
-            try await contexts[c].perform { try $0.object(for: PersistentID<Team>(row: id)).name = "t\(name)" }
-            models[c].work.teams[id] = "t\(name)"
-        case .deletePerson(let c, let person):
-            guard let id = pick(person, from: models[c].work.people) else { return }
-            try await contexts[c].perform { try $0.object(for: PersistentID<Person>(row: id)).delete() }
-            models[c].work.people[id] = nil
-        case .deleteTeam(let c, let team):
-            guard let id = pick(team, from: models[c].work.teams) else { return }
-            try await contexts[c].perform { try $0.object(for: PersistentID<Team>(row: id)).delete() }
-            models[c].work.deleteTeam(id)
-        case .save(let c):
-            try await save(c)
-        case .rollback(let c):
+        case .transaction(let changes, let isAbandoned):
+            try await transaction(changes, isAbandoned: isAbandoned, in: c)
+        case .save(let rollsBackOnFailure):
+            try await save(c, rollsBackOnFailure: rollsBackOnFailure)
+        case .rollback:
             await contexts[c].rollback()
             models[c].rollback(to: models[c].base)
-        case .rollbackToLatest(let c):
+        case .rollbackToLatest:
             await contexts[c].rollbackToLatest()
             models[c].rollback(to: head)
-        case .refresh(let c):
+        case .refresh:
             await contexts[c].refresh()
             models[c].refresh(to: head)
-        case .failingTransaction(let c, let person):
-            let id = pick(person, from: models[c].work.people)
-            do {
-                try await contexts[c].transaction { context in
-                    context.insert(Person(name: "abandoned"))
-                    if let id { try context.object(for: PersistentID<Person>(row: id)).delete() }
-                    throw Abandoned()
-                }
-            } catch is Abandoned {}
         case .reopen:
             try await reopen()
         }
-    }
-
-    private func pick<Row>(_ number: Int, from rows: [UInt64: Row]) -> UInt64? {
-        rows.isEmpty ? nil : rows.keys.sorted()[number % rows.count]
-    }
-
-    private mutating func change(
-        _ c: Int,
-        _ person: Int,
-        _ model: (inout StoreModel.PersonRow) -> Void,
-        _ engine: @Sendable (Person.Object) -> Void
-    ) async throws {
-        guard let id = pick(person, from: models[c].work.people) else { return }
-        try await contexts[c].perform { engine(try $0.object(for: PersistentID<Person>(row: id))) }
-        if var row = models[c].work.people[id] {
-            model(&row)
-            models[c].work.people[id] = row
+        try await contexts[c].perform { [model = models[c], held = held[c]] context in
+            try context.compare(with: model, held: held)
         }
     }
 
-    private mutating func save(_ c: Int) async throws {
-        let expected = models[c].save(to: &head)
+    private mutating func transaction(_ changes: [StoreProgram.Change], isAbandoned: Bool, in c: Int) async throws {
+        let savepoint = models[c]
+        let oldHead = head
+        let changes = changes.compactMap { models[c].perform($0, next: &next) }
+        var expected: ContextModel.Failure?
+        var replaced: [StoreModel.ID: StoreModel.ID] = [:]
+        if isAbandoned {
+            models[c] = savepoint
+        } else {
+            do throws(ContextModel.Failure) {
+                replaced = try models[c].save(to: &head)
+            } catch {
+                expected = error
+                models[c] = savepoint
+            }
+        }
+        var actual: ContextModel.Failure?
+        do {
+            try await contexts[c].transaction { [held = held[c]] context in
+                for change in changes { try context.perform(change) }
+                if isAbandoned { throw Abandoned() }
+                held?.hold(context.insertedObjects)
+            }
+        } catch is Abandoned {
+        } catch let error as GraphError {
+            actual = try ContextModel.Failure(error)
+        } catch {
+            throw error
+        }
+        try await compareOutcome(c, expected, actual, replaced, since: oldHead)
+    }
+
+    private mutating func save(_ c: Int, rollsBackOnFailure: Bool) async throws {
+        let oldHead = head
+        var expected: ContextModel.Failure?
+        var replaced: [StoreModel.ID: StoreModel.ID] = [:]
+        do throws(ContextModel.Failure) {
+            replaced = try models[c].save(to: &head)
+        } catch {
+            expected = error
+        }
         var actual: ContextModel.Failure?
         do {
             try await contexts[c].save()
         } catch {
-            switch error {
-            case .conflicts(let conflicts): actual = .conflicts(Set(conflicts.map(\.id.description)))
-            case .notUnique: actual = .notUnique
-            case .danglingReferences: actual = .dangling
-            default: throw error
-            }
+            actual = try ContextModel.Failure(error)
         }
-        try require(actual == expected, "the save gave \(actual as Any), not \(expected as Any)")
+        try await compareOutcome(c, expected, actual, replaced, since: oldHead)
+        if actual != nil, rollsBackOnFailure {
+            await contexts[c].rollbackToLatest()
+            models[c].rollback(to: head)
+        }
+    }
+
+    private func compareOutcome(
+        _ c: Int,
+        _ expected: ContextModel.Failure?,
+        _ actual: ContextModel.Failure?,
+        _ replaced: [StoreModel.ID: StoreModel.ID],
+        since oldHead: StoreModel
+    ) async throws {
+        try require(actual == expected) {
+            "the save gave \(actual.map { "\($0)" } ?? "no error"), not \(expected.map { "\($0)" } ?? "no error")"
+        }
+        if let held = held[c], !replaced.isEmpty {
+            try await contexts[c].perform { _ in try held.compareReplacements(replaced) }
+        }
+        if head.commits != oldHead.commits || coordinator.snapshot.commit.number != head.commits {
+            try await compareStore()
+        }
     }
 
     private mutating func reopen() async throws {
         guard let path else { return }
         try await coordinator.close()
-        let coordinator = try await Coordinator(for: Team.self, Person.self, at: path)
+        let coordinator = try await Self.open(path)
         self.coordinator = coordinator
         contexts = contexts.map { _ in Context(coordinator) }
+        held = held.map { $0 == nil ? nil : HeldObjects() }
         models = models.map { _ in ContextModel(base: head) }
+        try await compareStore()
     }
 
     // MARK: Comparing
 
-    private func compare() async throws {
-        let snapshot = coordinator.snapshot
-        let failures = snapshot.checkInvariants()
-        try require(failures.isEmpty, "invariants: \(failures)")
-        var published = try Self.model(of: snapshot)
-        snapshot.entities[0].rows.forEachRow { row, version, _ in published.teamVersions[row] = version.number }
-        snapshot.entities[1].rows.forEachRow { row, version, _ in published.personVersions[row] = version.number }
-        try require(published == head, "published \(published), not \(head)")
-        for (context, model) in zip(contexts, models) {
-            let seen = try await context.perform { try Self.see($0) }
-            var expected = model.work
-            expected.teamVersions = [:]
-            expected.personVersions = [:]
-            try require(seen.state == expected, "a context sees \(seen.state), not \(expected)")
-            try require(seen.hasChanges == model.hasChanges, "hasChanges is \(seen.hasChanges)")
-            let changes = model.changedTeams.count + model.changedPeople.count + model.lost.count
-            try require(seen.changeCount == changes, "\(seen.changeCount) changed objects, not \(changes)")
-            for (team, members) in seen.members {
-                try require(members == model.work.members(of: team), "team \(team) has \(members)")
+    private func compareStore() async throws {
+        let findings = coordinator.check()
+        try require(findings.isEmpty) { "check: \(findings)" }
+        let commit = coordinator.snapshot.commit.number
+        try require(commit == head.commits) { "\(commit) commits, not \(head.commits)" }
+        try await Context(coordinator).perform { [head] context in
+            do {
+                try context.compare(with: ContextModel(base: head), held: nil)
+                try context.compareVersions(with: head)
+            } catch {
+                throw Mismatch(description: "the store: \(error)")
             }
-            try require(seen.failures.isEmpty, "a context: \(seen.failures)")
         }
     }
 
-    private static func model(of snapshot: Snapshot) throws -> StoreModel {
-        var model = StoreModel()
-        for id in try snapshot.fetchIDs(Team.self) { model.teams[id.row] = snapshot.value(for: id)?.name }
-        for id in try snapshot.fetchIDs(Person.self) {
-            guard let value = snapshot.value(for: id) else { continue }
-            model.people[id.row] = row(of: value)
+    private func compareAll(thoroughly chosen: Int) async throws {
+        for (number, context) in contexts.enumerated() {
+            try await context.perform { [model = models[number], held = held[number]] context in
+                do {
+                    try context.compare(with: model, held: held)
+                    if number == chosen { try context.compareThoroughly(with: model) }
+                } catch {
+                    throw Mismatch(description: "context \(number): \(error)")
+                }
+            }
         }
-        return model
     }
+}
 
-    private static func row(of value: Person) -> StoreModel.PersonRow {
-        .init(name: value.name, email: value.email, age: value.age, team: value.team.id?.row ?? 0)
-    }
-
-    private struct Seen: Sendable {
-        var state = StoreModel()
-        var members: [UInt64: [UInt64]] = [:]
-        var hasChanges = false
-        var changeCount = 0
-        var failures: [String] = []
-    }
-
-    /// Everything that a program can see of a context, asked through objects.
-    private static func see(_ context: isolated Context) throws -> Seen {
-        var seen = Seen()
-        for team in try context.fetch(Team.self) {
-            seen.state.teams[team.id.row] = team.name
-            seen.members[team.id.row] = team.members.map(\.id.row)
-            if team.members.count != team.members.ids.count { seen.failures.append("count of \(team)") }
-            if context[team.id] !== team { seen.failures.append("identity of \(team)") }
+extension ContextModel.Failure {
+    /// - Throws: the error, if it is none that a save gives by the rules.
+    fileprivate init(_ error: GraphError) throws {
+        switch error {
+        case .conflicts(let conflicts):
+            self.init(.conflicts, conflicts.map { "\($0.id) \($0.oldVersion) \($0.newVersion)" })
+        case .notUnique(let violations):
+            self.init(.notUnique, violations.map { "\($0.id) \($0.property)" })
+        case .danglingReferences(let references):
+            self.init(.dangling, references.map { "\($0.id) \($0.property) \($0.target)" })
+        case .deleteDenied(let denied):
+            self.init(.denied, denied.map { "\($0.id) \($0.relationship) \($0.remaining)" })
+        case .validationFailed(let failures):
+            self.init(.invalid, failures.map { "\($0.id) \($0.property ?? "")" })
+        default:
+            throw error
         }
-        for person in try context.fetch(Person.self) {
-            seen.state.people[person.id.row] = row(of: person.value)
-            if context[person.id] !== person { seen.failures.append("identity of \(person)") }
-            if let team = person.team, !team.members.contains(person) { seen.failures.append("inverse of \(person)") }
-        }
-        seen.hasChanges = context.hasChanges
-        let changed = context.insertedObjects + context.updatedObjects + context.deletedObjects
-        seen.changeCount = changed.count
-        seen.failures += context.state.working.snapshot.checkInvariants()
-        return seen
     }
 
-    private func require(_ holds: Bool, _ message: @autoclosure () -> String) throws {
-        if !holds { throw Mismatch(description: message()) }
+    private init(_ stage: Stage, _ offenders: [String]) {
+        self.init(stage: stage, offenders: Set(offenders))
     }
+}
+
+func require(_ holds: Bool, _ message: () -> String) throws {
+    if !holds { throw StoreProgramRun.Mismatch(description: message()) }
 }

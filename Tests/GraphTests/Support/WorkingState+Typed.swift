@@ -17,6 +17,15 @@ extension WorkingState {
         delete(row, of: schema.number(of: type))
     }
 
+    mutating func assign<E: Entity, Target>(
+        _ keyPath: KeyPath<E, ToMany<Target>>,
+        of owner: RowNumber,
+        _ members: [RowNumber]
+    ) {
+        let relationship = schema.toMany(keyPath, of: schema.number(of: E.self))
+        apply(ToManyAssignment(owner: owner, relationship: relationship, members: members))
+    }
+
     func rows<E: Entity>(of type: E.Type) -> [RowNumber] {
         snapshot.entities[schema.number(of: type)].rows.rowNumbers
     }

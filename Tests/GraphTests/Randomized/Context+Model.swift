@@ -1,0 +1,209 @@
+@testable import Graph
+
+/// Objects that a program keeps a hold of, however often the state moves under them.
+///
+/// Unchecked, because it is handed to closures that a context runs, and used by those of one context only.
+final class HeldObjects: @unchecked Sendable {
+    private var objects: [StoreModel.ID: any AnyManagedObject] = [:]
+
+    func hold(_ objects: [any AnyManagedObject]) {
+        for object in objects { self.objects[StoreModel.ID(object.anyID)] = object }
+    }
+
+    /// Holds an object from now on. False if another one was held for the same row.
+    fileprivate func hold(_ object: any AnyManagedObject, as id: StoreModel.ID) -> Bool {
+        guard let known = objects[id] else {
+            objects[id] = object
+            return true
+        }
+        return known === object
+    }
+
+    fileprivate func compare(with model: ContextModel) throws {
+        for (id, object) in objects {
+            let isDeleted = model.work.rows[id] == nil
+            try require(object.isDeleted == isDeleted) { "isDeleted of \(id) is \(object.isDeleted)" }
+        }
+    }
+
+    func compareReplacements(_ expected: [StoreModel.ID: StoreModel.ID]) throws {
+        func replacement<E: StoreEntity>(_ type: E.Type, of object: any AnyManagedObject) -> RowNumber? {
+            (object as? ManagedObject<E>)?.replacedBy?.row
+        }
+        for (id, survivor) in expected {
+            guard let object = objects[id] else { continue }
+            let row = replacement(StoreShape.types[id.entity], of: object)
+            try require(row == survivor.row && object.isDeleted) {
+                "\(id), deleted \(object.isDeleted), is replaced by \(row ?? 0), not \(survivor)"
+            }
+        }
+    }
+}
+
+extension StoreModel.ID {
+    init(_ id: AnyPersistentID) {
+        let entity = StoreShape.entities.firstIndex { $0.name == id.entityName }
+        self.init(entity: entity ?? -1, row: id.row)
+    }
+}
+
+// MARK: Changing
+
+extension Context {
+    func perform(_ change: StoreChange) throws {
+        switch change {
+        case .insert(let id, let row, let members):
+            let number = insert(StoreShape.types[id.entity], row, members)
+            try require(number == id.row) { "a new row has number \(number), not \(id.row)" }
+        case .set(let id, let attribute, let value):
+            try set(StoreShape.types[id.entity], id.row, attribute, value)
+        case .refer(let id, let slot, let target, let asValue):
+            try refer(StoreShape.types[id.entity], id.row, slot, target, asValue: asValue)
+        case .change(let list, let change):
+            try self.change(StoreShape.types[list.shape.owners], list, change)
+        case .delete(let id):
+            try delete(StoreShape.types[id.entity], id.row)
+        }
+    }
+
+    private func insert<E: StoreEntity>(
+        _ type: E.Type,
+        _ row: StoreModel.Row,
+        _ members: [StoreModel.List: [RowNumber]]
+    ) -> RowNumber {
+        var value = E()
+        for (access, number) in zip(E.attributes, row.attributes) { access.assign(&value, number) }
+        for (access, target) in zip(E.references, row.targets) { access.assign(&value, target) }
+        for (list, rows) in members { E.collection(list.relationship).assign(&value, rows) }
+        return insert(value).id.row
+    }
+
+    private func set<E: StoreEntity>(_ type: E.Type, _ row: RowNumber, _ attribute: Int, _ value: Int) throws {
+        E.attributes[attribute].write(try object(for: PersistentID<E>(row: row)), value)
+    }
+
+    private func refer<E: StoreEntity>(
+        _ type: E.Type,
+        _ row: RowNumber,
+        _ slot: Int,
+        _ target: RowNumber,
+        asValue: Bool
+    ) throws {
+        let object = try object(for: PersistentID<E>(row: row))
+        if asValue {
+            E.references[slot].writeValue(object, target)
+        } else {
+            E.references[slot].write(object, target, self)
+        }
+    }
+
+    private func change<E: StoreEntity>(_ type: E.Type, _ list: StoreModel.List, _ change: MemberChange) throws {
+        let owner = try object(for: PersistentID<E>(row: list.owner))
+        E.collection(list.relationship).change(owner, change, self)
+    }
+
+    private func delete<E: StoreEntity>(_ type: E.Type, _ row: RowNumber) throws {
+        try object(for: PersistentID<E>(row: row)).delete()
+    }
+}
+
+extension StoreEntity {
+    fileprivate static func collection(_ relationship: Int) -> CollectionAccess<Self> {
+        let entity = StoreShape.toManys[relationship].owners
+        return collections[relationship - StoreShape.entities[entity].toManys.lowerBound]
+    }
+}
+
+// MARK: Comparing
+
+extension Context {
+    /// Compares what objects show, and that no others are there.
+    func compare(with model: ContextModel, held: HeldObjects?) throws {
+        var count = 0
+        for (entity, type) in StoreShape.types.enumerated() {
+            count += try compare(type, entity, with: model, held: held)
+        }
+        try require(count == model.work.rows.count) { "\(count) objects, not \(model.work.rows.keys.sorted())" }
+        try require(hasChanges == model.hasChanges) { "hasChanges is \(hasChanges)" }
+        let changes = model.changes
+        func compareChanges(_ objects: [any AnyManagedObject], _ expected: Set<StoreModel.ID>, _ name: String) throws {
+            let ids = objects.map { StoreModel.ID($0.anyID) }
+            try require(ids == expected.sorted()) { "\(name) are \(ids), not \(expected.sorted())" }
+        }
+        try compareChanges(insertedObjects, changes.inserted, "inserted")
+        try compareChanges(updatedObjects, changes.updated, "updated")
+        try compareChanges(deletedObjects, changes.deleted, "deleted")
+        try held?.compare(with: model)
+    }
+
+    /// Returns how many objects there are.
+    private func compare<E: StoreEntity>(
+        _ type: E.Type,
+        _ entity: Int,
+        with model: ContextModel,
+        held: HeldObjects?
+    ) throws -> Int {
+        let objects = try fetch(type)
+        let firstRelationship = StoreShape.entities[entity].toManys.lowerBound
+        for object in objects {
+            let id = StoreModel.ID(entity: entity, row: object.id.row)
+            guard let row = model.work.rows[id] else {
+                throw StoreProgramRun.Mismatch(description: "\(id) is there")
+            }
+            let value = object.value
+            try require(value.numbers == row.attributes) { "\(id) has \(value.numbers), not \(row.attributes)" }
+            try require(value.targets == row.targets) { "\(id) refers to \(value.targets), not \(row.targets)" }
+            for (position, access) in E.collections.enumerated() {
+                let list = StoreModel.List(relationship: firstRelationship + position, owner: id.row)
+                let rows = access.rows(object)
+                let expected = model.work.members(list)
+                try require(rows == expected) { "\(id).\(list.shape.name) is \(rows), not \(expected)" }
+            }
+            if let held { try require(held.hold(object, as: id)) { "there are two objects of \(id)" } }
+        }
+        return objects.count
+    }
+
+    func compareVersions(with store: StoreModel) throws {
+        func compare<E: StoreEntity>(_ type: E.Type, _ entity: Int) throws {
+            for object in try fetch(type) {
+                let version = store.versions[StoreModel.ID(entity: entity, row: object.id.row)] ?? 0
+                try require(object.version.number == version) {
+                    "\(object) has version \(object.version), not \(version)"
+                }
+            }
+        }
+        for (entity, type) in StoreShape.types.enumerated() { try compare(type, entity) }
+    }
+
+    /// Reads in all other ways that there are, and checks the structures underneath.
+    func compareThoroughly(with model: ContextModel) throws {
+        try compareVersions(with: model.base)
+        for (entity, type) in StoreShape.types.enumerated() { try compareThoroughly(type, entity, with: model) }
+        let findings = state.working.snapshot.checkInvariants()
+        try require(findings.isEmpty) { "invariants: \(findings)" }
+    }
+
+    private func compareThoroughly<E: StoreEntity>(_ type: E.Type, _ entity: Int, with model: ContextModel) throws {
+        let shape = StoreShape.entities[entity]
+        for object in try fetch(type) {
+            for (position, access) in E.collections.enumerated() {
+                if let finding = access.findings(object) {
+                    let name = StoreShape.toManys[shape.toManys.lowerBound + position].name
+                    throw StoreProgramRun.Mismatch(description: "\(object).\(name): \(finding)")
+                }
+            }
+            for (toOne, (access, row)) in zip(shape.toOnes, zip(E.references, object.value.targets)) {
+                let target = StoreModel.ID(entity: toOne.target, row: row)
+                let found = access.read(object)
+                try require(found == (model.work.rows[target] == nil ? nil : row)) {
+                    "\(object) leads to \(found ?? 0), not \(target)"
+                }
+            }
+            let committed = object.committedValue?.numbers
+            let expected = model.base.rows[StoreModel.ID(entity: entity, row: object.id.row)]?.attributes
+            try require(committed == expected) { "\(object) was \(committed ?? []), not \(expected ?? [])" }
+            try require(self[object.id] === object) { "\(object) leads to another object" }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+@testable import Graph
+
+/// What a save should come to.
+extension ContextModel {
+    /// The first stage of a save that refuses it, with all that it refuses.
+    struct Failure: Error, Equatable {
+        enum Stage { case conflicts, notUnique, dangling, denied, invalid }
+        let stage: Stage
+        let offenders: Set<String>
+
+        /// Nothing happens without offenders.
+        static func check(_ stage: Stage, _ offenders: Set<String>) throws(Failure) {
+            if !offenders.isEmpty { throw Failure(stage: stage, offenders: offenders) }
+        }
+    }
+
+    /// Judges the save against head and moves head if it succeeds.
+    ///
+    /// - Returns: new rows that gave way to others, with those.
+    mutating func save(to head: inout StoreModel) throws(Failure) -> [StoreModel.ID: StoreModel.ID] {
+        guard hasChanges else { return [:] }
+        var request = self
+        request.willSave()
+        try Failure.check(.conflicts, request.conflicts(with: head))
+        request.reapply(to: head)
+        var merged = request.work
+        let denied = merged.applyDeleteRules(since: head)
+        let replaced = merged.replaceDuplicates(since: head)
+        try Failure.check(.notUnique, merged.uniquenessViolations(since: head))
+        try Failure.check(.dangling, merged.danglingReferences(since: head).union(request.missingMembers(of: merged)))
+        try Failure.check(.denied, denied)
+        try Failure.check(.invalid, merged.wrongCounts())
+        try Failure.check(.invalid, merged.invalidRows())
+        head = merged.committed(after: head)
+        self = ContextModel(base: head)
+        return replaced
+    }
+
+    private mutating func willSave() {
+        let changes = changes
+        for id in changes.inserted.union(changes.updated) where !letsGoOnly(id) {
+            if var row = work.rows[id] {
+                StoreShape.willSave(&row, of: id.entity)
+                work.rows[id]?.attributes = row.attributes
+            }
+        }
+    }
+
+    private func conflicts(with head: StoreModel) -> Set<String> {
+        let changes = changes
+        var conflicts: Set<String> = []
+        for id in changes.updated.union(changes.deleted) {
+            let old = lost[id]?.version ?? base.versions[id] ?? 0
+            let new = head.versions[id] ?? 0
+            let bothDeleted = new == 0 && changes.deleted.contains(id)
+            if old != new, !bothDeleted, lost[id] != nil || !letsGoOnly(id) { conflicts.insert("\(id) \(old) \(new)") }
+        }
+        return conflicts
+    }
+
+    private func missingMembers(of merged: StoreModel) -> Set<String> {
+        Set(
+            missing.filter { merged.rows[$0.list.ownerID] != nil }.map {
+                "\($0.list.ownerID) \($0.list.shape.name) \($0.list.memberID($0.member))"
+            }
+        )
+    }
+}
+
+extension StoreModel {
+    // MARK: Uniqueness
+
+    /// Has new rows with a unique value that another row has give way to it, where the constraint says so.
+    fileprivate mutating func replaceDuplicates(since head: StoreModel) -> [ID: ID] {
+        var replaced: [ID: ID] = [:]
+        for id in rows.keys.filter({ head.rows[$0] == nil }).sorted() {
+            var survivors: Set<ID> = []
+            var policies: Set<UniquenessPolicy> = []
+            for unique in StoreShape.entities[id.entity].uniques {
+                let others = duplicates(of: id, unique).filter { $0 < id || head.rows[$0] != nil }
+                guard !others.isEmpty else { continue }
+                survivors.formUnion(others)
+                policies.insert(unique.policy)
+            }
+            guard survivors.count == 1, let survivor = survivors.first, !policies.contains(.reject) else { continue }
+            replace(id, by: survivor, isUpsert: policies.contains(.upsert))
+            replaced[id] = survivor
+        }
+        return replaced
+    }
+
+    /// The other rows with the same value, if that is not nil.
+    private func duplicates(of id: ID, _ unique: StoreShape.Unique) -> [ID] {
+        func key(_ id: ID) -> [UInt64]? {
+            guard let row = rows[id] else { return nil }
+            let value = row.attributes[unique.attribute]
+            let target = unique.reference.map { row.targets[$0] } ?? 1
+            return unique.isOptional && value == 0 || target == 0 ? nil : [UInt64(value), target]
+        }
+        guard let own = key(id) else { return [] }
+        return ids(of: id.entity).filter { $0 != id && key($0) == own }
+    }
+
+    /// Has one row stand for another.
+    private mutating func replace(_ id: ID, by survivor: ID, isUpsert: Bool) {
+        guard let new = rows[id], let old = rows[survivor] else { return }
+        let toOnes = StoreShape.entities[id.entity].toOnes
+        var targets = old.targets
+        for (slot, toOne) in toOnes.enumerated() {
+            var isOneToOne: Bool { if case .toOne = toOne.inverse { true } else { false } }
+            if new.targets[slot] != 0, isUpsert || isOneToOne && old.targets[slot] == 0 {
+                targets[slot] = new.targets[slot]
+            }
+            if targets[slot] == id.row, toOne.target == id.entity { targets[slot] = survivor.row }
+        }
+        for slot in toOnes.indices { setTarget(of: id, slot, to: 0) }
+        if isUpsert { rows[survivor]?.attributes = new.attributes }
+        for slot in toOnes.indices { setTarget(of: survivor, slot, to: targets[slot]) }
+        for (entity, shape) in StoreShape.entities.enumerated() {
+            for (slot, toOne) in shape.toOnes.enumerated() where toOne.target == id.entity {
+                var referrers = ids(of: entity).filter { rows[$0]?.targets[slot] == id.row }
+                if case .toMany(let number) = toOne.inverse {
+                    referrers = members(List(relationship: number, owner: id.row)).map { ID(entity: entity, row: $0) }
+                }
+                for referrer in referrers { setTarget(of: referrer, slot, to: survivor.row) }
+            }
+        }
+        for link in links(of: id) {
+            remove(link)
+            let isItself = link.list.memberID(link.member) == id
+            let list = List(relationship: link.list.relationship, owner: survivor.row)
+            add(Link(list: list, member: isItself ? survivor.row : link.member))
+        }
+        remove(id)
+        lastRows[id] = nil
+    }
+
+    fileprivate func uniquenessViolations(since head: StoreModel) -> Set<String> {
+        var violations: Set<String> = []
+        for (id, row) in rows {
+            for unique in StoreShape.entities[id.entity].uniques {
+                if let old = head.rows[id], old.attributes[unique.attribute] == row.attributes[unique.attribute],
+                    unique.reference.map({ old.targets[$0] == row.targets[$0] }) ?? true
+                {
+                    continue
+                }
+                if !duplicates(of: id, unique).isEmpty { violations.insert("\(id) \(unique.name)") }
+            }
+        }
+        return violations
+    }
+
+    // MARK: References, counts and validation
+
+    fileprivate func danglingReferences(since head: StoreModel) -> Set<String> {
+        var dangling: Set<String> = []
+        for (id, row) in rows {
+            for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
+                let target = ID(entity: toOne.target, row: row.targets[slot])
+                if target.row != 0, rows[target] == nil, head.rows[id]?.targets[slot] != target.row {
+                    dangling.insert("\(id) \(toOne.name) \(target)")
+                }
+            }
+        }
+        return dangling
+    }
+
+    /// Of all rows: those that a save does not touch are right anyway.
+    fileprivate func wrongCounts() -> Set<String> {
+        var wrong: Set<String> = []
+        for (id, row) in rows {
+            let shape = StoreShape.entities[id.entity]
+            for (slot, toOne) in shape.toOnes.enumerated() where toOne.isRequired && row.targets[slot] == 0 {
+                wrong.insert("\(id) \(toOne.name)")
+            }
+            for number in shape.toManys {
+                let toMany = StoreShape.toManys[number]
+                let count = members(List(relationship: number, owner: id.row)).count
+                if count < toMany.minimum || count > toMany.maximum { wrong.insert("\(id) \(toMany.name)") }
+            }
+        }
+        return wrong
+    }
+
+    fileprivate func invalidRows() -> Set<String> {
+        var invalid: Set<String> = []
+        for (id, row) in rows {
+            if let property = StoreShape.invalidProperty(of: row, of: id.entity) { invalid.insert("\(id) \(property)") }
+        }
+        return invalid
+    }
+
+    // MARK: Committing
+
+    /// The state that the next commit makes of this one, or head if there is nothing to commit.
+    fileprivate func committed(after head: StoreModel) -> StoreModel {
+        guard rows != head.rows || lists != head.lists else { return head }
+        var state = self
+        state.versions = head.versions.filter { rows[$0.key] != nil }
+        for (id, row) in rows where head.rows[id] != row { state.versions[id, default: 0] += 1 }
+        state.commits += 1
+        state.denyingLinks = []
+        state.lastRows = [:]
+        return state
+    }
+}

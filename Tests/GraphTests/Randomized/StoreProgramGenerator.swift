@@ -1,0 +1,130 @@
+@testable import Graph
+
+/// Makes the steps of a program from a seed.
+///
+/// Which entities and relationships occur, and how often which kind of change, is drawn for each program: programs that do
+/// a few things often find more than those that do all a little (Groce and others, *Swarm testing*, ISSTA 2012).
+struct StoreProgramGenerator {
+    private var random: SeededGenerator
+    private var entities: [Int] = []
+    private var references: [(entity: Int, slot: Int)] = []
+    private var relationships: [Int] = []
+    /// Of inserting, setting, referring, changing members and deleting.
+    private var weights: [Int] = []
+    private var valueCount = 6
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        var chosen = Set(StoreShape.entities.indices.filter { _ in chance(1, in: 2) })
+        chosen.insert(chance(1, in: 2) ? StoreShape.author : StoreShape.tag)
+        if chosen.contains(StoreShape.shelf) { chosen.formUnion([StoreShape.author, StoreShape.book]) }
+        if chosen.contains(StoreShape.chapter) || chosen.contains(StoreShape.cover) { chosen.insert(StoreShape.book) }
+        entities = chosen.sorted()
+        for entity in entities {
+            for (slot, toOne) in StoreShape.entities[entity].toOnes.enumerated()
+            where chosen.contains(toOne.target) && chance(2, in: 3) {
+                references.append((entity, slot))
+            }
+        }
+        relationships = StoreShape.toManys.indices.filter {
+            chosen.contains(StoreShape.toManys[$0].owners) && chosen.contains(StoreShape.toManys[$0].members)
+                && chance(2, in: 3)
+        }
+        weights = [20, 14, 16, 34, 10].map { $0 * [1, 2, 4][number(below: 3)] }
+        valueCount = 4 + number(below: 6)
+    }
+
+    mutating func steps(_ length: Int) -> [StoreProgram.Step] {
+        // Something to work on, which all contexts know.
+        var inserts: [StoreProgram.Change] = []
+        for entity in entities {
+            for number in 0..<(2 + number(below: 4)) {
+                inserts.append(insert(entity, values: [2 * number + 2, 2 * number + 2]))
+            }
+        }
+        var steps = [StoreProgram.Step(context: 0, action: .transaction(inserts, isAbandoned: false))]
+        for context in 1..<StoreProgram.contextCount {
+            steps.append(StoreProgram.Step(context: context, action: .refresh))
+        }
+        while steps.count < length {
+            steps.append(StoreProgram.Step(context: number(below: StoreProgram.contextCount), action: action()))
+        }
+        return steps
+    }
+
+    private mutating func action() -> StoreProgram.Action {
+        switch number(below: 100) {
+        case ..<50: .change([change()])
+        case ..<66: .change((0..<(2 + number(below: 3))).map { _ in change() })
+        case ..<69: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true)
+        case ..<73: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: false)
+        case ..<86: .save(rollsBackOnFailure: chance(1, in: 2))
+        case ..<94: .refresh
+        case ..<96: .rollbackToLatest
+        case ..<98: .rollback
+        default: .reopen
+        }
+    }
+
+    private mutating func change() -> StoreProgram.Change {
+        var kind = number(below: weights.reduce(0, +))
+        let position = weights.firstIndex { weight in
+            kind -= weight
+            return kind < 0
+        }
+        switch position {
+        case 1:
+            let entity = anyEntity()
+            let attribute = number(below: StoreShape.entities[entity].attributeCount)
+            return .set(entity: entity, row: any(), attribute: attribute, value: value())
+        case 2 where !references.isEmpty:
+            let (entity, slot) = references[number(below: references.count)]
+            return .refer(entity: entity, row: any(), slot: slot, target: any(), asValue: chance(1, in: 3))
+        case 3 where !relationships.isEmpty:
+            let relationship = relationships[number(below: relationships.count)]
+            return .change(relationship: relationship, owner: any(), memberChange())
+        case 4:
+            return .delete(entity: anyEntity(), row: any())
+        default:
+            return insert(anyEntity(), values: [value(), chance(1, in: 2) ? 0 : value()])
+        }
+    }
+
+    private mutating func insert(_ entity: Int, values: [Int]) -> StoreProgram.Change {
+        let shape = StoreShape.entities[entity]
+        var members: [StoreProgram.Members] = []
+        for number in shape.toManys where StoreShape.toManys[number].minimum > 0 || chance(1, in: 4) {
+            members.append(StoreProgram.Members(relationship: number, rows: [row()] + rows()))
+        }
+        return .insert(
+            entity: entity,
+            attributes: Array(values.prefix(shape.attributeCount)),
+            targets: shape.toOnes.map { $0.isRequired ? any() / 5 * 5 + 1 : chance(2, in: 5) ? any() : 0 },
+            members: members
+        )
+    }
+
+    private mutating func memberChange() -> MemberChange {
+        switch number(below: 16) {
+        case ..<2: .insert(row())
+        case ..<5: .append(chance(1, in: 2) ? [row()] : rows())
+        case ..<7: .insertAt(row(), any())
+        case ..<9: .move(from: any(), to: any())
+        case ..<11: .remove(row())
+        case 11: .removeAt(any())
+        case 12: chance(1, in: 2) ? .removeAll : .copy(row())
+        case 13: .assignValue(rows())
+        default: .assign(rows())
+        }
+    }
+
+    // MARK: Numbers
+
+    private mutating func number(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
+    private mutating func chance(_ count: Int, in all: Int) -> Bool { number(below: all) < count }
+    private mutating func any() -> Int { number(below: 1000) }
+    private mutating func row() -> RowNumber { RowNumber(any()) }
+    private mutating func rows() -> [RowNumber] { (0..<number(below: 5)).map { _ in row() } }
+    private mutating func value() -> Int { chance(19, in: 20) ? 1 + number(below: valueCount) : 0 }
+    private mutating func anyEntity() -> Int { entities[number(below: entities.count)] }
+}

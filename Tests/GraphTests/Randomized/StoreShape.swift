@@ -1,0 +1,182 @@
+@testable import Graph
+
+/// What `Library` declares, as the model knows it: who leads where, and what follows from it.
+enum StoreShape {
+    struct ToOne {
+        enum Inverse: Equatable {
+            case none
+            case toOne(slot: Int)
+            case toMany(Int)
+        }
+
+        let name: String
+        let target: Int
+        var inverse = Inverse.none
+        var rule = DeleteRule.nullify
+        var isRequired = false
+    }
+
+    struct ToMany {
+        enum Inverse: Equatable {
+            /// The members refer to the owner with the reference at this place in their rows.
+            case toOne(slot: Int)
+            /// Members are linked, and this is the relationship at their end.
+            case toMany(Int)
+        }
+
+        let name: String
+        let owners: Int
+        let members: Int
+        let inverse: Inverse
+        var rule = DeleteRule.nullify
+        var isOrdered = false
+        var minimum = 0
+        var maximum = Int.max
+    }
+
+    struct Unique {
+        var name: String
+        var attribute: Int
+        var reference: Int?
+        /// Whether 0 stands for nil.
+        var isOptional = true
+        let policy: UniquenessPolicy
+    }
+
+    struct Entity {
+        let name: String
+        let attributeCount: Int
+        let toOnes: [ToOne]
+        /// The numbers of its relationships in `toManys`.
+        let toManys: Range<Int>
+        var uniques: [Unique] = []
+    }
+
+    static let types: [any StoreEntity.Type] = [
+        Library.Author.self, Library.Book.self, Library.Chapter.self, Library.Cover.self, Library.Tag.self,
+        Library.Shelf.self,
+    ]
+
+    static let (author, book, chapter, cover, tag, shelf) = (0, 1, 2, 3, 4, 5)
+
+    static let entities = [
+        Entity(
+            name: "Author",
+            attributeCount: 2,
+            toOnes: [ToOne(name: "mentor", target: author, inverse: .toMany(0)), ToOne(name: "rival", target: author)],
+            toManys: 0..<3,
+            uniques: [Unique(name: "email", attribute: 1, policy: .upsert)]
+        ),
+        Entity(
+            name: "Book",
+            attributeCount: 2,
+            toOnes: [
+                ToOne(name: "author", target: author, inverse: .toMany(1)),
+                ToOne(name: "cover", target: cover, inverse: .toOne(slot: 0), rule: .cascade),
+            ],
+            toManys: 3..<6,
+            uniques: [
+                Unique(name: "isbn", attribute: 1, policy: .reject),
+                Unique(name: "author, title", attribute: 0, reference: 0, isOptional: false, policy: .keepExisting),
+            ]
+        ),
+        Entity(
+            name: "Chapter",
+            attributeCount: 1,
+            toOnes: [ToOne(name: "book", target: book, inverse: .toMany(3), isRequired: true)],
+            toManys: 6..<6
+        ),
+        Entity(
+            name: "Cover",
+            attributeCount: 1,
+            toOnes: [ToOne(name: "book", target: book, inverse: .toOne(slot: 1), rule: .deny)],
+            toManys: 6..<6
+        ),
+        Entity(
+            name: "Tag",
+            attributeCount: 1,
+            toOnes: [ToOne(name: "parent", target: tag, inverse: .toMany(7))],
+            toManys: 6..<10,
+            uniques: [Unique(name: "label", attribute: 0, isOptional: false, policy: .keepExisting)]
+        ),
+        Entity(
+            name: "Shelf",
+            attributeCount: 1,
+            toOnes: [
+                ToOne(name: "owner", target: author, isRequired: true),
+                ToOne(name: "pinned", target: book, rule: .deny),
+                ToOne(name: "cover", target: cover, rule: .cascade),
+                ToOne(name: "left", target: shelf, inverse: .toOne(slot: 4)),
+                ToOne(name: "right", target: shelf, inverse: .toOne(slot: 3)),
+            ],
+            toManys: 10..<11
+        ),
+    ]
+
+    static let toManys = [
+        ToMany(name: "pupils", owners: author, members: author, inverse: .toOne(slot: 0)),
+        ToMany(name: "books", owners: author, members: book, inverse: .toOne(slot: 0), rule: .cascade),
+        ToMany(name: "friends", owners: author, members: author, inverse: .toMany(2)),
+        ToMany(
+            name: "chapters",
+            owners: book,
+            members: chapter,
+            inverse: .toOne(slot: 0),
+            rule: .cascade,
+            isOrdered: true,
+            maximum: 4
+        ),
+        ToMany(name: "tags", owners: book, members: tag, inverse: .toMany(6), isOrdered: true),
+        ToMany(name: "shelves", owners: book, members: shelf, inverse: .toMany(10), isOrdered: true),
+        ToMany(name: "books", owners: tag, members: book, inverse: .toMany(4), rule: .deny, maximum: 3),
+        ToMany(
+            name: "children",
+            owners: tag,
+            members: tag,
+            inverse: .toOne(slot: 0),
+            rule: .deny,
+            isOrdered: true
+        ),
+        ToMany(name: "implies", owners: tag, members: tag, inverse: .toMany(9), isOrdered: true),
+        ToMany(name: "impliedBy", owners: tag, members: tag, inverse: .toMany(8), rule: .cascade),
+        ToMany(
+            name: "items",
+            owners: shelf,
+            members: book,
+            inverse: .toMany(5),
+            rule: .cascade,
+            isOrdered: true,
+            minimum: 1
+        ),
+    ]
+
+    /// What happens to a row that refers through this to a row that is deleted: what the property at the other end says.
+    static func rule(ofTargetOf toOne: ToOne) -> DeleteRule {
+        switch toOne.inverse {
+        case .none: toOne.isRequired ? .deny : .nullify
+        case .toOne(let slot): entities[toOne.target].toOnes[slot].rule
+        case .toMany(let number): toManys[number].rule
+        }
+    }
+
+    /// Whose rule that is, as errors name it.
+    static func name(ofRuleOf toOne: ToOne, of entity: Int) -> String {
+        switch toOne.inverse {
+        case .none: "\(entities[entity].name).\(toOne.name)"
+        case .toOne(let slot): "\(entities[toOne.target].name).\(entities[toOne.target].toOnes[slot].name)"
+        case .toMany(let number): "\(entities[toOne.target].name).\(toManys[number].name)"
+        }
+    }
+
+    /// What the model has an entity's `willSave()` do.
+    static func willSave(_ row: inout StoreModel.Row, of entity: Int) {
+        if entity == tag { row.attributes[0] &= ~1 }
+    }
+
+    /// Which property an entity's `validate()` refuses; empty for the object as a whole, nil for none.
+    static func invalidProperty(of row: StoreModel.Row, of entity: Int) -> String? {
+        if entity == author, row.attributes[0] == 0 { return "name" }
+        if entity == cover, row.attributes[0] == 5, row.targets[0] == 0 { return "" }
+        return nil
+    }
+}

@@ -1,0 +1,107 @@
+import Testing
+
+@testable import Graph
+
+/// R12, R13: references whose inverse is a reference.
+struct OneToOneTests {
+    let coordinator: Coordinator
+    let context: Context
+
+    init() async throws {
+        coordinator = try await .school()
+        context = Context(coordinator)
+    }
+
+    @Test func `R12 writing either end writes both, and old partners are let go`() async throws {
+        try await context.transaction { context in
+            let (ada, bob) = (context.insert(Student(name: "Ada")), context.insert(Student(name: "Bob")))
+            let (one, two) = (context.insert(Locker(number: 1)), context.insert(Locker(number: 2)))
+            ada.locker = one
+            bob.locker = two
+            #expect(one.student == ada && two.student == bob)
+            one.student = bob
+            #expect(bob.locker == one && ada.locker == nil && two.student == nil)
+            one.student = nil
+            #expect(bob.locker == nil)
+            ada.locker = two
+            #expect(two.student == ada)
+        }
+        #expect(coordinator.check() == [])
+    }
+
+    @Test func `R12 the last write wins, whatever else was written to the objects`() async throws {
+        try await context.transaction { context in
+            let ada = context.insert(Student(name: "Ada"))
+            let one = context.insert(Locker(number: 1))
+            one.number = 7
+            ada.name = "Ada L."
+            ada.locker = one
+            one.number = 8
+            ada.name = "Ada Lovelace"
+            #expect(one.student == ada && ada.locker == one && one.number == 8 && ada.name == "Ada Lovelace")
+            let bob = context.insert(Student(name: "Bob", locker: ToOne(one.id)))
+            #expect(one.student == bob && ada.locker == nil && bob.locker == one)
+            ada.locker = ToOne(one.id)
+            #expect(one.student == ada && bob.locker == nil)
+            let ids = context.insert(contentsOf: [Student(name: "Eve", locker: ToOne(one.id))])
+            #expect(one.student?.id == ids[0] && ada.locker == nil)
+        }
+        #expect(coordinator.check() == [])
+    }
+
+    @Test func `R13 a delete lets the partner go, or takes it along`() async throws {
+        let ids = try await context.transaction { context in
+            let ada = context.insert(Student(name: "Ada"))
+            let one = context.insert(Locker(number: 1))
+            ada.locker = one
+            return (ada.id, one.id)
+        }
+        try await context.transaction { try $0.object(for: ids.1).delete() }
+        #expect(coordinator.snapshot.value(for: ids.0)?.locker.id == nil && coordinator.check() == [])
+        try await context.transaction { context in
+            try context.object(for: ids.0).locker = context.insert(Locker(number: 2))
+        }
+        try await context.transaction { try $0.object(for: ids.0).delete() }
+        #expect(try coordinator.snapshot.fetchCount(Locker.self) == 0)
+        #expect(coordinator.check() == [])
+    }
+
+    @Test func `R2 two contexts that pair one object with different ones conflict`() async throws {
+        let ids = try await context.transaction { context in
+            let students = context.insert(contentsOf: [Student(name: "Ada"), Student(name: "Bob")])
+            return (students[0], students[1], context.insert(Locker(number: 1)).id)
+        }
+        let other = Context(coordinator)
+        try await context.transaction { try $0.object(for: ids.0).locker = try $0.object(for: ids.2) }
+        try await other.perform { try $0.object(for: ids.1).locker = try $0.object(for: ids.2) }
+        do {
+            try await other.save()
+            Issue.record("saved")
+        } catch {
+            guard case .conflicts(let conflicts) = error else { throw error }
+            #expect(conflicts.map(\.id) == [AnyPersistentID(ids.2)])
+        }
+        await other.refresh()
+        try await other.perform { context in
+            let (ada, locker) = (try context.object(for: ids.0), try context.object(for: ids.2))
+            #expect(ada.locker == nil && locker.student?.id == ids.1)
+        }
+        try await other.save()
+        #expect(coordinator.snapshot.value(for: ids.0)?.locker.id == nil && coordinator.check() == [])
+    }
+
+    @Test func `both ends are in the file`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("school.graph")
+        let first = try await Coordinator.school(at: path)
+        let ids = try await Context(first).transaction { context in
+            let ada = context.insert(Student(name: "Ada"))
+            ada.locker = context.insert(Locker(number: 1))
+            return (ada.id, ada.locker?.id)
+        }
+        try await first.close()
+        let second = try await Coordinator.school(at: path)
+        #expect(second.snapshot.value(for: ids.0)?.locker.id == ids.1 && second.check() == [])
+        try await second.close()
+    }
+}

@@ -1,0 +1,123 @@
+import Testing
+
+@testable import Graph
+
+/// R3: keys that order members.
+struct OrderKeyTests {
+    @Test func `appending and prepending keep keys short`() {
+        var (first, last) = (OrderKey.between(nil, nil), OrderKey.between(nil, nil))
+        for _ in 0..<10_000 {
+            let (before, after) = (OrderKey.between(nil, first), OrderKey.between(last, nil))
+            #expect(before < first && after > last)
+            (first, last) = (before, after)
+        }
+        #expect(first.bytes.count == 8 && last.bytes.count == 8)
+    }
+
+    @Test(arguments: UInt64(0)..<20)
+    func `between any two neighbours there is room, wherever one goes on`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var keys = [OrderKey.between(nil, nil)]
+        for step in 0..<400 {
+            let place: Int
+            switch seed % 5 {
+            case 0: place = Int.random(in: 0...keys.count, using: &random)
+            case 1: place = min(1, keys.count)
+            case 2: place = keys.count - 1
+            case 3: place = keys.count / 2
+            default: place = step % 3 == 0 ? 0 : min(step % 7, keys.count)
+            }
+            let lower = place > 0 ? keys[place - 1] : nil
+            let upper = place < keys.count ? keys[place] : nil
+            let key = OrderKey.between(lower, upper)
+            #expect(lower.map { $0 < key } ?? true && upper.map { key < $0 } ?? true)
+            #expect(OrderKey(bytes: key.bytes) == key)
+            keys.insert(key, at: place)
+        }
+        #expect(keys.map(\.bytes.count).max() ?? 0 <= 8 + 3 + 400 / 7)
+    }
+
+    @Test func `at the ends of the numbers fractions go on`() throws {
+        let greatest = try #require(OrderKey(bytes: Array(repeating: 0xFF, count: 8)))
+        var last = greatest
+        for _ in 0..<300 {
+            let next = OrderKey.between(last, nil)
+            #expect(next > last)
+            last = next
+        }
+        let least = try #require(OrderKey(bytes: [0, 0, 0, 0, 0, 0, 0, 1]))
+        var first = least
+        for _ in 0..<300 {
+            let next = OrderKey.between(nil, first)
+            #expect(next < first && OrderKey(bytes: next.bytes) == next)
+            first = next
+        }
+        for number in UInt64(0)...3 {
+            let bytes = withUnsafeBytes(of: ((1 << 20) - 1 + number).bigEndian) { Array($0) }
+            let key = try #require(OrderKey(bytes: bytes))
+            #expect(OrderKey.between(nil, key) < key)
+        }
+    }
+
+    @Test(arguments: [
+        [], [1, 2, 3, 4, 5, 6, 7], [0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1, 1],
+        [0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 2],
+        [9, 0, 0, 0, 0, 0, 0, 1, 5, 1],
+    ])
+    func `bytes that are no key`(bytes: [UInt8]) {
+        #expect(OrderKey(bytes: bytes) == nil)
+    }
+}
+
+/// The pairs of a list, with and without an order, against a dictionary.
+struct AdjacencyTests {
+    @Test(arguments: [true, false], UInt64(0)..<4)
+    func `pairs come and go`(isOrdered: Bool, seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var list = Adjacency()
+        var before = list
+        var model: [RowNumber: [RowNumber: OrderKey]] = [:]
+        var modelBefore = model
+        for step in 0..<2_000 {
+            let (owner, member) = (
+                RowNumber.random(in: 1...5, using: &random), RowNumber.random(in: 1...8, using: &random)
+            )
+            let known = model[owner, default: [:]]
+            if Bool.random(using: &random) {
+                let other = known.values.randomElement(using: &random)
+                let upper = known.values.filter { key in other.map { $0 < key } ?? true }.min()
+                let key = OrderKey.between(other, upper)
+                let isChange = known[member] == nil || isOrdered
+                #expect(list.insert(member, of: owner, key: isOrdered ? key : nil) == isChange)
+                if isChange { model[owner, default: [:]][member] = key }
+            } else {
+                #expect(list.remove(member, of: owner) == (known[member] != nil))
+                model[owner]?[member] = nil
+            }
+            if step % 50 == 0 { (before, modelBefore) = (list, model) }
+            let members = model[owner, default: [:]]
+            #expect(list.memberRows(of: owner) == members.keys.sorted())
+            #expect(list.contains(member, of: owner) == (members[member] != nil))
+            guard isOrdered else { continue }
+            let sorted = members.sorted { $0.value < $1.value }
+            #expect(list.keys(of: owner).map(\.member) == sorted.map(\.key))
+            #expect(list.lastKey(of: owner) == sorted.last?.value && list.key(of: member, of: owner) == members[member])
+            for offset in 0...sorted.count {
+                #expect(list.key(at: offset, of: owner) == (offset < sorted.count ? sorted[offset].value : nil))
+            }
+            #expect(list.checkInvariants(isOrdered: true) == [])
+        }
+        #expect(list.checkInvariants(isOrdered: isOrdered) == [])
+        let difference = list.difference(from: before)
+        #expect(Set(difference.added) == Self.pairs(model, isOrdered).subtracting(Self.pairs(modelBefore, isOrdered)))
+        #expect(Set(difference.removed) == Self.pairs(modelBefore, isOrdered).subtracting(Self.pairs(model, isOrdered)))
+        #expect(list.isIdentical(to: before) == (difference.added.isEmpty && difference.removed.isEmpty))
+    }
+
+    private static func pairs(_ model: [RowNumber: [RowNumber: OrderKey]], _ isOrdered: Bool) -> Set<Adjacency.Pair> {
+        Set(
+            model.flatMap { owner, members in
+                members.map { Adjacency.Pair(owner: owner, member: $0.key, key: isOrdered ? $0.value : nil) }
+            })
+    }
+}
