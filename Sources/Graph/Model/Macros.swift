@@ -16,6 +16,9 @@
 /// What the macro adds is what ``Entity`` shows as the hand-written form. In a module whose default isolation is the main
 /// actor, types of the program's own that attributes have are to be `nonisolated`.
 ///
+/// It may have a `willSave()` and a `validate()`, in its body or in an extension. In its body, a form that no save would call
+/// is an error: one that awaits or returns something, a `willSave()` that throws, a `validate()` that is mutating.
+///
 /// Constraints and indexes over several properties name them as strings, since key paths into the struct would be circular
 /// references here. Each is a list of attributes with an order and of `ToOne`s:
 ///
