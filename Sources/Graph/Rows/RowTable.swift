@@ -33,6 +33,12 @@ struct RowTable: @unchecked Sendable {
         return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.value(at: place)) }
     }
 
+    /// Where those of the rows are that exist, in their order; valid as `address(of:)` says.
+    @usableFromInline
+    func addresses(of rows: ArraySlice<RowNumber>) -> [UnsafeRawPointer] {
+        rows.compactMap { address(of: $0) }
+    }
+
     func version(of row: RowNumber) -> RowVersion? {
         guard let (leaf, place) = locate(row) else { return nil }
         return leaf._withUnsafeGuaranteedRef { RowVersion($0.versions[place]) }
