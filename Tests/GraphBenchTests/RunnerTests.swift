@@ -4,17 +4,20 @@ import Testing
 @testable import GraphBench
 
 struct RunnerTests {
-    /// The sides that need no engine, on few rows.
-    @Test(arguments: Workload.all.filter { $0.name != FootprintProcess.workload }.map(\.name))
-    func `the peers agree about every answer`(name: String) async throws {
+    private static let workloads = EngineSuite.graph.joined(to: Workload.all)
+
+    /// On few rows.
+    @Test(arguments: workloads.filter { $0.name != FootprintProcess.workload }.map(\.name))
+    func `all sides agree about every answer`(name: String) async throws {
         let directory = try WorkDirectory(in: nil)
         defer { directory.remove() }
-        let workload = try #require(Workload.all.first { $0.name == name })
+        let workload = try #require(Self.workloads.first { $0.name == name })
         let setting = Setting(data: PeopleData(rows: 2_000), directory: directory.path)
         let runner = Runner(setting: setting, runs: 2, usesPeer: true, progress: ProgressLine())
         let result = await runner.measure(workload)
         #expect(result.mismatches.isEmpty)
         #expect(result.failures.isEmpty)
+        #expect(result.columns[.engine]?.summary != nil)
         #expect(result.columns[.native]?.summary != nil)
         #expect(result.columns[.sqlite]?.summary != nil || workload.sqlite == nil || SQLiteLibrary.shared == nil)
         #expect(result.verdict == .unknown || result.median(.engine) != nil)

@@ -18,17 +18,18 @@ public actor Context {
     /// The coordinator that this context reads from and saves to.
     public nonisolated let coordinator: Coordinator
     @usableFromInline let state: ContextState
-    /// Referred to here alone; see `UnsavedObjects`.
-    private let unsaved: UnsavedObjects
+    /// Referred to here alone; see `ObjectRegistry`.
+    private let registry: ObjectRegistry
     private var isSaving = false
     private var waitingForSave: [CheckedContinuation<Void, Never>] = []
 
     /// A context on the newest durable state.
     public init(_ coordinator: Coordinator) {
         self.coordinator = coordinator
-        let unsaved = UnsavedObjects()
-        self.unsaved = unsaved
-        state = ContextState(base: coordinator.snapshot, counters: coordinator.counters, unsaved: unsaved)
+        let snapshot = coordinator.snapshot
+        let registry = ObjectRegistry(schema: snapshot.schema)
+        self.registry = registry
+        state = ContextState(base: snapshot, counters: coordinator.counters, registry: registry)
     }
 
     // MARK: Objects
@@ -163,6 +164,7 @@ public actor Context {
 
     /// Hands the turn to who has waited longest: nobody who comes in between can take it.
     private func endSave() {
+        registry.endVisit()
         if waitingForSave.isEmpty {
             isSaving = false
         } else {
@@ -175,7 +177,8 @@ public actor Context {
     /// Runs a closure on this context and gives back what it returns.
     @discardableResult
     public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
-        try body(self)
+        defer { registry.endVisit() }
+        return try body(self)
     }
 
     /// Runs a closure on this context and saves, earlier unsaved changes included.

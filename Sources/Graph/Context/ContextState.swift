@@ -8,24 +8,21 @@ final class ContextState {
     private(set) var working: WorkingState
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
     private var inFlight: (state: WorkingState, objects: [any RegisteredObject])?
-    /// New rows that gave way to others when they were saved.
+    /// New rows that gave way to others when they were saved and whose objects somebody held then.
     private var replacements: Replacements = [:]
     /// Whether the rows of the save in flight are other than those that objects have.
     private var willSaveChangedRows = false
-    private weak var unsaved: UnsavedObjects?
-    /// By entity.
-    private var objects: [ObjectRegistry]
+    @usableFromInline private(set) weak var registry: ObjectRegistry?
     /// Whether an object was written to since the last flush.
     private var needsFlush = false
     /// Ends whenever the working state moves under the objects.
     @usableFromInline private(set) var epoch = Epoch()
 
-    init(base: Snapshot, counters: RowCounters, unsaved: UnsavedObjects) {
+    init(base: Snapshot, counters: RowCounters, registry: ObjectRegistry) {
         schema = base.schema
         self.counters = counters
         working = WorkingState(base: base)
-        self.unsaved = unsaved
-        objects = schema.entities.map { _ in ObjectRegistry() }
+        self.registry = registry
     }
 
     // MARK: Objects
@@ -101,14 +98,11 @@ final class ContextState {
         return makeObject(id, entity, value, flags: ObjectFlags(rawValue: 0), epoch: epoch)
     }
 
+    /// The object of a row. One that nobody holds any more is as good as a new one, unless it has values of its own.
     @usableFromInline
     func registered(_ row: RowNumber, of entity: Int) -> AnyObject? {
-        objects[entity].object(for: row)
-    }
-
-    @usableFromInline
-    func register(_ object: AnyObject, as row: RowNumber, of entity: Int) {
-        objects[entity].register(object, as: row)
+        if _fastPath(schema.entities[entity].ephemerals.isEmpty) { return registry?.object(for: row, of: entity) }
+        return registry?.heldObject(for: row, of: entity)
     }
 
     @usableFromInline
@@ -133,7 +127,7 @@ final class ContextState {
 
     /// The object if it is registered already; the working state is not asked.
     func registeredObject<E: Entity>(for id: PersistentID<E>) -> ManagedObject<E>? {
-        schema.index(of: E.self).flatMap { registered(id.row, of: $0) }
+        schema.index(of: E.self).flatMap { registry?.heldObject(for: id.row, of: $0) }
             .map { unsafeDowncast($0, to: ManagedObject<E>.self) }
     }
 
@@ -155,7 +149,7 @@ final class ContextState {
             epoch: epoch,
             isDirty: isDirty
         )
-        register(object, as: id.row, of: entity)
+        registry?.register(object, as: id.row, of: entity)
         return object
     }
 
@@ -258,8 +252,8 @@ final class ContextState {
 
     /// False if the context is gone, and with it every way to save.
     func register(dirty object: any RegisteredObject) -> Bool {
-        guard let unsaved else { return false }
-        unsaved.dirty.append(object)
+        guard let registry else { return false }
+        registry.dirty.append(object)
         needsFlush = true
         return true
     }
@@ -267,10 +261,10 @@ final class ContextState {
     func flush() {
         guard needsFlush else { return }
         needsFlush = false
-        guard let unsaved else { return }
-        let dirty = unsaved.dirty
-        unsaved.dirty = []
-        unsaved.keep(dirty.filter { $0.flush() })
+        guard let registry else { return }
+        let dirty = registry.dirty
+        registry.dirty = []
+        registry.keep(dirty.filter { $0.flush() })
         if working.applyAssignments() { endEpoch() }
     }
 
@@ -304,11 +298,11 @@ final class ContextState {
     func capture() -> WorkingState? {
         flush()
         guard !working.isUnchanged else {
-            _ = unsaved?.release()
+            _ = registry?.release()
             return nil
         }
         let captured = working
-        inFlight = (captured, unsaved?.release() ?? [])
+        inFlight = (captured, registry?.release() ?? [])
         working = WorkingState(base: captured.snapshot)
         var request = captured
         willSaveChangedRows = request.runWillSave()
@@ -318,7 +312,11 @@ final class ContextState {
     /// The save taken last is in `published`, which becomes the base.
     func didSave(_ published: Snapshot, asCaptured: Bool, replacements: Replacements) {
         inFlight = nil
-        self.replacements.merge(replacements) { $0.merging($1) { $1 } }
+        for (entity, rows) in replacements {
+            for (row, survivor) in rows where registry?.heldObject(for: row, of: entity) != nil {
+                self.replacements[entity, default: [:]][row] = survivor
+            }
+        }
         rebase(
             onto: WorkingState(base: published),
             keepingBases: true,
@@ -331,7 +329,7 @@ final class ContextState {
     func saveFailed() {
         guard let inFlight else { return }
         self.inFlight = nil
-        unsaved?.keep(inFlight.objects)
+        registry?.keep(inFlight.objects)
         rebase(onto: inFlight.state, objectsAreCurrent: true)
     }
 
@@ -375,7 +373,7 @@ final class ContextState {
     func restore(_ savepoint: WorkingState) {
         dropDirty()
         working = savepoint
-        if savepoint.isUnchanged { _ = unsaved?.release() }
+        if savepoint.isUnchanged { _ = registry?.release() }
         endEpoch()
     }
 
@@ -383,7 +381,7 @@ final class ContextState {
     func saveFailed(restoring savepoint: WorkingState) {
         guard let inFlight else { return restore(savepoint) }
         self.inFlight = nil
-        if !savepoint.isUnchanged { unsaved?.keep(inFlight.objects) }
+        if !savepoint.isUnchanged { registry?.keep(inFlight.objects) }
         flush()
         working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint)
         rebase(onto: savepoint, objectsAreCurrent: false)
@@ -391,13 +389,13 @@ final class ContextState {
 
     private func dropDirty() {
         needsFlush = false
-        guard let unsaved else { return }
-        for object in unsaved.dirty { (object.isDirty, object.flags) = (false, object.flags.subtracting(.new)) }
-        unsaved.dirty = []
+        guard let registry else { return }
+        for object in registry.dirty { (object.isDirty, object.flags) = (false, object.flags.subtracting(.new)) }
+        registry.dirty = []
     }
 
     private func forgetChanges() {
-        _ = unsaved?.release()
+        _ = registry?.release()
         endEpoch()
     }
 }
@@ -410,33 +408,4 @@ final class ContextState {
 final class Epoch {
     /// Without the exclusivity check for the reason that `ManagedObject` gives.
     @exclusivity(unchecked) @usableFromInline var isCurrent = true
-}
-
-/// The objects of one entity that somebody holds, by row.
-///
-/// Weak references, because the last reference to an object may go away on any thread: a class of the main actor that
-/// holds objects can be released anywhere.
-private struct ObjectRegistry {
-    private struct Entry {
-        weak var object: AnyObject?
-    }
-
-    private var entries: [RowNumber: Entry] = [:]
-    private var sweepAt = 1024
-
-    /// Mutating only to reach the entry in place: taking it out would copy the weak reference.
-    mutating func object(for row: RowNumber) -> AnyObject? {
-        guard let index = entries.index(forKey: row) else { return nil }
-        func load(_ entry: inout Entry) -> AnyObject? { entry.object }
-        return load(&entries.values[index])
-    }
-
-    /// Drops the entries of released objects whenever their number may have doubled: amortised O(1).
-    mutating func register(_ object: AnyObject, as row: RowNumber) {
-        if entries.count >= sweepAt {
-            entries = entries.filter { $0.value.object != nil }
-            sweepAt = max(1024, 2 * entries.count)
-        }
-        entries[row] = Entry(object: object)
-    }
 }

@@ -8,7 +8,7 @@
 /// team.members.append(ada)
 /// team.members = [ada, grace]                       // as the additions and removals that it amounts to
 /// album.photos.move(from: 3, to: 0)                 // of an ordered relationship
-/// let total = team.members.values.reduce(0) { $0 + $1.age }
+/// team.members.forEachValue { total += $0.age }      // without making objects
 /// ```
 ///
 /// An array literal, or `RelatedObjects(objects)`, makes a collection that belongs to no object until it is assigned.
@@ -40,13 +40,26 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     /// The members' values, in order, without making objects of them.
-    public var values: [Target] {
-        switch source {
-        case .relationship(let context, let owner, let relationship):
-            context.flushed.memberValues(of: owner, through: relationship)
-        case .list(let objects):
-            objects.map(\.value)
-        }
+    @inlinable public var values: [Target] {
+        var values: [Target] = []
+        forEachValue { values.append($0) }
+        return values
+    }
+
+    /// Calls the body with each member's value, in order, without making objects or copies of rows: the way to add up what a
+    /// large collection has.
+    ///
+    /// - Parameter body: may change objects; the values stay those of the time of the call.
+    @inlinable
+    public func forEachValue(_ body: (Target) throws -> Void) rethrows {
+        if let members = storedMembers { return try members.forEach(body) }
+        for member in self { try body(member.value) }
+    }
+
+    /// nil for a collection that belongs to no object.
+    @usableFromInline var storedMembers: StoredMembers<Target>? {
+        guard case .relationship(let context, let owner, let relationship) = source else { return nil }
+        return context.flushed.storedMembers(of: owner, through: relationship)
     }
 
     /// Whether the object is a member.

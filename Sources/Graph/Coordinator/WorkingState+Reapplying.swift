@@ -129,9 +129,7 @@ extension WorkingState {
             let links = Set(difference.added.map { Link(list: number, owner: $0.owner, member: $0.member) })
             for pair in difference.removed {
                 let link = Link(list: number, owner: pair.owner, member: pair.member)
-                // What denies a delete is there to be judged.
-                guard !links.contains(link), !later.denyingLinks.contains(link),
-                    !later.denyingLinks.contains(link.reversed(in: schema))
+                guard !links.contains(link), !denies(link, in: later), !denies(link.reversed(in: schema), in: later)
                 else { continue }
                 snapshot.unlink(current(pair).member, from: current(pair).owner, in: number)
             }
@@ -147,34 +145,35 @@ extension WorkingState {
         }
     }
 
+    /// Whether a link is there to be judged because it denies its owner's delete. That of a row which was never saved is none.
+    private func denies(_ link: Link, in later: WorkingState) -> Bool {
+        later.denyingLinks.contains(link)
+            && base.entities[schema.adjacencies[link.list].entity].rows.contains(link.owner)
+    }
+
     /// Makes a link anew, unless one end of it is gone.
     private mutating func join(_ pair: Adjacency.Pair, in number: Int) {
         let list = schema.adjacencies[number]
         let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
         let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
-        switch (hasOwner, hasMember) {
-        case (true, true):
+        if hasOwner, hasMember {
             snapshot.link(pair.member, to: pair.owner, in: number, keys: (pair.key, nil))
-        case (true, false):
-            missingMembers.append(
-                DanglingReference(
-                    id: schema.id(of: pair.owner, of: list.entity),
-                    property: schema.entities[list.entity].properties[list.property].name,
-                    target: schema.id(of: pair.member, of: list.members)
-                )
-            )
-        case (false, true):
-            guard let mate = list.mate.map({ schema.adjacencies[$0] }) else { break }
-            missingMembers.append(
-                DanglingReference(
-                    id: schema.id(of: pair.member, of: list.members),
-                    property: schema.entities[list.members].properties[mate.property].name,
-                    target: schema.id(of: pair.owner, of: list.entity)
-                )
-            )
-        case (false, false):
-            break
+        } else if hasOwner {
+            miss(Link(list: number, owner: pair.owner, member: pair.member))
+        } else if hasMember {
+            miss(Link(list: number, owner: pair.owner, member: pair.member).reversed(in: schema))
         }
+    }
+
+    /// Notes a link whose member is gone.
+    private mutating func miss(_ link: Link) {
+        let list = schema.adjacencies[link.list]
+        let missing = DanglingReference(
+            id: schema.id(of: link.owner, of: list.entity),
+            property: schema.entities[list.entity].properties[list.property].name,
+            target: schema.id(of: link.member, of: list.members)
+        )
+        if !missingMembers.contains(missing) { missingMembers.append(missing) }
     }
 
     /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.

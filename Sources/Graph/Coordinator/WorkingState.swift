@@ -118,8 +118,9 @@ struct WorkingState: Sendable {
                 }
             }
         }
+        // In the order in which they lie in the table, and perhaps in indexes.
         for (entity, rows) in closure.enumerated() {
-            for row in rows { remove(row, of: entity) }
+            for row in rows.sorted() { remove(row, of: entity) }
         }
     }
 
@@ -173,12 +174,5 @@ extension Snapshot {
             }
         }
         return closure
-    }
-}
-
-extension EntityDescription {
-    /// Whether all stored properties have the same bits.
-    func areIdentical(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
-        properties.allSatisfy { $0.operations.isIdentical(lhs + $0.offset, rhs + $0.offset) }
     }
 }

@@ -32,6 +32,7 @@ extension EntitySchema.Declaration {
         _ name: String,
         _ keyPath: KeyPath<E, V>,
         unique: Bool = false,
+        onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
         originalName: String? = nil
     ) {}
@@ -63,29 +64,35 @@ extension EntitySchema.Declaration {
     )
     public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToMany<T>>, originalName: String? = nil) {}
 
-    /// Unavailable: the inverse is of the wrong kind.
+    /// Unavailable: the inverse is no relationship, or one between other entities.
     @available(
-        *, unavailable, message: "the inverse of a ToOne is a ToMany of the other entity that leads back to this one"
+        *, unavailable,
+        message: "the inverse of a relationship is a ToOne or ToMany of the other entity that leads back to this one"
     )
     @_disfavoredOverload
-    public mutating func toOne<Target, V>(
+    public mutating func toOne<Target, Root, V>(
         _ name: String,
         _ keyPath: KeyPath<E, ToOne<Target>>,
-        inverse: KeyPath<Target, V>?,
+        inverse: KeyPath<Root, V>,
         deleteRule: DeleteRule = .nullify,
+        minimum: Int = 0,
         originalName: String? = nil
     ) {}
 
-    /// Unavailable: the inverse is of the wrong kind.
+    /// Unavailable: the inverse is no relationship, or one between other entities.
     @available(
-        *, unavailable, message: "the inverse of a ToMany is a ToOne of the other entity that leads back to this one"
+        *, unavailable,
+        message: "the inverse of a relationship is a ToOne or ToMany of the other entity that leads back to this one"
     )
     @_disfavoredOverload
-    public mutating func toMany<Target, V>(
+    public mutating func toMany<Target, Root, V>(
         _ name: String,
         _ keyPath: KeyPath<E, ToMany<Target>>,
-        inverse: KeyPath<Target, V>?,
+        inverse: KeyPath<Root, V>,
         deleteRule: DeleteRule = .nullify,
+        ordered: Bool = false,
+        minimum: Int = 0,
+        maximum: Int? = nil,
         originalName: String? = nil
     ) {}
 }

@@ -136,30 +136,30 @@ extension EntitySchema.Declaration {
     /// A reference to one object or none.
     ///
     /// - Parameters:
-    ///   - inverse: the to-many relationship at the other end; name it on one side only.
     ///   - deleteRule: what happens to the object referred to when this one is deleted.
-    ///   - minimum: 1 makes the reference a required one. Without an inverse its target can then not be deleted.
+    ///   - minimum: 1 makes the reference a required one. Where no relationship of its target is the inverse, the target can
+    ///     then not be deleted.
     public mutating func toOne<Target>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
-        inverse: (any KeyPath<Target, ToMany<E>> & Sendable)? = nil,
         deleteRule: DeleteRule = .nullify,
         minimum: Int = 0,
         originalName: String? = nil
     ) {
-        add(name, keyPath, named: inverse, deleteRule, minimum: minimum, originalName: originalName)
+        add(name, keyPath, named: nil, deleteRule, minimum: minimum, originalName: originalName)
     }
 
-    /// A reference to one object or none, which refers back: one to one.
+    /// A reference to one object or none, and the relationship at the other end: many to one or, where that is a reference
+    /// too, one to one.
     ///
     /// - Parameters:
-    ///   - inverse: the reference at the other end; name it on one side only. Writing either writes both.
+    ///   - inverse: the `ToOne` or `ToMany` at the other end; name it on one side only. Writing either writes both.
     ///   - deleteRule: what happens to the object referred to when this one is deleted.
     ///   - minimum: 1 makes the reference a required one.
-    public mutating func toOne<Target>(
+    public mutating func toOne<Target, Inverse: RelationshipValue<E>>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
-        inverse: any KeyPath<Target, ToOne<E>> & Sendable,
+        inverse: any KeyPath<Target, Inverse> & Sendable,
         deleteRule: DeleteRule = .nullify,
         minimum: Int = 0,
         originalName: String? = nil
@@ -167,10 +167,10 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: inverse, deleteRule, minimum: minimum, originalName: originalName)
     }
 
-    /// The objects that refer to this one, or are linked to it.
+    /// The objects that refer to this one, or are linked to it, where the relationship at the other end names this one as its
+    /// inverse.
     ///
     /// - Parameters:
-    ///   - inverse: the to-one relationship at the other end. It may be named there instead, but somewhere it must be.
     ///   - deleteRule: what happens to those objects when this one is deleted.
     ///   - ordered: whether members have an order of their own, which insertions and moves decide; otherwise they come in the
     ///     order of their insertion into the store.
@@ -179,7 +179,6 @@ extension EntitySchema.Declaration {
     public mutating func toMany<Target>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
-        inverse: (any KeyPath<Target, ToOne<E>> & Sendable)? = nil,
         deleteRule: DeleteRule = .nullify,
         ordered: Bool = false,
         minimum: Int = 0,
@@ -187,22 +186,23 @@ extension EntitySchema.Declaration {
         originalName: String? = nil
     ) {
         let counts = MemberCounts(minimum: minimum, maximum: maximum)
-        add(name, keyPath, named: inverse, deleteRule, ordered, counts, originalName: originalName)
+        add(name, keyPath, named: nil, deleteRule, ordered, counts, originalName: originalName)
     }
 
-    /// The objects that this one is linked to, many to many.
+    /// The objects that refer to this one or, where the relationship at the other end is a `ToMany` too, are linked to it:
+    /// many to many.
     ///
     /// - Parameters:
-    ///   - inverse: the to-many relationship at the other end. It may be named there instead, but somewhere it must be.
-    ///   - deleteRule: what happens to those objects when this one is deleted: `.nullify` ends the links.
+    ///   - inverse: the `ToOne` or `ToMany` at the other end; name it on one side only.
+    ///   - deleteRule: what happens to those objects when this one is deleted: `.nullify` ends references and links.
     ///   - ordered: whether members have an order of their own, which insertions and moves decide; otherwise they come in the
     ///     order of their insertion into the store.
     ///   - minimum: how many there are at least when the object is saved.
     ///   - maximum: how many there are at most when the object is saved; nil sets no limit.
-    public mutating func toMany<Target>(
+    public mutating func toMany<Target, Inverse: RelationshipValue<E>>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
-        inverse: any KeyPath<Target, ToMany<E>> & Sendable,
+        inverse: any KeyPath<Target, Inverse> & Sendable,
         deleteRule: DeleteRule = .nullify,
         ordered: Bool = false,
         minimum: Int = 0,
@@ -320,7 +320,7 @@ extension EntitySchema.Declaration {
                     let value = address.assumingMemoryBound(to: ToMany<Target>.self)
                     guard let ids = value.pointee.initialIDs else { return nil }
                     value.pointee = ToMany(stored: ())
-                    return ids.map(\.row)
+                    return ids.map { $0.row }
                 }
             )
         )

@@ -21,10 +21,16 @@ public enum UniquenessPolicy: String, Sendable, Hashable {
     case keepExisting
 }
 
+/// The type of a property that is a relationship: `ToOne` or `ToMany`.
+public protocol RelationshipValue<Target>: Sendable {
+    /// The entity at the other end.
+    associatedtype Target: Entity
+}
+
 /// A reference to at most one object of another entity, as a row stores it: eight bytes, the identifier alone.
 ///
 /// In a `ManagedObject` the property reads as the object itself; see `ManagedObject`.
-public struct ToOne<Target: Entity>: Sendable, Hashable, ExpressibleByNilLiteral {
+public struct ToOne<Target: Entity>: RelationshipValue, Hashable, ExpressibleByNilLiteral {
     @usableFromInline
     var row: RowNumber
 
@@ -73,7 +79,7 @@ extension ToOne: Codable {
 ///
 /// Two values are equal if both were given the same identifiers, or none: those of stored rows always are, so that entities
 /// may be `Hashable` by what else they have.
-public struct ToMany<Target: Entity>: Sendable, Hashable, ExpressibleByArrayLiteral {
+public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleByArrayLiteral {
     /// What the initialiser was given, until a write has applied it; nil in every stored row.
     private(set) var initialIDs: [PersistentID<Target>]?
 

@@ -45,7 +45,13 @@ final class EntityDescription: @unchecked Sendable {
     let hooks: EntityHooks
     let compounds: [CompoundIndex]
     /// In the order of their declaration, ephemeral ones behind all others.
-    var properties: [Property]
+    var properties: [Property] {
+        didSet {
+            comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) }
+        }
+    }
+    /// What comparing two rows takes of the properties.
+    private var comparisons: [Comparison] = []
     var ephemerals: [EphemeralDescription] = []
     var indexes: [IndexDescription] = []
     var toOnes: [ToOneDescription] = []
@@ -82,6 +88,16 @@ final class EntityDescription: @unchecked Sendable {
         properties = declaration.properties
     }
 
+    private struct Comparison {
+        let offset: Int
+        let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+    }
+
+    /// Whether all stored properties have the same bits.
+    func areIdentical(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
+        comparisons.allSatisfy { $0.isIdentical(lhs + $0.offset, rhs + $0.offset) }
+    }
+
     /// `{ age = 0, name = "fan", school = nil }`: attributes and to-one relationships in the order of declaration.
     func describe(_ row: UnsafeRawPointer) -> String {
         let fields = properties.compactMap { property -> String? in
@@ -112,7 +128,9 @@ struct EphemeralDescription: Sendable {
 }
 
 /// An ordered index of one entity: the key of a property, or of several one behind the other, then the row number.
-struct IndexDescription: Sendable {
+///
+/// A class for the reason that `EntityDescription` gives.
+final class IndexDescription: Sendable {
     /// A property that the key is made of.
     struct Part: Sendable {
         let property: Int
@@ -123,11 +141,18 @@ struct IndexDescription: Sendable {
 
     let first: Part
     /// Further properties of a compound index.
-    var rest: [Part] = []
+    let rest: [Part]
     /// nil where keys may occur twice.
     let uniqueness: UniquenessPolicy?
     /// Rows that refer to nothing are left out of a relationship's index; attributes' indexes hold nil too.
-    var skipsNil = false
+    let skipsNil: Bool
+
+    init(first: Part, rest: [Part] = [], uniqueness: UniquenessPolicy?, skipsNil: Bool = false) {
+        self.first = first
+        self.rest = rest
+        self.uniqueness = uniqueness
+        self.skipsNil = skipsNil
+    }
 
     var parts: [Part] { [first] + rest }
 

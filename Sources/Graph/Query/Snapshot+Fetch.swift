@@ -87,11 +87,35 @@ extension Snapshot {
     /// The values of a to-many relationship's members, in their order; none if this state does not have the owner.
     ///
     /// - Throws: `GraphError.unknownEntity`.
+    @inlinable
     public func relatedValues<E, Target>(
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
         of id: PersistentID<E>
     ) throws(GraphError) -> [Target] {
-        memberValues(of: id.row, through: schema.toMany(keyPath, of: try entityIndex(of: E.self)))
+        var values: [Target] = []
+        try storedMembers(keyPath, of: id).forEach { values.append($0) }
+        return values
+    }
+
+    /// Calls the body with the value of each member of a to-many relationship, in their order, without copying rows: the way to
+    /// add up what a large collection has.
+    ///
+    /// - Throws: `GraphError.unknownEntity`, and what the body throws.
+    @inlinable
+    public func forEachRelatedValue<E, Target>(
+        _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
+        of id: PersistentID<E>,
+        _ body: (Target) throws -> Void
+    ) throws {
+        try storedMembers(keyPath, of: id).forEach(body)
+    }
+
+    @usableFromInline
+    func storedMembers<E, Target>(
+        _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
+        of id: PersistentID<E>
+    ) throws(GraphError) -> StoredMembers<Target> {
+        storedMembers(of: id.row, through: schema.toMany(keyPath, of: try entityIndex(of: E.self)))
     }
 
     /// The values of the objects with this value of an indexed property, found through its index.
@@ -121,18 +145,6 @@ extension Snapshot {
 }
 
 extension Snapshot {
-    func memberValues<Target: Entity>(of owner: RowNumber, through relationship: ToManyDescription) -> [Target] {
-        let rows = entities[relationship.source].rows
-        var values: [Target] = []
-        _ = withUnsafeBytes(of: owner.bigEndian) { prefix in
-            memberIndex(of: relationship).forEachRow(withPrefix: prefix) {
-                if let value: Target = rows.value(of: $0) { values.append(value) }
-                return true
-            }
-        }
-        return values
-    }
-
     @usableFromInline
     func entityIndex(of type: any Entity.Type) throws(GraphError) -> Int {
         guard let index = schema.index(of: type) else { throw .unknownEntity("\(type)") }
@@ -186,6 +198,40 @@ extension Snapshot {
             }
             next = run.end
         }
+    }
+}
+
+/// The rows of a relationship's members, and the table in which they are.
+@usableFromInline
+struct StoredMembers<Target: Entity> {
+    @usableFromInline let rows: [RowNumber]
+    @usableFromInline let table: RowTable
+
+    init(rows: [RowNumber], table: RowTable) {
+        self.rows = rows
+        self.table = table
+    }
+
+    /// Always inlined, so that the body is part of the loop and the row stays where it is.
+    @inlinable @inline(__always)
+    func forEach(_ body: (Target) throws -> Void) rethrows {
+        defer { withExtendedLifetime(table) {} }
+        for row in rows {
+            guard let address = table.address(of: row) else { continue }
+            try body(address.assumingMemoryBound(to: Target.self).pointee)
+        }
+    }
+}
+
+extension Snapshot {
+    func storedMembers<Target: Entity>(
+        of owner: RowNumber,
+        through relationship: ToManyDescription
+    ) -> StoredMembers<Target> {
+        StoredMembers(
+            rows: members(of: owner, through: relationship),
+            table: entities[relationship.source].rows
+        )
     }
 }
 

@@ -196,9 +196,14 @@ extension Snapshot {
         in number: Int,
         keys: (own: OrderKey?, mates: OrderKey?) = (nil, nil)
     ) -> Bool {
-        let description = schema.adjacencies[number]
-        guard let mate = description.mate, !adjacencies[number].contains(member, of: owner) else { return false }
-        adjacencies[number].insert(member, of: owner, key: newKey(keys.own, of: owner, in: number))
+        let list = schema.adjacencies[number]
+        guard let mate = list.mate else { return false }
+        if list.isOrdered {
+            guard !adjacencies[number].contains(member, of: owner) else { return false }
+            adjacencies[number].insert(member, of: owner, key: newKey(keys.own, of: owner, in: number))
+        } else {
+            guard adjacencies[number].insert(member, of: owner, key: nil) else { return false }
+        }
         guard mate != number || member != owner else { return true }
         adjacencies[mate].insert(owner, of: member, key: newKey(keys.mates, of: member, in: mate))
         return true

@@ -34,4 +34,20 @@ enum Checksum {
     static func people(count: Int, ages: Int) -> UInt64 {
         UInt64(count) &* 1_000_003 &+ UInt64(ages)
     }
+
+    /// What a cascade leaves.
+    static func remaining(people: UInt64, teams: Int) -> UInt64 {
+        ranked(people, UInt64(teams))
+    }
+
+    /// One link, mixed well enough for sums over different sets of links to differ.
+    static func link(person: Int, tag: Int) -> UInt64 {
+        var mixer = SplitMix64(seed: UInt64(person) << 24 | UInt64(tag))
+        return mixer.next()
+    }
+
+    /// What is left in a store of people with tags: the people, and the sums of the links as either side lists them.
+    static func tagged(people: UInt64, byPerson: UInt64, byTag: UInt64) -> UInt64 {
+        ranked(ranked(people, byPerson), byTag)
+    }
 }

@@ -27,6 +27,11 @@ struct EngineStore: Sendable {
         try Self.answer(coordinator)
     }
 
+    /// The same with the number of teams.
+    func answerWithTeams() throws -> UInt64 {
+        Checksum.remaining(people: try answer(), teams: coordinator.snapshot.count(of: Team.self))
+    }
+
     /// The number of people and the sum of their ages.
     static func answer(_ coordinator: Coordinator) throws -> UInt64 {
         let people = try coordinator.snapshot.fetchValues(Person.self)

@@ -3,7 +3,7 @@ extension EngineSuite {
     static let graph: EngineSuite = {
         let families = [
             EngineInsert.contenders, EngineCommit.contenders, EngineRead.contenders, EngineTraversal.contenders,
-            EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
+            EngineLinks.contenders, EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
         ]
         var suite = EngineSuite()
         for family in families {

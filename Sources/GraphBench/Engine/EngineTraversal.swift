@@ -13,10 +13,15 @@ enum EngineTraversal {
             let ids = setting.data.lookups.map { store.people[$0] }
             return { _ in try await Context(store.coordinator).teamNames(holding: ids) }
         },
+        "traverse_to_many_objects": { setting in
+            let store = try await setting.engineStore
+            let ids = setting.data.visitedTeams.map { store.teams[$0] }
+            return { _ in await Context(store.coordinator).agesOfObjects(in: ids) }
+        },
         "traverse_to_many": { setting in
             let store = try await setting.engineStore
             let ids = setting.data.visitedTeams.map { store.teams[$0] }
-            return { _ in try await Context(store.coordinator).ages(of: ids) }
+            return { _ in await Context(store.coordinator).agesOfValues(in: ids) }
         },
     ]
 }
@@ -43,19 +48,32 @@ extension Context {
         return Measurement(amount: stopwatch.seconds, count: people.count, answer: answer)
     }
 
-    /// Adds up the ages of the teams' members.
-    func ages(of ids: [Team.ID]) throws -> Measurement {
-        let stopwatch = Stopwatch()
-        var count = 0
-        var ages = 0
-        for id in ids {
-            guard let team = self[id] else { continue }
-            for person in team.members {
-                count += 1
-                ages += person.age
+    /// Adds up the ages of teams' members, who become objects of this context.
+    func agesOfObjects(in ids: [Team.ID]) -> Measurement {
+        Workload.agesTimed {
+            ids.map { id in
+                var (sum, count) = (0, 0)
+                guard let team = self[id] else { return (sum, count) }
+                for person in team.members {
+                    count += 1
+                    sum += person.age
+                }
+                return (sum, count)
             }
         }
-        let answer = Checksum.people(count: count, ages: ages)
-        return Measurement(amount: stopwatch.seconds, count: count, answer: answer)
+    }
+
+    /// Adds up the ages of teams' members, of whom no objects are made.
+    func agesOfValues(in ids: [Team.ID]) -> Measurement {
+        Workload.agesTimed {
+            ids.map { id in
+                var (sum, count) = (0, 0)
+                self[id]?.members.forEachValue {
+                    count += 1
+                    sum += $0.age
+                }
+                return (sum, count)
+            }
+        }
     }
 }

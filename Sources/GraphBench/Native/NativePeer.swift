@@ -50,6 +50,9 @@ final class NativePeer {
         Checksum.people(count: people.count, ages: people.values.reduce(0) { $0 + $1.age })
     }
 
+    /// The same with the number of teams.
+    var answerWithTeams: UInt64 { Checksum.remaining(people: answer, teams: teams.count) }
+
     /// The sum of some people's balances.
     func balances(of ids: some Sequence<Int>) -> UInt64 {
         ids.reduce(0.0) { $0 + (people[$1]?.balance ?? .nan) }.bitPattern

@@ -75,6 +75,13 @@ extension SQLitePeer {
         return Checksum.people(count: totals.int(0), ages: Int(totals.double(1)))
     }
 
+    /// The same with the number of teams.
+    func answerWithTeams() throws -> UInt64 {
+        defer { teamCount.reset() }
+        _ = try teamCount.step()
+        return Checksum.remaining(people: try answer(), teams: teamCount.int(0))
+    }
+
     /// The sum of some people's balances.
     func balances(of ids: [Int]) throws -> UInt64 {
         var sum = 0.0

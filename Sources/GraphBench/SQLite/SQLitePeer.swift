@@ -19,6 +19,7 @@ final class SQLitePeer {
     let agesByTeam: SQLiteStatement
     let allPeople: SQLiteStatement
     let totals: SQLiteStatement
+    let teamCount: SQLiteStatement
 
     /// The reason that the report gives where the peer cannot run.
     static let absence = "no libsqlite3"
@@ -61,6 +62,7 @@ final class SQLitePeer {
         agesByTeam = try connection.prepare("SELECT sum(age), count(*) FROM person WHERE team_id = ?")
         allPeople = try connection.prepare("SELECT \(Self.personColumns) FROM person")
         totals = try connection.prepare("SELECT count(*), total(age) FROM person")
+        teamCount = try connection.prepare("SELECT count(*) FROM team")
     }
 
     /// A database with all rows of `data`.

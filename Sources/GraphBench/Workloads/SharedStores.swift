@@ -1,4 +1,11 @@
 extension Setting {
+    /// Who has which tags.
+    var tags: TagData {
+        get async {
+            await shared("tags") { TagData(rows: data.rows) }
+        }
+    }
+
     /// SQLite in memory with all rows, for workloads that only read.
     var sqliteStore: SQLitePeer {
         get async throws {
@@ -10,6 +17,30 @@ extension Setting {
     var nativeStore: NativePeer {
         get async {
             await shared("native objects") { NativePeer(loaded: data) }
+        }
+    }
+
+    /// SQLite in memory with all people and their tags.
+    var sqliteTagStore: SQLiteTagPeer {
+        get async throws {
+            let tags = await tags
+            return try await shared("SQLite with tags") {
+                let peer = try SQLiteTagPeer(tagNames: tags.names)
+                try peer.insertPeople(data, links: tags)
+                return peer
+            }
+        }
+    }
+
+    /// Objects of all people and their tags.
+    var nativeTagStore: NativeTagPeer {
+        get async {
+            let tags = await tags
+            return await shared("native objects with tags") {
+                let peer = NativeTagPeer(tagNames: tags.names)
+                peer.insertPeople(data, links: tags)
+                return peer
+            }
         }
     }
 

@@ -33,34 +33,39 @@ extension Workload {
                 return timed(count: held.count) { held.reduce(0) { $0 &+ Checksum.text($1.team.name) } }
             }),
         Workload(
-            "traverse_to_many", "the sum of the members' ages of random teams", unit: .seconds(per: "member"),
-            targets: [.timesSQLite(20)],
-            sqlite: { setting in
-                let teams = setting.data.visitedTeams.map { $0 + 1 }
-                let peer = try await setting.sqliteStore
-                return sums { try teams.map { try peer.ages(team: $0) } }
-            },
-            native: { setting in
-                let teams = setting.data.visitedTeams
-                let peer = await setting.nativeStore
-                return sums {
-                    teams.map { id in
-                        let members = peer.teams[id]?.members ?? []
-                        return (members.reduce(0) { $0 + $1.age }, members.count)
-                    }
-                }
-            }),
+            "traverse_to_many", "the sum of the members' ages of random teams, the members as values",
+            unit: .seconds(per: "member"), targets: [.timesSQLite(20)], sqlite: sqliteAges, native: nativeAges),
+        Workload(
+            "traverse_to_many_objects", "the same, the members as managed objects", unit: .seconds(per: "member"),
+            targets: [.timesSQLite(3)], sqlite: sqliteAges, native: nativeAges),
     ]
 
-    /// Times the sums of all teams together; the unit is a member.
-    private static func sums(_ body: @escaping () throws -> [(sum: Int, count: Int)]) -> Trial {
+    private static let sqliteAges: Contender = { setting in
+        let teams = setting.data.visitedTeams.map { $0 + 1 }
+        let peer = try await setting.sqliteStore
+        return { _ in try agesTimed { try teams.map { try peer.ages(team: $0) } } }
+    }
+
+    private static let nativeAges: Contender = { setting in
+        let teams = setting.data.visitedTeams
+        let peer = await setting.nativeStore
         return { _ in
-            let stopwatch = Stopwatch()
-            let sums = try body()
-            let seconds = stopwatch.seconds
-            let members = sums.reduce(0) { $0 + $1.count }
-            let ages = sums.reduce(0) { $0 + $1.sum }
-            return Measurement(amount: seconds, count: members, answer: Checksum.people(count: members, ages: ages))
+            agesTimed {
+                teams.map { id in
+                    let members = peer.teams[id]?.members ?? []
+                    return (members.reduce(0) { $0 + $1.age }, members.count)
+                }
+            }
         }
+    }
+
+    /// Times the sums of the ages of several groups of people together; the unit is a person.
+    static func agesTimed(_ body: () throws -> [(sum: Int, count: Int)]) rethrows -> Measurement {
+        let stopwatch = Stopwatch()
+        let groups = try body()
+        let seconds = stopwatch.seconds
+        let count = groups.reduce(0) { $0 + $1.count }
+        let ages = groups.reduce(0) { $0 + $1.sum }
+        return Measurement(amount: seconds, count: count, answer: Checksum.people(count: count, ages: ages))
     }
 }

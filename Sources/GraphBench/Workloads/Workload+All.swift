@@ -1,6 +1,6 @@
 extension Workload {
     /// Every workload, in the order of the report.
     static let all: [Workload] =
-        footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + changeWorkloads
-        + reopenWorkloads + propertyWorkloads
+        footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
+        + changeWorkloads + reopenWorkloads + propertyWorkloads
 }

@@ -41,6 +41,8 @@ struct EntityMacro {
             fileName: source.fileName
         )
         try describe(declaration, in: &result)
+        try describeLists(of: declaration, in: &result)
+        checkHooks(of: declaration)
         return result.text
     }
 
@@ -81,7 +83,7 @@ struct EntityMacro {
         for member in declaration.members {
             switch member {
             case .variable(let variable):
-                let property = PropertyDeclaration(variable, in: source)
+                let property = PropertyDeclaration(variable, of: declaration.name, in: source)
                 if property.isSchema { result.hasSchema = true }
                 guard let line = try property.line(reporting: &problems) else { continue }
                 result.statements.append(.init(text: line, line: lines.number(of: variable.range.lowerBound)))
@@ -92,6 +94,10 @@ struct EntityMacro {
                 if condition.directive == "#endif" { conditions -= 1 }
                 let line = lines.number(of: condition.range.lowerBound)
                 result.statements.append(.init(text: source[condition.range], line: line))
+            case .method(let method):
+                if let attribute = method.attributes.first(where: \.isOfProperty) {
+                    problems.append(attribute.misplaced)
+                }
             case .other(_, let name, let attributes):
                 if let attribute = attributes.first(where: \.isOfProperty) { problems.append(attribute.misplaced) }
                 guard let name, name.text == "Object" || name.text == "ID" else { continue }
@@ -112,7 +118,54 @@ struct EntityMacro {
         }
     }
 
+    /// The constraints and indexes over several properties.
+    private mutating func describeLists(
+        of declaration: TypeDeclaration,
+        in result: inout EntityMembers
+    ) throws(Problem) {
+        guard let entity = declaration.attributes.first(where: \.isEntity) else { return }
+        let policy = entity.argument("onConflict").map { source[$0.value] }
+        if let policy, entity.argument("unique") == nil {
+            report(
+                "this is for 'unique:', which is missing: for a property by itself write '@Unique(onConflict: \(policy))'",
+                at: entity.argument("onConflict")?.value ?? entity.range)
+        }
+        let properties = declaration.members.compactMap { member -> PropertyDeclaration? in
+            guard case .variable(let variable) = member else { return nil }
+            return PropertyDeclaration(variable, of: declaration.name, in: source)
+        }
+        var lines = source.lines
+        for (label, method) in [("unique", "unique"), ("indexed", "index")] {
+            guard let argument = entity.argument(label) else { continue }
+            let lists = try PropertyLists(argument.value, in: source)
+            problems += lists.problems + lists.problems(with: properties, of: declaration.name.text)
+            let ending = label == "unique" ? policy.map { ", onConflict: \($0)" } ?? "" : ""
+            for list in lists.lists {
+                let names = list.names.map(\.text.debugDescription).joined(separator: ", ")
+                let line = lines.number(of: list.range.lowerBound)
+                result.statements.append(.init(text: "$0.\(method)(\(names)\(ending))", line: line))
+            }
+        }
+    }
+
     // MARK: What an entity can be
+
+    /// What a save is to call but would not, without a word: the method that every entity has would do instead. One in an
+    /// extension is out of sight here.
+    private mutating func checkHooks(of declaration: TypeDeclaration) {
+        let methods = declaration.members.compactMap { member -> Method? in
+            if case .method(let method) = member, method.couldBeHook { method } else { nil }
+        }
+        for (name, form) in [("willSave", "mutating func willSave()"), ("validate", "func validate() throws")] {
+            let candidates = methods.filter { $0.name.text == name }
+            guard !candidates.contains(where: { $0.isHook(in: source) }) else { continue }
+            for method in candidates {
+                report(
+                    "a save does not call a '\(name)' of this form: write '\(form)', or choose another name",
+                    at: method.name.range)
+            }
+        }
+    }
 
     private mutating func checkKind(of declaration: TypeDeclaration) {
         let name = declaration.name.text
@@ -169,9 +222,7 @@ struct EntityMacro {
 
     private func arguments(of declaration: TypeDeclaration) -> [String] {
         let entity = declaration.attributes.first(where: \.isEntity)
-        return (entity?.arguments ?? []).map { argument in
-            (argument.label.map { "\($0): " } ?? "") + source[argument.value]
-        }
+        return entity?.argument("originalName").map { ["originalName: \(source[$0.value])"] } ?? []
     }
 
     /// The extension stands outside of what encloses the struct, so it is available where that is.

@@ -2,9 +2,12 @@
 struct PropertyDeclaration {
     private let variable: Variable
     private let source: SourceText
+    /// The name of the struct.
+    private let entity: Name
 
-    init(_ variable: Variable, in source: SourceText) {
+    init(_ variable: Variable, of entity: Name, in source: SourceText) {
         self.variable = variable
+        self.entity = entity
         self.source = source
     }
 
@@ -27,6 +30,13 @@ struct PropertyDeclaration {
         variable.attributes.first { $0.name == name && $0.isGraphs }
     }
 
+    /// nil if it is not stored.
+    var name: String? { variable.isStored ? variable.name?.text : nil }
+
+    var isEphemeral: Bool { own("Ephemeral") != nil }
+
+    var isToMany: Bool { (try? type())?.kind == .toMany }
+
     /// Whether it is the schema itself.
     var isSchema: Bool { variable.name?.text == "schema" && variable.modifier("static") != nil }
 
@@ -45,7 +55,7 @@ struct PropertyDeclaration {
         let kind = try type()?.kind ?? .attribute
         let method =
             switch kind {
-            case _ where own("Ephemeral") != nil: "ephemeral"
+            case _ where isEphemeral: "ephemeral"
             case .toOne: "toOne"
             case .toMany: "toMany"
             case .attribute, .wrappedRelationship: "attribute"
@@ -57,18 +67,31 @@ struct PropertyDeclaration {
     /// In the order of the schema's parameters.
     private func options() throws(Problem) -> [String] {
         var options: [String] = []
-        if own("Ephemeral") != nil {
-            options.append("default: \(try defaultValue())")
+        if isEphemeral { options.append("default: \(try defaultValue())") }
+        if let unique = own("Unique") {
+            options.append("unique: true")
+            options += copies(of: ["onConflict"], from: unique)
         }
-        if own("Unique") != nil { options.append("unique: true") }
         if own("Indexed") != nil { options.append("indexed: true") }
-        if let inverse = own("Relationship")?.argument("inverse") {
-            options.append("inverse: \(source[inverse.value])")
+        if let relationship = own("Relationship") {
+            if inverse != nil { options += copies(of: ["inverse"], from: relationship) }
+            if let rule = relationship.argument(nil) { options.append("deleteRule: \(source[rule.value])") }
+            options += copies(of: ["ordered", "minimum", "maximum", "originalName"], from: relationship)
         }
-        if let rule = own("Relationship")?.argument(nil) { options.append("deleteRule: \(source[rule.value])") }
-        let name = own("Relationship")?.argument("originalName") ?? own("Attribute")?.argument("originalName")
-        if let name { options.append("originalName: \(source[name.value])") }
+        if let attribute = own("Attribute") { options += copies(of: ["originalName"], from: attribute) }
         return options
+    }
+
+    /// Those of an attribute's arguments, in this order, that there are.
+    private func copies(of labels: [String], from attribute: Attribute) -> [String] {
+        labels.compactMap { label in
+            attribute.argument(label).map { "\(label): \(source[$0.value])" }
+        }
+    }
+
+    /// The key path that is named as inverse, if one is.
+    private var inverse: Range<Int>? {
+        own("Relationship")?.argument("inverse").flatMap { source[$0.value] == "nil" ? nil : $0.value }
     }
 
     /// The initial value as an argument.
@@ -167,7 +190,7 @@ struct PropertyDeclaration {
 
     private func typeProblem(_ name: Name) throws(Problem) -> Problem? {
         guard let type = try type() else {
-            guard own("Ephemeral") == nil else { return nil }
+            guard !isEphemeral else { return nil }
             return problem(
                 "write the type of '\(name.text)': the value does not show whether it is an attribute or a relationship"
             )
@@ -182,11 +205,7 @@ struct PropertyDeclaration {
             return problem(
                 "a relationship is a ToOne, which can be nil, or a ToMany, not part of another type", at: variable.type)
         case .toOne, .toMany:
-            if let inverse = own("Relationship")?.argument("inverse"), source[inverse.value].hasPrefix("\\.") {
-                let path = source[inverse.value].dropFirst()
-                return problem(
-                    "write the other entity too, as in '\\\(type.target ?? "Other")\(path)'", at: inverse.value)
-            }
+            if let problem = try inverseProblem(name, type) ?? countProblem(type) { return problem }
             let attribute = own("Unique") ?? own("Indexed") ?? own("Attribute")
             return attribute.map {
                 problem(
@@ -195,6 +214,32 @@ struct PropertyDeclaration {
                         : "'@\($0.name)' is for attributes; what a relationship takes, '@Relationship' does",
                     at: $0.range)
             }
+        }
+    }
+
+    private func inverseProblem(_ name: Name, _ type: PropertyType) throws(Problem) -> Problem? {
+        guard let inverse else { return nil }
+        let path = SourceText(source[inverse])
+        let words = try Lexer.tokens(of: path).map { path[$0.range] }
+        if words.starts(with: ["\\", "."]) {
+            let path = source[inverse].dropFirst()
+            return problem("write the other entity too, as in '\\\(type.target ?? "Other")\(path)'", at: inverse)
+        }
+        guard [entity.source, "Self"].contains(where: { words == ["\\", $0, ".", name.source] }) else { return nil }
+        return problem(
+            "an attribute cannot name its own property, which is a circular reference to the compiler: write the schema by hand, with 'inverse: \(source[inverse])'",
+            at: inverse)
+    }
+
+    private func countProblem(_ type: PropertyType) -> Problem? {
+        guard type.kind == .toOne, let relationship = own("Relationship") else { return nil }
+        if let ordered = relationship.argument("ordered") {
+            return problem(
+                "a ToOne leads to one object at most: write 'ordered:' at the other end, if that is a ToMany",
+                at: ordered.value)
+        }
+        return relationship.argument("maximum").map {
+            problem("a ToOne leads to one object at most: 'maximum:' is for a ToMany", at: $0.value)
         }
     }
 

@@ -48,6 +48,7 @@ enum Member: Sendable {
     case variable(Variable)
     /// `#if DEBUG`, `#elseif …`, `#else`, `#endif`
     case condition(Condition)
+    case method(Method)
     /// Any other declaration: the keyword, and the name if it is a type's.
     case other(keyword: String, name: Name?, attributes: [Attribute])
 }
@@ -57,6 +58,19 @@ struct Condition: Sendable {
     let directive: String
     /// The whole line.
     let range: Range<Int>
+}
+
+/// A function that has a name, so no operator.
+struct Method: Sendable {
+    let attributes: [Attribute]
+    let modifiers: [Modifier]
+    let name: Name
+    var isGeneric = false
+    var hasParameters = false
+    /// `async`, `throws`, …
+    var effects: [String] = []
+    /// The type of what it returns, if it is written.
+    var result: Range<Int>?
 }
 
 /// One name that a `var` or `let` binds.

@@ -307,6 +307,10 @@ struct DeclarationReader {
             position += 1
             members.append(.other(keyword: keyword, name: try readName(), attributes: attributes))
             skipToBody()
+        case "func" where word(1) != nil:
+            position += 1
+            members.append(.method(try readMethod(attributes, modifiers)))
+            skipToBody()
         case "func", "init", "deinit", "subscript", "extension", "case", "import", "operator", "precedencegroup",
             "macro":
             position += 1
@@ -315,6 +319,33 @@ struct DeclarationReader {
         default:
             throw problem("@Entity cannot read this; a member's declaration is expected here")
         }
+    }
+
+    private static let effects: Set = ["async", "reasync", "throws", "rethrows"]
+
+    /// From the name on, up to what is behind the type of the result.
+    private mutating func readMethod(_ attributes: [Attribute], _ modifiers: [Modifier]) throws(Problem) -> Method {
+        var method = Method(attributes: attributes, modifiers: modifiers, name: try readName())
+        if isAt("<") {
+            method.isGeneric = true
+            skipWithAngles()
+        }
+        guard isAt("("), let closing = token()?.partner else { return method }
+        method.hasParameters = closing > position + 1
+        position = closing + 1
+        while let word = word(), Self.effects.contains(word) {
+            method.effects.append(word)
+            position += 1
+            if isAt("(") { skipBrackets() }
+        }
+        guard isAt("-"), token(1) != nil, tokens.isArrow(at: position + 1) else { return method }
+        position += 2
+        let first = position
+        while let token = token(), !token.is("{"), !token.is(";"), word() != "where", !beginsMember(position) {
+            skipWithAngles()
+        }
+        if position > first { method.result = range(from: first, to: position - 1) }
+        return method
     }
 
     /// Moves past a declaration that has a body, or to the next member if this one has none.

@@ -10,6 +10,46 @@ struct ObjectLifetimeTests {
         let context = Context(try await Coordinator(for: Team.self, Person.self))
         try await context.saveWithoutChange()
     }
+
+    @Test func `objects nobody holds go, however many others are held`() async throws {
+        let coordinator = try await Coordinator(for: Team.self, Person.self)
+        let context = Context(coordinator)
+        let ids = try await context.transaction { context in
+            context.insert(contentsOf: (0..<500).map { Person(name: "\($0)") })
+        }
+        try await context.hold(ids)
+    }
+
+    @Test func `a table of objects is a dictionary`() {
+        final class Token {}
+        var random = SeededGenerator(seed: 1)
+        var table = ObjectTable()
+        var held: [RowNumber: Token] = [:]
+        var unheld: Set<RowNumber> = []
+        for _ in 0..<20_000 {
+            let row = RowNumber.random(in: 1...300, using: &random) << (random.next() % 3 * 20)
+            let isKnown = held[row] != nil || unheld.contains(row)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<3:
+                let token = Token()
+                #expect(table.insert(token, as: row) == !isKnown)
+                held[row] = token
+                unheld.remove(row)
+            case 3..<6:
+                if held.removeValue(forKey: row) != nil { unheld.insert(row) }
+            case 6..<9:
+                #expect((table.removeIfUnheld(row) != nil) == unheld.contains(row))
+                unheld.remove(row)
+            default:
+                guard Int.random(in: 0..<50, using: &random) == 0 else { break }
+                #expect(table.removeUnheld().count == unheld.count)
+                unheld = []
+            }
+            #expect(table.count == held.count + unheld.count)
+            #expect(table[row] === held[row] || unheld.contains(row))
+        }
+        #expect(held.allSatisfy { table[$0.key] === $0.value })
+    }
 }
 
 extension Context {
@@ -23,5 +63,14 @@ extension Context {
         }
         try await save()
         #expect(released == nil)
+    }
+
+    fileprivate func hold(_ ids: [Person.ID]) throws {
+        weak var first: ManagedObject<Person>?
+        let held = try ids.dropFirst().map { try object(for: $0) }
+        do { first = try object(for: ids[0]) }
+        #expect(registeredObject(for: ids[0]) == nil)
+        #expect(first == nil)
+        for (object, id) in zip(held, ids.dropFirst()) { #expect(registeredObject(for: id) === object) }
     }
 }

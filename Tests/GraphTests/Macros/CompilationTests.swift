@@ -37,6 +37,67 @@ struct CompilationTests {
             }
         }
     }
+
+    /// Under which a module's methods are the main actor's unless they say otherwise, or stay with their caller.
+    static let isolations = [
+        [],
+        ["-default-isolation", "MainActor"],
+        ["-enable-upcoming-feature", "NonisolatedNonsendingByDefault"],
+        [
+            "-default-isolation", "MainActor", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault",
+            "-enable-upcoming-feature", "InferIsolatedConformances",
+        ],
+    ]
+
+    @Test(arguments: isolations)
+    func `saves call willSave and validate, however a module is isolated`(_ options: [String]) throws {
+        let program = """
+            import Graph
+
+            @Entity struct Team {
+                var wins = 0
+                var isSound: Bool { wins < 3 }
+                static let limit = 2
+                func validate() throws { if !isSound, wins > Self.limit { throw ValidationError(\\Self.wins, "too many") } }
+                mutating func willSave() { count() }
+                mutating func count() { wins += 1 }
+            }
+
+            @Entity public struct Player {
+                public var goals = 0
+                public func validate() throws { if goals > 2 { throw ValidationError(\\Self.goals, "too many") } }
+                public mutating func willSave() { goals += 1 }
+            }
+
+            @Entity struct Coach { var age = 0 }
+
+            extension Coach {
+                func validate() throws { if isOld { throw ValidationError(\\Self.age, "too many") } }
+                mutating func willSave() { age += 1 }
+                var isOld: Bool { age > 2 }
+            }
+
+            let context = Context(try await Coordinator(for: Team.self, Player.self, Coach.self))
+            let ids = try await context.transaction { context in
+                (context.insert(Team()).id, context.insert(Player()).id, context.insert(Coach()).id)
+            }
+            let saved = context.coordinator.snapshot
+            let counts = [saved.value(for: ids.0)?.wins, saved.value(for: ids.1)?.goals, saved.value(for: ids.2)?.age]
+            print(counts.map { $0 ?? 0 })
+            do {
+                try await context.transaction { context in
+                    context[ids.0]?.wins = 2
+                    context[ids.1]?.goals = 2
+                    context[ids.2]?.age = 2
+                }
+            } catch {
+                let text = "\\(error)"
+                for name in ["Team", "Player", "Coach"] { print(name, text.contains("\\(name)/p1")) }
+            }
+            """
+        let output = try SwiftCompiler().output(of: ["main.swift": program], options)
+        #expect(output == ["[1, 1, 1]", "Team true", "Player true", "Coach true"])
+    }
 }
 
 extension ExpansionPair {

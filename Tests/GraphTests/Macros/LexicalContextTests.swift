@@ -90,6 +90,36 @@ struct LexicalContextTests {
         }
     }
 
+    @Test func `constraints and indexes are located at the lines of their lists`() {
+        let declaration = """
+            @Entity(
+                unique: [["a", "b"],
+                         ["b"]],
+                indexed: [["b", "a"]],
+                onConflict:
+                    .upsert
+            ) struct Team {
+                var a = 1
+                var b = 2
+            }
+            """
+        #expect(
+            located(declaration, in: "/Team.swift") == #"""
+                nonisolated static let schema = Graph::EntitySchema<Self>("Team") {
+                    #sourceLocation(file: "/Team.swift", line: 17)
+                    $0.attribute("a", \.a)
+                    $0.attribute("b", \.b)
+                    #sourceLocation(file: "/Team.swift", line: 11)
+                    $0.unique("a", "b", onConflict: .upsert)
+                    $0.unique("b", onConflict: .upsert)
+                    $0.index("b", "a")
+                    #sourceLocation()
+                }
+                typealias Object = Graph::ManagedObject<Self>
+                """#
+        )
+    }
+
     /// The expansion of a declaration whose first line is line 10 of a file.
     private func located(_ declaration: String, in fileName: String) -> String? {
         let expansion = Expansion(

@@ -24,6 +24,9 @@ struct EntityMacroTests {
                 let names = "\(property.name) \(property.originalName ?? "-") \(property.keyPath)"
                 return "\(names) \(property.valueType) \(property.operations.kind) \(role)"
             }
+            + schema.compounds.map { compound in
+                "\(compound.uniqueness?.rawValue ?? "index") \(compound.properties)"
+            }
     }
 
     @Test func `the macro and the hand write equal schemas`() throws {
@@ -55,6 +58,65 @@ struct EntityMacroTests {
                 property 7 "parts" to-many 1 6 cascade
 
                 """)
+    }
+
+    @Test func `constraints and relationships of every kind are those by hand`() {
+        let byHand = EntitySchema<Member>("Member") {
+            $0.attribute("number", \.number, unique: true, onConflict: .upsert)
+            $0.attribute("code", \.code, unique: true, onConflict: .keepExisting, indexed: true)
+            $0.attribute("first", \.first)
+            $0.attribute("last", \.last)
+            $0.toMany("follows", \.follows, inverse: \Member.followers, deleteRule: .deny, ordered: true, maximum: 2)
+            $0.toMany("followers", \.followers, ordered: true, minimum: 0, originalName: "fans")
+            $0.toOne("mentor", \.mentor, minimum: 0)
+            $0.toMany("pupils", \.pupils, inverse: \Member.mentor, deleteRule: .cascade)
+            $0.toOne("buddy", \.buddy, inverse: \Member.buddyOf)
+            $0.toOne("buddyOf", \.buddyOf)
+            $0.unique("first", "last", onConflict: .keepExisting)
+            $0.unique("mentor", "first", onConflict: .keepExisting)
+            $0.index("last", "mentor")
+        }
+        #expect(statements(Member.schema) == statements(byHand))
+        #expect(statements(Member.schema).count == 14)
+    }
+
+    @Test func `relationships between objects of one entity find their inverses`() async throws {
+        let coordinator = try await Coordinator(for: Member.self, Friend.self)
+        try await Context(coordinator).transaction { context in
+            let names = ["Ada", "Bob", "Eve"]
+            let members = names.enumerated().map { context.insert(Member(number: $0, code: $1, first: $1)) }
+            let (ada, bob, eve) = (members[0], members[1], members[2])
+            ada.follows = [eve, bob]
+            eve.follows.append(bob)
+            #expect(bob.followers.map(\.first) == ["Ada", "Eve"])
+            #expect(ada.followers.isEmpty && eve.followers.map(\.first) == ["Ada"])
+            #expect(ada.follows.map(\.first) == ["Eve", "Bob"])
+
+            bob.mentor = ada
+            ada.pupils.append(eve)
+            #expect(ada.pupils.map(\.first) == ["Bob", "Eve"] && eve.mentor == ada && ada.mentor == nil)
+
+            ada.buddy = bob
+            #expect(bob.buddyOf == ada && ada.buddyOf == nil && bob.buddy == nil)
+
+            let (zoe, max) = (context.insert(Friend()), context.insert(Friend()))
+            zoe.friends.append(max)
+            #expect(max.friends.map(\.id) == [zoe.id] && zoe.friends.map(\.id) == [max.id])
+        }
+        let members = try coordinator.snapshot.fetchValues(Member.self)
+        #expect(members.map { $0.mentor.id != nil } == [false, true, true])
+        #expect(members.map { $0.buddyOf.id != nil } == [false, true, false])
+    }
+
+    @Test func `a list's constraint has its policy`() async throws {
+        let context = Context(try await Coordinator(for: Member.self))
+        for number in 1...2 {
+            try await context.transaction { context in
+                _ = context.insert(Member(number: number, code: "\(number)", first: "Ada", last: "L"))
+            }
+        }
+        let numbers = try context.coordinator.snapshot.fetchValues(Member.self).map(\.number)
+        #expect(numbers == [1])
     }
 
     @Test(.bug(id: "collections-as-json", "collections, URL and Decimal were stored as JSON"))
@@ -95,6 +157,29 @@ struct EntityMacroTests {
 
     var isHeavy: Bool { weight > 2 }
     static let makers = ["A", "B"]
+}
+
+@Entity(unique: [["first", "last"], ["mentor", "first"]], indexed: [["last", "mentor"]], onConflict: .keepExisting)
+private struct Member {
+    @Unique(onConflict: .upsert) var number: Int
+    @Unique(onConflict: .keepExisting) @Indexed var code: String
+    var first: String
+    var last: String?
+    @Relationship(.deny, inverse: \Member.followers, ordered: true, maximum: 2) var follows: ToMany<Member> = []
+    @Relationship(ordered: true, minimum: 0, originalName: "fans") var followers: ToMany<Member> = []
+    @Relationship(minimum: 0) var mentor: ToOne<Member> = nil
+    @Relationship(.cascade, inverse: \Member.mentor) var pupils: ToMany<Member> = []
+    @Relationship(inverse: \Member.buddyOf) var buddy: ToOne<Member> = nil
+    var buddyOf: ToOne<Member> = nil
+}
+
+/// The macro cannot write this one.
+private struct Friend: Entity {
+    var friends: ToMany<Friend> = []
+
+    static let schema = EntitySchema<Friend>("Friend") {
+        $0.toMany("friends", \.friends, inverse: \Friend.friends)
+    }
 }
 
 private enum Mount: String, Codable {

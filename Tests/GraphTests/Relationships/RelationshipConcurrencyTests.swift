@@ -301,6 +301,28 @@ struct RelationshipConcurrencyTests {
         try await coordinator.close()
     }
 
+    @Test func `R8 a save fails whose new row was deleted meanwhile, which a link denies`() async throws {
+        let (disk, coordinator) = try await Self.gatedSchool()
+        let context = Context(coordinator)
+        let id = try await context.transaction { $0.insert(Course(title: "Logic")).id }
+        disk.hold()
+        let paper = await context.perform { $0.insert(Paper(title: "Organon", courses: [id])).id }
+        let save = Task { try await context.save() }
+        await disk.waitForArrival()
+        try await context.perform { try $0.object(for: paper).delete() }
+        disk.fill()
+        disk.release()
+        await #expect(throws: GraphError.self) { try await save.value }
+        try await context.perform { context in
+            let course = try context.object(for: id)
+            #expect(course.readings.isEmpty && course.readings.ids == [])
+            #expect(context.hasChanges == false)
+        }
+        try await context.save()
+        #expect(coordinator.check() == [])
+        try await coordinator.close()
+    }
+
     // MARK: Deletes
 
     @Test func `R13 deny, with the last child deleted by another context`() async throws {

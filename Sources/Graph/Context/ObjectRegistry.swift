@@ -1,0 +1,190 @@
+/// The objects of a context: at most one for each row, and those with unsaved changes kept alive.
+///
+/// The context's actor owns the registry and everything else refers to it weakly. So the circle of context and objects ends
+/// with the actor, by counting references alone: on whatever thread that happens, nothing is touched that code still
+/// holding such an object might be using.
+///
+/// The registry refers to its objects strongly, because making and reading a weak reference costs more than all else that an
+/// object takes. What nobody else refers to counts as not there, and goes: at the end of the visit to the context that it was
+/// registered in, or, if it was held for longer, when a later visit ends or the number of objects may have doubled.
+/// References held elsewhere may end on any thread; that can be seen late, but nobody can take up an object again other than
+/// here.
+@usableFromInline
+final class ObjectRegistry {
+    /// Written to, and not yet flushed into the working state.
+    var dirty: [any RegisteredObject] = []
+    /// Flushed, and not yet saved. Each object is listed once.
+    private(set) var kept: [any RegisteredObject] = []
+    // The exclusivity checks of these are off because they would protect nothing: no access to them runs code that leads back
+    // here. Objects that go are let go of when the access is over.
+
+    /// By entity.
+    @exclusivity(unchecked) private var tables: [ObjectTable]
+    @exclusivity(unchecked) private var count = 0
+    private var sweepAt = minimumSweep
+    /// Registered since the last visit ended, behind a few that were registered before.
+    @exclusivity(unchecked) private var recent: [(entity: Int, row: RowNumber)] = []
+
+    private static let minimumSweep = 64
+    /// How many objects later visits look at again. They cost each visit a look-up.
+    private static let recentCount = 16
+
+    init(schema: Schema) {
+        tables = schema.entities.map { _ in ObjectTable() }
+    }
+
+    // MARK: Look-up
+
+    /// The object of a row, whether anybody holds it or not.
+    @usableFromInline
+    func object(for row: RowNumber, of entity: Int) -> AnyObject? {
+        tables[entity][row]
+    }
+
+    /// The object of a row, if anybody holds it. Otherwise it goes.
+    func heldObject(for row: RowNumber, of entity: Int) -> AnyObject? {
+        if tables[entity].removeIfUnheld(row) != nil {
+            count -= 1
+            return nil
+        }
+        return tables[entity][row]
+    }
+
+    @usableFromInline
+    func register(_ object: AnyObject, as row: RowNumber, of entity: Int) {
+        if count >= sweepAt { sweep() }
+        if tables[entity].insert(object, as: row) { count += 1 }
+        recent.append((entity, row))
+    }
+
+    /// Lets go of the objects that only a visit to the context used.
+    func endVisit() {
+        guard !recent.isEmpty else { return }
+        var held: [(Int, RowNumber)] = []
+        var unheld: [AnyObject] = []
+        for (entity, row) in recent {
+            if let object = tables[entity].removeIfUnheld(row) {
+                unheld.append(object)
+            } else if held.count < Self.recentCount, tables[entity][row] != nil {
+                held.append((entity, row))
+            }
+        }
+        recent = held
+        count -= unheld.count
+    }
+
+    private func sweep() {
+        var unheld: [AnyObject] = []
+        for entity in tables.indices { unheld += tables[entity].removeUnheld() }
+        count -= unheld.count
+        sweepAt = max(Self.minimumSweep, 2 * count)
+        recent.removeAll { tables[$0.entity][$0.row] == nil }
+    }
+
+    // MARK: Unsaved changes
+
+    func keep(_ objects: [any RegisteredObject]) {
+        for object in objects where !object.flags.contains(.kept) {
+            object.flags.insert(.kept)
+            kept.append(object)
+        }
+    }
+
+    /// Lets go of the objects kept so far and gives them to the caller.
+    func release() -> [any RegisteredObject] {
+        for object in kept { object.flags.remove(.kept) }
+        defer { kept = [] }
+        return kept
+    }
+}
+
+/// Objects by row number: a hash table with linear probing, in which a removal moves up what was pushed past the gap (Knuth,
+/// *The Art of Computer Programming* 3, 6.4, algorithm R).
+struct ObjectTable {
+    private struct Slot {
+        /// 0 where there is no object.
+        var row: RowNumber = 0
+        var object: AnyObject?
+    }
+
+    private(set) var count = 0
+    /// A power of two of them, at most three quarters taken; none to begin with.
+    private var slots: [Slot] = []
+    private var shift = 64
+
+    subscript(row: RowNumber) -> AnyObject? {
+        guard !slots.isEmpty else { return nil }
+        let place = place(of: row)
+        return slots[place].object
+    }
+
+    /// True if the row had no object. Otherwise the new one takes the place of the old one.
+    mutating func insert(_ object: AnyObject, as row: RowNumber) -> Bool {
+        if 4 * (count + 1) > 3 * slots.count { resize(to: max(16, 2 * slots.count)) }
+        let place = place(of: row)
+        let isNew = slots[place].row == 0
+        slots[place] = Slot(row: row, object: object)
+        if isNew { count += 1 }
+        return isNew
+    }
+
+    /// Removes the object of a row if nobody else refers to it, and gives it to the caller to let go of.
+    mutating func removeIfUnheld(_ row: RowNumber) -> AnyObject? {
+        guard !slots.isEmpty else { return nil }
+        let place = place(of: row)
+        guard slots[place].row != 0, isKnownUniquelyReferenced(&slots[place].object) else { return nil }
+        defer { remove(at: place) }
+        return slots[place].object
+    }
+
+    /// Removes all objects that nobody else refers to, and gives them to the caller to let go of.
+    mutating func removeUnheld() -> [AnyObject] {
+        var unheld: [AnyObject] = []
+        for place in slots.indices where slots[place].row != 0 && isKnownUniquelyReferenced(&slots[place].object) {
+            if let object = slots[place].object { unheld.append(object) }
+            slots[place] = Slot()
+        }
+        count -= unheld.count
+        var capacity = 16
+        while 4 * count > capacity { capacity *= 2 }
+        resize(to: count == 0 ? 0 : capacity)
+        return unheld
+    }
+
+    /// Where a row is, or would be.
+    private func place(of row: RowNumber) -> Int {
+        let mask = slots.count &- 1
+        var place = home(of: row)
+        while slots[place].row != row, slots[place].row != 0 { place = (place &+ 1) & mask }
+        return place
+    }
+
+    /// Fibonacci hashing: neighbouring rows come far apart.
+    private func home(of row: RowNumber) -> Int {
+        Int(truncatingIfNeeded: (row &* 0x9E37_79B9_7F4A_7C15) >> UInt64(shift))
+    }
+
+    private mutating func remove(at gap: Int) {
+        let mask = slots.count - 1
+        var (gap, place) = (gap, gap)
+        count -= 1
+        slots[gap] = Slot()
+        while true {
+            place = (place + 1) & mask
+            guard slots[place].row != 0 else { return }
+            // Whoever has its home behind the gap, seen from where it is, has to stay.
+            let distance = (place - home(of: slots[place].row)) & mask
+            if distance >= (place - gap) & mask {
+                slots.swapAt(gap, place)
+                gap = place
+            }
+        }
+    }
+
+    private mutating func resize(to capacity: Int) {
+        let old = slots
+        slots = Array(repeating: Slot(), count: capacity)
+        shift = 64 - capacity.trailingZeroBitCount
+        for slot in old where slot.row != 0 { slots[place(of: slot.row)] = slot }
+    }
+}
