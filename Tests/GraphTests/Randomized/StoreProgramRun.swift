@@ -61,6 +61,7 @@ struct StoreProgramRun {
             Library.Cover.self,
             Library.Tag.self,
             Library.Shelf.self,
+            Library.Room.self,
             at: path
         )
     }
