@@ -74,6 +74,16 @@ final class ContextState {
         return ids
     }
 
+    func areCoupledReferencesSame<E: Entity>(_ lhs: inout E, _ rhs: inout E, _ entity: Int) -> Bool {
+        withUnsafeMutablePointer(to: &lhs) { lhs in
+            withUnsafeMutablePointer(to: &rhs) { rhs in
+                schema.entities[entity].toOnes.allSatisfy {
+                    !$0.isCoupled || $0.target(ofRowAt: lhs) == $0.target(ofRowAt: rhs)
+                }
+            }
+        }
+    }
+
     @usableFromInline
     func hasCoupledReferences(_ entity: UInt32) -> Bool { schema.entities[Int(entity)].hasCoupledReferences }
 
@@ -312,16 +322,23 @@ final class ContextState {
     /// The save taken last is in `published`, which becomes the base.
     func didSave(_ published: Snapshot, asCaptured: Bool, replacements: Replacements) {
         inFlight = nil
-        for (entity, rows) in replacements {
-            for (row, survivor) in rows where registry?.heldObject(for: row, of: entity) != nil {
-                self.replacements[entity, default: [:]][row] = survivor
-            }
-        }
+        note(replacements)
         rebase(
             onto: WorkingState(base: published),
             keepingBases: true,
             replacements: replacements,
             objectsAreCurrent: asCaptured && !willSaveChangedRows
+        )
+    }
+
+    /// Objects that somebody holds know what replaced them.
+    private func note(_ replacements: Replacements) {
+        guard !replacements.isEmpty else { return }
+        let all = self.replacements.merging(replacements) { $0.merging($1) { $1 } }
+        self.replacements = Replacements(
+            uniqueKeysWithValues: all.map { entity, rows in
+                (entity, rows.filter { registry?.heldObject(for: $0.key, of: entity) != nil })
+            }
         )
     }
 

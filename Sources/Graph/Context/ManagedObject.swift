@@ -136,7 +136,9 @@ extension ManagedObject {
             _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
         }
         set {
-            if _fastPath(isDirty) {
+            if _slowPath(context.hasCoupledReferences(entityNumber)) {
+                write(newValue, to: keyPath)
+            } else if _fastPath(isDirty) {
                 row[keyPath: keyPath] = newValue
             } else if beginWrite() {
                 row[keyPath: keyPath] = newValue
@@ -181,6 +183,23 @@ extension ManagedObject {
         }
     }
 
+    /// Writes a property of an object whose references change other objects. A property of the program's own may set them.
+    @usableFromInline
+    func write<V>(_ value: V, to keyPath: WritableKeyPath<E, V>) {
+        guard isDirty || beginWrite() else { return }
+        guard MemoryLayout<E>.offset(of: keyPath) == nil || V.self is any RelationshipValue.Type else {
+            row[keyPath: keyPath] = value
+            return
+        }
+        var changed = row
+        changed[keyPath: keyPath] = value
+        if context.areCoupledReferencesSame(&changed, &row, entity) {
+            row = changed
+        } else {
+            writeRelationship { $0 = changed }
+        }
+    }
+
     /// Writes what changes other objects too: between what was written before and what is written after, so that the last write
     /// wins, at whichever end.
     @usableFromInline
@@ -194,7 +213,7 @@ extension ManagedObject {
     /// The objects that refer to this one, or are linked to it. A new value is applied as the additions, removals and moves
     /// that it amounts to.
     ///
-    /// - Precondition: new members belong to the same context.
+    /// - Precondition: the property is a stored one; new members belong to the same context.
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
         get { relatedObjects(keyPath) }
         set { relatedObjects(keyPath).replaceMembers(by: newValue) }

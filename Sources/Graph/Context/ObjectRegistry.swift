@@ -6,9 +6,9 @@
 ///
 /// The registry refers to its objects strongly, because making and reading a weak reference costs more than all else that an
 /// object takes. What nobody else refers to counts as not there, and goes: at the end of the visit to the context that it was
-/// registered in, or, if it was held for longer, when a later visit ends or the number of objects may have doubled.
-/// References held elsewhere may end on any thread; that can be seen late, but nobody can take up an object again other than
-/// here.
+/// registered in, or, if it was held for longer, at the end of one of the next visits, each of which looks at a few more, or
+/// when the number of objects may have doubled. References held elsewhere may end on any thread; that can be seen late, but
+/// nobody can take up an object again other than here.
 @usableFromInline
 final class ObjectRegistry {
     /// Written to, and not yet flushed into the working state.
@@ -22,12 +22,14 @@ final class ObjectRegistry {
     @exclusivity(unchecked) private var tables: [ObjectTable]
     @exclusivity(unchecked) private var count = 0
     private var sweepAt = minimumSweep
-    /// Registered since the last visit ended, behind a few that were registered before.
+    /// Registered since the last visit ended, or the last sweep.
     @exclusivity(unchecked) private var recent: [(entity: Int, row: RowNumber)] = []
+    /// Where the next visit goes on to look.
+    private var hand = (entity: 0, place: 0)
 
     private static let minimumSweep = 64
-    /// How many objects later visits look at again. They cost each visit a look-up.
-    private static let recentCount = 16
+    /// How many places of the tables a visit looks at.
+    private static let handSteps = 32
 
     init(schema: Schema) {
         tables = schema.entities.map { _ in ObjectTable() }
@@ -53,24 +55,30 @@ final class ObjectRegistry {
     @usableFromInline
     func register(_ object: AnyObject, as row: RowNumber, of entity: Int) {
         if count >= sweepAt { sweep() }
+        // A visit may make the same object again and again.
+        if recent.count >= 2 * sweepAt { endVisit() }
         if tables[entity].insert(object, as: row) { count += 1 }
         recent.append((entity, row))
     }
 
-    /// Lets go of the objects that only a visit to the context used.
+    /// Lets go of the objects that only a visit to the context used, and of some that were held for longer.
     func endVisit() {
-        guard !recent.isEmpty else { return }
-        var held: [(Int, RowNumber)] = []
+        guard count > 0 || !recent.isEmpty else { return }
         var unheld: [AnyObject] = []
         for (entity, row) in recent {
-            if let object = tables[entity].removeIfUnheld(row) {
-                unheld.append(object)
-            } else if held.count < Self.recentCount, tables[entity][row] != nil {
-                held.append((entity, row))
-            }
+            if let object = tables[entity].removeIfUnheld(row) { unheld.append(object) }
         }
-        recent = held
+        recent = []
+        moveHand(&unheld)
         count -= unheld.count
+    }
+
+    private func moveHand(_ unheld: inout [AnyObject]) {
+        var steps = Self.handSteps
+        for _ in tables.indices where steps > 0 {
+            unheld += tables[hand.entity].removeUnheld(from: &hand.place, steps: &steps)
+            if hand.place == 0 { hand.entity = (hand.entity + 1) % tables.count }
+        }
     }
 
     private func sweep() {
@@ -78,7 +86,8 @@ final class ObjectRegistry {
         for entity in tables.indices { unheld += tables[entity].removeUnheld() }
         count -= unheld.count
         sweepAt = max(Self.minimumSweep, 2 * count)
-        recent.removeAll { tables[$0.entity][$0.row] == nil }
+        recent = []
+        hand = (0, 0)
     }
 
     // MARK: Unsaved changes
@@ -148,6 +157,23 @@ struct ObjectTable {
         var capacity = 16
         while 4 * count > capacity { capacity *= 2 }
         resize(to: count == 0 ? 0 : capacity)
+        return unheld
+    }
+
+    /// The same for some places, from `place` on, where it then goes on; 0 after the last one. Each place counts as a step.
+    mutating func removeUnheld(from place: inout Int, steps: inout Int) -> [AnyObject] {
+        var unheld: [AnyObject] = []
+        while place < slots.count, steps > 0 {
+            if slots[place].row != 0, isKnownUniquelyReferenced(&slots[place].object) {
+                if let object = slots[place].object { unheld.append(object) }
+                // Another one may come here.
+                remove(at: place)
+            } else {
+                place += 1
+            }
+            steps -= 1
+        }
+        if place >= slots.count { place = 0 }
         return unheld
     }
 

@@ -15,7 +15,8 @@
 public struct RelatedObjects<Target: Entity> {
     private enum Source {
         case relationship(ContextState, owner: RowNumber, ToManyDescription)
-        case list([ManagedObject<Target>])
+        /// The first one's place is `from`.
+        case list([ManagedObject<Target>], from: Int)
     }
 
     private var source: Source
@@ -26,7 +27,7 @@ public struct RelatedObjects<Target: Entity> {
 
     /// Objects to be assigned to a relationship.
     public init(_ objects: some Sequence<ManagedObject<Target>>) {
-        source = .list(Array(objects))
+        source = .list(Array(objects), from: 0)
     }
 
     // MARK: Reading
@@ -35,7 +36,7 @@ public struct RelatedObjects<Target: Entity> {
     public var ids: [PersistentID<Target>] {
         switch source {
         case .relationship: rows.map { PersistentID(row: $0) }
-        case .list(let objects): objects.map(\.id)
+        case .list(let objects, _): objects.map(\.id)
         }
     }
 
@@ -70,7 +71,7 @@ public struct RelatedObjects<Target: Entity> {
         case .relationship(let context, let owner, let relationship):
             guard member.context === context, !member.isDeleted else { return false }
             return context.flushed.isMember(member.id.row, of: owner, through: relationship)
-        case .list(let objects):
+        case .list(let objects, _):
             return objects.contains(member)
         }
     }
@@ -79,7 +80,7 @@ public struct RelatedObjects<Target: Entity> {
         switch source {
         case .relationship(let context, let owner, let relationship):
             context.flushed.members(of: owner, through: relationship)
-        case .list(let objects):
+        case .list(let objects, _):
             objects.map(\.id.row)
         }
     }
@@ -157,10 +158,8 @@ public struct RelatedObjects<Target: Entity> {
     /// Makes no object a member.
     public func removeAll() {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
-        context.changeMembers(relationship) { working in
-            for row in working.snapshot.members(of: owner, through: relationship) {
-                working.removeMember(row, of: owner, through: relationship)
-            }
+        context.changeMembers(relationship) {
+            $0.apply(ToManyAssignment(owner: owner, relationship: relationship, members: []))
         }
     }
 
@@ -173,7 +172,7 @@ public struct RelatedObjects<Target: Entity> {
     func replaceMembers(by other: RelatedObjects) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         switch other.source {
-        case .list(let objects):
+        case .list(let objects, _):
             for object in objects { context.requireOwn(object) }
         case .relationship(let otherContext, let otherOwner, let otherRelationship):
             precondition(otherContext === context, "the members belong to another context")
@@ -189,11 +188,13 @@ public struct RelatedObjects<Target: Entity> {
 }
 
 extension RelatedObjects: RandomAccessCollection {
-    /// 0.
-    public var startIndex: Int { 0 }
+    /// 0; of a part, its place in the whole.
+    public var startIndex: Int {
+        if case .list(_, let start) = source { start } else { 0 }
+    }
 
-    /// The number of members.
-    public var endIndex: Int { count }
+    /// The place after the last one.
+    public var endIndex: Int { startIndex + count }
 
     /// The number of members.
     ///
@@ -202,7 +203,7 @@ extension RelatedObjects: RandomAccessCollection {
         switch source {
         case .relationship(let context, let owner, let relationship):
             context.flushed.memberCount(of: owner, through: relationship)
-        case .list(let objects):
+        case .list(let objects, _):
             objects.count
         }
     }
@@ -216,7 +217,7 @@ extension RelatedObjects: RandomAccessCollection {
         case .relationship(let context, let owner, let relationship):
             context.flushed.firstMember(of: owner, through: relationship)
                 .flatMap { context.object(for: PersistentID(row: $0)) }
-        case .list(let objects):
+        case .list(let objects, _):
             objects.first
         }
     }
@@ -232,17 +233,37 @@ extension RelatedObjects: RandomAccessCollection {
                 preconditionFailure("there is no member \(position) of \(count)")
             }
             return object
-        case .list(let objects):
-            return objects[position]
+        case .list(let objects, let start):
+            return objects[position - start]
         }
     }
+
+    /// The members at these places at the time of the call, which later changes of the relationship do not change.
+    public subscript(bounds: Range<Int>) -> Slice<RelatedObjects> {
+        precondition(bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex, "there are no places \(bounds)")
+        var part = RelatedObjects(bounds.map { self[$0] })
+        if case .list(let objects, _) = part.source { part.source = .list(objects, from: bounds.lowerBound) }
+        return Slice(base: part, bounds: bounds)
+    }
+
+    /// What the closure makes of each of the members at the time of the call. It may change the relationship.
+    public func map<Result, Failure>(
+        _ transform: (ManagedObject<Target>) throws(Failure) -> Result
+    ) throws(Failure) -> [Result] {
+        var results: [Result] = []
+        for member in self { results.append(try transform(member)) }
+        return results
+    }
+
+    /// The members at the time of the call, the last one first.
+    public func reversed() -> [ManagedObject<Target>] { Array(self).reversed() }
 
     /// The members at the time of the call; changes made while iterating do not disturb the iteration.
     public func makeIterator() -> Iterator {
         switch source {
         case .relationship(let context, _, let relationship):
             Iterator(context: context, entity: relationship.source, rows: rows.makeIterator())
-        case .list(let objects):
+        case .list(let objects, _):
             Iterator(objects: objects.makeIterator())
         }
     }
@@ -270,7 +291,7 @@ extension RelatedObjects: RandomAccessCollection {
 extension RelatedObjects: ExpressibleByArrayLiteral {
     /// Objects to be assigned to a relationship.
     public init(arrayLiteral elements: ManagedObject<Target>...) {
-        source = .list(elements)
+        source = .list(elements, from: 0)
     }
 }
 

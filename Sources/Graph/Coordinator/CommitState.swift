@@ -32,20 +32,20 @@ struct CommitState: Sendable {
             merged = WorkingState(base: head)
             merged.reapply(request)
         }
-        let rules = merged.applyDeleteRules()
+        let rulesChangedRows = merged.applyDeleteRules()
         let replacements = try merged.resolveUniqueness()
         let dangling = merged.danglingReferences()
         guard dangling.isEmpty else { throw .danglingReferences(dangling) }
-        guard rules.denied.isEmpty else { throw .deleteDenied(rules.denied) }
+        let denied = merged.deniedDeletes()
+        guard denied.isEmpty else { throw .deleteDenied(denied) }
         var failures = merged.countFailures()
         if failures.isEmpty { failures = merged.validationFailures() }
         guard failures.isEmpty else { throw .validationFailed(failures) }
-        merged.forgetMissingMembers()
         let isEmpty = merged.isUnchanged
         if !isEmpty { merged.number(head.commit.next) }
         return Commit(
             state: merged,
-            isAsRequested: isFastForward && !rules.changedRows && replacements.isEmpty,
+            isAsRequested: isFastForward && !rulesChangedRows && replacements.isEmpty,
             replacements: replacements,
             isEmpty: isEmpty
         )

@@ -10,6 +10,26 @@ struct Link: Hashable, Sendable {
     }
 }
 
+/// One owner's members, as a to-many relationship has them.
+struct MemberList: Hashable, Sendable {
+    let entity: Int
+    let property: Int
+    let owner: RowNumber
+
+    init(_ relationship: ToManyDescription, of owner: RowNumber) {
+        entity = relationship.entity
+        property = relationship.property
+        self.owner = owner
+    }
+
+    /// The list that has a link's member.
+    init(_ link: Link, in schema: Schema) {
+        entity = schema.adjacencies[link.list].entity
+        property = schema.adjacencies[link.list].property
+        owner = link.owner
+    }
+}
+
 /// The members that a to-many property is given.
 struct ToManyAssignment: Sendable {
     let owner: RowNumber
@@ -110,16 +130,14 @@ extension WorkingState {
         for row in snapshot.members(of: owner, through: relationship) where !known.contains(row) {
             removeMember(row, of: owner, through: relationship)
         }
-        let description = schema.entities[relationship.entity]
-        let id = AnyPersistentID(entityName: description.name, row: owner)
-        let property = description.properties[relationship.property].name
-        missingMembers.removeAll { $0.id == id && $0.property == property }
+        let list = MemberList(relationship, of: owner)
+        missingMembers[list] = nil
+        forgetDenyingLinks(of: owner, relationship)
         for row in relationship.isOrdered ? members : members.sorted() {
             if snapshot.entities[relationship.source].rows.contains(row) {
                 insertMember(row, of: owner, through: relationship)
             } else {
-                let target = schema.id(of: row, of: relationship.source)
-                missingMembers.append(DanglingReference(id: id, property: property, target: target))
+                missingMembers[list, default: []].insert(row)
             }
         }
         if relationship.isOrdered, let list = relationship.adjacency { order(members, of: owner, in: list) }
@@ -154,13 +172,29 @@ extension WorkingState {
         if snapshot.unlink(link.member, from: link.owner, in: link.list), denies { denyingLinks.insert(link) }
     }
 
-    mutating func forgetMissingMembers() { missingMembers = [] }
+    /// Gives up links with deleted rows, which are in no list any more.
+    private mutating func forgetDenyingLinks(of owner: RowNumber, _ relationship: ToManyDescription) {
+        guard !denyingLinks.isEmpty, let number = relationship.adjacency else { return }
+        denyingLinks = denyingLinks.filter { link in
+            let other = link.reversed(in: schema)
+            return other.list != number || other.owner != owner
+        }
+    }
 
-    /// Members that are to be and lead nowhere, of owners that still exist.
+    /// Members that are to be and lead nowhere.
     var danglingMembers: [DanglingReference] {
-        missingMembers.filter { missing in
-            let entity = schema.index(named: missing.id.entityName)
-            return entity.map { snapshot.entities[$0].rows.contains(missing.id.row) } ?? false
+        let lists = missingMembers.sorted {
+            ($0.key.entity, $0.key.owner, $0.key.property) < ($1.key.entity, $1.key.owner, $1.key.property)
+        }
+        return lists.flatMap { list, members in
+            let relationship = schema.entities[list.entity].toManys.first { $0.property == list.property }
+            return members.sorted().map { member in
+                DanglingReference(
+                    id: schema.id(of: list.owner, of: list.entity),
+                    property: schema.entities[list.entity].properties[list.property].name,
+                    target: schema.id(of: member, of: relationship?.source ?? list.entity)
+                )
+            }
         }
     }
 }

@@ -11,7 +11,6 @@ extension WorkingState {
     ///     save reports the conflict.
     ///   - replacements: rows of `later.base` that have become others here.
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
-        missingMembers += later.missingMembers
         for entity in schema.entities.indices {
             later.changes[entity].forEachChange { row, kind, baseVersion in
                 let change = Change(row: row, entity: entity, kind: kind, baseVersion: baseVersion)
@@ -23,6 +22,9 @@ extension WorkingState {
             }
         }
         for number in schema.adjacencies.indices { reapplyMembers(number, of: later, replacements) }
+        for (list, members) in later.missingMembers where snapshot.entities[list.entity].rows.contains(list.owner) {
+            missingMembers[list, default: []].formUnion(members)
+        }
         for link in later.denyingLinks where !later.base.adjacencies[link.list].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
         }
@@ -167,13 +169,7 @@ extension WorkingState {
 
     /// Notes a link whose member is gone.
     private mutating func miss(_ link: Link) {
-        let list = schema.adjacencies[link.list]
-        let missing = DanglingReference(
-            id: schema.id(of: link.owner, of: list.entity),
-            property: schema.entities[list.entity].properties[list.property].name,
-            target: schema.id(of: link.member, of: list.members)
-        )
-        if !missingMembers.contains(missing) { missingMembers.append(missing) }
+        missingMembers[MemberList(link, in: schema), default: []].insert(link.member)
     }
 
     /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.
@@ -201,12 +197,26 @@ extension WorkingState {
             && changes[toOne.target].kind(of: target) == .deleted
     }
 
-    /// Forgets changes to rows that another state inserted since a savepoint.
+    /// Forgets changes to rows that another state, from which this one counts, inserted since a savepoint; references and links
+    /// to them too.
     mutating func forgetChanges(ofRowsInsertedIn state: WorkingState, since savepoint: WorkingState) {
-        for entity in schema.entities.indices {
+        for (entity, description) in schema.entities.enumerated() {
             state.changes[entity].forEachChange { row, kind, _ in
                 guard kind == .inserted, savepoint.changes[entity].kind(of: row) == nil else { return }
                 changes[entity].remove(row)
+                for reference in description.references {
+                    let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+                    let known = Set(base.referrers(to: row, of: reference.entity, through: reference.toOne))
+                    for referrer in snapshot.referrers(to: row, of: reference.entity, through: reference.toOne)
+                    where !known.contains(referrer) {
+                        setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
+                    }
+                }
+                for number in description.linkLists {
+                    for member in snapshot.adjacencies[number].memberRows(of: row) {
+                        snapshot.unlink(member, from: row, in: number)
+                    }
+                }
             }
         }
     }

@@ -4,54 +4,52 @@ extension WorkingState {
     /// moved.
     var hasLostBases: Bool { changes.entities.contains { $0.lostBases.count > 0 } }
 
-    /// What delete rules made of a save.
-    struct RuleOutcome {
-        var denied: [DeniedDelete] = []
-        /// Whether rows were deleted or let go that the save had left alone.
-        var changedRows = false
-    }
-
     /// Lets go of the references and links that lead to deleted rows as each relationship says: those that came with others'
     /// commits, which the deleting context did not know, included. First all that cascades is deleted, then references
-    /// are nullified and links ended, then what is left may deny.
-    mutating func applyDeleteRules() -> RuleOutcome {
-        var outcome = RuleOutcome()
-        guard changes.entities.contains(where: \.hasDeletes) else { return outcome }
+    /// are nullified and links ended. What denies a delete stays, apart from the lists; see `deniedDeletes`.
+    ///
+    /// True if rows were deleted or let go that the changes had left alone.
+    mutating func applyDeleteRules() -> Bool {
+        guard changes.entities.contains(where: \.hasDeletes) else { return false }
+        var changedRows = false
         forEachReference(toDeleted: .cascade) { state, _, entity, row in
             state.delete(row, of: entity)
-            outcome.changedRows = true
+            changedRows = true
         }
         forEachLink(ofDeleted: .cascade) { state, link in
             state.delete(link.member, of: state.schema.adjacencies[link.list].members)
             state.endLink(link, denies: false)
-            outcome.changedRows = true
+            changedRows = true
         }
         forEachReference(toDeleted: .nullify) { state, reference, entity, row in
             let toOne = state.schema.entities[entity].toOnes[reference.toOne]
             state.setReference(of: row, of: entity, through: toOne, to: 0)
-            outcome.changedRows = true
+            changedRows = true
         }
-        forEachLink(ofDeleted: .nullify) { state, link in
-            state.endLink(link, denies: false)
-            outcome.changedRows = true
+        for rule in [DeleteRule.nullify, .deny] {
+            forEachLink(ofDeleted: rule) { state, link in
+                state.endLink(link, denies: rule == .deny)
+                changedRows = true
+            }
         }
-        forEachReference(toDeleted: .deny) { state, reference, entity, row in
-            let toOne = state.schema.entities[entity].toOnes[reference.toOne]
-            guard let address = state.snapshot.entities[entity].rows.address(of: row) else { return }
-            outcome.denied.append(
+        return changedRows
+    }
+
+    /// Deletes that relationships forbid because of what is left at their other ends.
+    func deniedDeletes() -> [DeniedDelete] {
+        guard changes.entities.contains(where: \.hasDeletes) else { return [] }
+        var denied: [DeniedDelete] = []
+        forEachReference(toDeleted: .deny) { reference, target, row in
+            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+            denied.append(
                 DeniedDelete(
-                    id: state.schema.id(of: toOne.target(ofRowAt: address), of: toOne.target),
-                    relationship: state.schema.name(of: toOne, from: entity),
-                    remaining: state.schema.id(of: row, of: entity)
+                    id: schema.id(of: target, of: toOne.target),
+                    relationship: schema.name(of: toOne, from: reference.entity),
+                    remaining: schema.id(of: row, of: reference.entity)
                 )
             )
         }
-        forEachLink(ofDeleted: .deny) { state, link in
-            state.endLink(link, denies: true)
-            outcome.changedRows = true
-        }
-        outcome.denied += deletesDeniedByTargets() + deletesDeniedByLinks()
-        return outcome
+        return denied + deletesDeniedByTargets() + deletesDeniedByLinks()
     }
 
     private func deletedRows(of entity: Int) -> [RowNumber] {
@@ -66,12 +64,23 @@ extension WorkingState {
         toDeleted rule: DeleteRule,
         _ body: (inout WorkingState, Reference, _ entity: Int, _ row: RowNumber) -> Void
     ) {
+        var found: [(Reference, RowNumber)] = []
+        forEachReference(toDeleted: rule) { reference, _, row in found.append((reference, row)) }
+        for (reference, row) in found { body(&self, reference, reference.entity, row) }
+    }
+
+    /// The same, with the deleted row before the one that refers to it.
+    private func forEachReference(
+        toDeleted rule: DeleteRule,
+        _ body: (Reference, _ target: RowNumber, _ row: RowNumber) -> Void
+    ) {
         for (entity, description) in schema.entities.enumerated() where changes[entity].hasDeletes {
             for reference in description.references
             where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfInverse == rule {
                 for target in deletedRows(of: entity) {
-                    for row in snapshot.referrers(to: target, of: reference.entity, through: reference.toOne) {
-                        body(&self, reference, reference.entity, row)
+                    snapshot.forEachReferrer(to: target, of: reference.entity, through: reference.toOne) {
+                        body(reference, target, $0)
+                        return true
                     }
                 }
             }

@@ -6,6 +6,22 @@ extension WorkingState {
     ///   a value of another one.
     mutating func resolveUniqueness() throws(GraphError) -> Replacements {
         var replacements: Replacements = [:]
+        // One that gives way may make others alike, which referred to it and to the one that stays.
+        while replaceNewRows(&replacements) {}
+        for (entity, rows) in replacements {
+            for (row, var survivor) in rows {
+                while let next = rows[survivor] { survivor = next }
+                replacements[entity]?[row] = survivor
+            }
+        }
+        let violations = uniquenessViolations()
+        guard violations.isEmpty else { throw .notUnique(violations) }
+        return replacements
+    }
+
+    /// False if there was nothing to replace.
+    private mutating func replaceNewRows(_ replacements: inout Replacements) -> Bool {
+        var isChanged = false
         for (entity, description) in schema.entities.enumerated() {
             guard description.indexes.contains(where: { $0.uniqueness ?? .reject != .reject }) else { continue }
             var inserted: [RowNumber] = []
@@ -14,11 +30,10 @@ extension WorkingState {
                 guard let (survivor, policy) = survivor(of: row, of: entity) else { continue }
                 replace(row, by: survivor, of: entity, policy)
                 replacements[entity, default: [:]][row] = survivor
+                isChanged = true
             }
         }
-        let violations = uniquenessViolations()
-        guard violations.isEmpty else { throw .notUnique(violations) }
-        return replacements
+        return isChanged
     }
 
     /// The row that stays in place of a new one, if there is exactly one and every constraint in question agrees.
@@ -64,8 +79,18 @@ extension WorkingState {
                 let isItself = target == row && toOne.target == entity
                 (merged + toOne.offset).storeBytes(of: isItself ? survivor : target, as: RowNumber.self)
             }
+            // Among the members of what it refers to, the one that stays has the place that the new one had.
+            var places: [(list: Int, owner: RowNumber, key: OrderKey)] = []
+            for toOne in description.toOnes {
+                let (old, target) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: merged))
+                guard policy == .upsert, let list = toOne.order, old != 0,
+                    let key = snapshot.adjacencies[list].key(of: row, of: old)
+                else { continue }
+                places.append((list, target, key))
+            }
             for toOne in description.toOnes { setReference(of: row, of: entity, through: toOne, to: 0) }
             update(survivor, of: entity, copying: merged)
+            for place in places { snapshot.adjacencies[place.list].insert(survivor, of: place.owner, key: place.key) }
         }
         for reference in description.references {
             let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
@@ -75,12 +100,28 @@ extension WorkingState {
         }
         for number in description.linkLists {
             for member in snapshot.adjacencies[number].memberRowsInOrder(of: row) {
-                snapshot.unlink(member, from: row, in: number)
-                let isItself = member == row && schema.adjacencies[number].members == entity
-                snapshot.link(isItself ? survivor : member, to: survivor, in: number)
+                handOver(Link(list: number, owner: row, member: member), to: survivor)
             }
         }
+        for relationship in description.toManys {
+            guard let missing = missingMembers.removeValue(forKey: MemberList(relationship, of: row)) else { continue }
+            missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
+        }
         remove(row, of: entity)
+    }
+
+    /// Makes a link another owner's. In the member's list that one has the place of the owner before.
+    private mutating func handOver(_ link: Link, to owner: RowNumber) {
+        let list = schema.adjacencies[link.list]
+        let key = list.mate.flatMap { snapshot.adjacencies[$0].key(of: link.owner, of: link.member) }
+        snapshot.unlink(link.member, from: link.owner, in: link.list)
+        if link.member == link.owner, list.members == list.entity {
+            snapshot.link(owner, to: owner, in: link.list)
+        } else {
+            snapshot.link(link.member, to: owner, in: link.list)
+            guard let mate = list.mate, let key else { return }
+            snapshot.adjacencies[mate].insert(owner, of: link.member, key: key)
+        }
     }
 
     /// Inserted rows, and updated ones whose unique values changed, that share a value with another row.

@@ -10,8 +10,8 @@ struct WorkingState: Sendable {
     var snapshot: Snapshot
     var changes: PendingChanges
     /// Members that are pending and lead nowhere: to-many values named them, or others deleted one end of a link that was
-    /// made here. Saves report them until their owner's members are assigned anew.
-    var missingMembers: [DanglingReference] = []
+    /// made here. Saves report them until their owner's members are assigned anew, or the owner is deleted.
+    var missingMembers: [MemberList: Set<RowNumber>] = [:]
     /// Links of rows deleted here which deny that while the row at the other end exists. They are in no list any more.
     var denyingLinks: Set<Link> = []
     /// What to-many values say, until their rows are all written.
@@ -60,7 +60,8 @@ struct WorkingState: Sendable {
             let baseVersion = changes[entity].baseVersion(of: row) ?? .none
             if let original = base.entities[entity].rows.address(of: row), description.areIdentical(original, value) {
                 changes[entity].remove(row)
-                version = baseVersion
+                // Not the one that the change counted from, which may be older.
+                version = base.entities[entity].rows.version(of: row) ?? baseVersion
             } else {
                 version = baseVersion.next
             }
@@ -133,6 +134,11 @@ struct WorkingState: Sendable {
         for toOne in schema.entities[entity].toOnes {
             guard let order = toOne.order else { continue }
             snapshot.adjacencies[order].remove(row, of: toOne.target(ofRowAt: last))
+        }
+        if !missingMembers.isEmpty {
+            for relationship in schema.entities[entity].toManys {
+                missingMembers[MemberList(relationship, of: row)] = nil
+            }
         }
         snapshot.remove(row, of: entity, scratch: &scratch)
         switch changes[entity].kind(of: row) {

@@ -37,7 +37,8 @@ public protocol Entity: Sendable {
     /// a save, on the context, and again for rows that such calls changed for the first time. The context's objects show
     /// the result when the save succeeds; if it fails, nothing happened to them.
     ///
-    /// Rows that a save only takes a reference from, because its target was deleted, are left alone.
+    /// Rows that a save only takes a reference from, because its target was deleted, are left alone. Ephemeral properties have
+    /// their defaults here: they are the objects' own.
     mutating func willSave()
 
     /// Throws if this row may not be saved as it is: a ``ValidationError``, or any other. Called on the coordinator for each

@@ -137,8 +137,8 @@ extension EntitySchema.Declaration {
     ///
     /// - Parameters:
     ///   - deleteRule: what happens to the object referred to when this one is deleted.
-    ///   - minimum: 1 makes the reference a required one. Where no relationship of its target is the inverse, the target can
-    ///     then not be deleted.
+    ///   - minimum: 1 makes the reference a required one. Where no relationship of its target is the inverse, the
+    ///     target can then not be deleted.
     public mutating func toOne<Target>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
@@ -149,8 +149,8 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: nil, deleteRule, minimum: minimum, originalName: originalName)
     }
 
-    /// A reference to one object or none, and the relationship at the other end: many to one or, where that is a reference
-    /// too, one to one.
+    /// A reference to one object or none, and the relationship at the other end: many to one or, where that is a
+    /// reference too, one to one.
     ///
     /// - Parameters:
     ///   - inverse: the `ToOne` or `ToMany` at the other end; name it on one side only. Writing either writes both.
@@ -167,8 +167,8 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: inverse, deleteRule, minimum: minimum, originalName: originalName)
     }
 
-    /// The objects that refer to this one, or are linked to it, where the relationship at the other end names this one as its
-    /// inverse.
+    /// The objects that refer to this one, or are linked to it, where the relationship at the other end names this one
+    /// as its inverse.
     ///
     /// - Parameters:
     ///   - deleteRule: what happens to those objects when this one is deleted.
@@ -189,8 +189,8 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: nil, deleteRule, ordered, counts, originalName: originalName)
     }
 
-    /// The objects that refer to this one or, where the relationship at the other end is a `ToMany` too, are linked to it:
-    /// many to many.
+    /// The objects that refer to this one or, where the relationship at the other end is a `ToMany` too, are linked to
+    /// it: many to many.
     ///
     /// - Parameters:
     ///   - inverse: the `ToOne` or `ToMany` at the other end; name it on one side only.

@@ -16,11 +16,12 @@
 /// What the macro adds is what ``Entity`` shows as the hand-written form. In a module whose default isolation is the main
 /// actor, types of the program's own that attributes have are to be `nonisolated`.
 ///
-/// It may have a `willSave()` and a `validate()`, in its body or in an extension. In its body, a form that no save would call
-/// is an error: one that awaits or returns something, a `willSave()` that throws, a `validate()` that is mutating.
+/// The struct may have a `willSave()` and a `validate()`, in its body or in an extension. In its body, a form that no
+/// save would call is an error: one that awaits or returns something, a `willSave()` that throws, a `validate()` that
+/// is mutating.
 ///
-/// Constraints and indexes over several properties name them as strings, since key paths into the struct would be circular
-/// references here. Each is a list of attributes with an order and of `ToOne`s:
+/// Constraints and indexes over several properties name them as strings, since key paths into the struct would be
+/// circular references here. Each is a list of attributes with an order and of `ToOne`s:
 ///
 /// ```swift
 /// @Entity(unique: [["lastName", "firstName"], ["team", "number"]], indexed: [["team", "joined"]])
@@ -35,11 +36,11 @@
 ///
 /// - Parameters:
 ///   - originalName: what the entity was called in files that were written before it was renamed.
-///   - unique: of which properties no two objects have the same combination of values. A combination with nil in it equals
-///     nothing.
+///   - unique: of which properties no two objects have the same combination of values. A combination with nil in it
+///     equals nothing.
 ///   - indexed: of which properties an index of the combined values is kept. Fetches by closure do not use it.
-///   - onConflict: what a save does with a new object whose combination another one has, for all lists in `unique`. Where
-///     they are to differ, write the schema by hand. ``Unique(onConflict:)`` has a policy of its own.
+///   - onConflict: what a save does with a new object whose combination another one has, for all lists in `unique`.
+///     Where they are to differ, write the schema by hand. ``Unique(onConflict:)`` has a policy of its own.
 @attached(member, names: named(schema), named(Object))
 @attached(extension, conformances: Entity)
 public macro Entity(
@@ -86,8 +87,8 @@ public macro Ephemeral() = #externalMacro(module: "GraphMacrosPlugin", type: "Pr
 /// }
 /// ```
 ///
-/// A relationship that is its own inverse, as friendship is, cannot say so in an attribute, since the compiler would have to
-/// know the property before it has read its attributes. Such an entity has its schema written by hand:
+/// A relationship that is its own inverse, as friendship is, cannot say so in an attribute, since the compiler would
+/// have to know the property before it has read its attributes. Such an entity has its schema written by hand:
 ///
 /// ```swift
 /// struct Person: Entity {
@@ -101,10 +102,10 @@ public macro Ephemeral() = #externalMacro(module: "GraphMacrosPlugin", type: "Pr
 ///
 /// - Parameters:
 ///   - deleteRule: what happens to the objects at the other end when this one is deleted.
-///   - inverse: the property at the other end, a `ToOne` or `ToMany` that leads back. A to-many relationship has one, named
-///     here or there, but not at both ends, which the compiler would report as a circular reference.
-///   - ordered: whether the members of a `ToMany` have an order of their own, which insertions and moves decide; otherwise
-///     they come in the order of their insertion into the store.
+///   - inverse: the property at the other end, a `ToOne` or `ToMany` that leads back. A to-many relationship has one,
+///     named here or there, but not at both ends, which the compiler would report as a circular reference.
+///   - ordered: whether the members of a `ToMany` have an order of their own, which insertions and moves decide;
+///     otherwise they come in the order of their insertion into the store.
 ///   - minimum: how many objects there are at least when this one is saved. 1 makes a `ToOne` a required one.
 ///   - maximum: how many objects there are at most at the other end of a `ToMany`; nil sets no limit.
 ///   - originalName: what the relationship was called in files that were written before it was renamed.

@@ -236,8 +236,8 @@ extension Snapshot {
 }
 
 extension Schema {
-    /// The relationship behind a key path. Programs can only write key paths to properties that exist, and opening the
-    /// store has checked that every one of them is declared, so not finding it is an error in Graph.
+    /// The relationship behind a key path. Opening the store has checked that every stored property is declared, so only a
+    /// property of the program's own is not found.
     func toMany<E, Target>(_ keyPath: KeyPath<E, ToMany<Target>>, of entity: Int) -> ToManyDescription {
         let description = entities[entity]
         let offset = MemoryLayout<E>.offset(of: keyPath)
@@ -245,7 +245,7 @@ extension Schema {
             offset.map { $0 == relationship.offset }
                 ?? ((description.properties[relationship.property].keyPath as AnyKeyPath) == (keyPath as AnyKeyPath))
         }
-        guard let found else { preconditionFailure("\(keyPath) is no relationship of \(description.name)") }
+        guard let found else { preconditionFailure("\(keyPath) is computed: only a stored ToMany is a relationship") }
         return found
     }
 }

@@ -1,37 +1,39 @@
 /// A place in the order of a relationship's members: between any two different keys there is room for another one, so that
 /// whoever moves a member writes that member's key alone.
 ///
-/// Eight bytes of a big-endian number, which appending and prepending count up and down in steps, then the digits of a
-/// fraction, once halving what lies between two neighbours has used up the numbers between them. Keys order as their
-/// bytes. A member costs one byte more for about every seven that were put between the same two neighbours before it.
+/// Eight bytes of a number, which appending and prepending count up and down in steps; then digits of four bytes each, once
+/// the numbers between two neighbours are used up. All are big-endian, so that keys order as their bytes. A new key lies
+/// close to the neighbour that was put there later, which its finer place shows: most members that are put between two
+/// others come one after another, from the left or from the right, and then a digit lasts for eight thousand of them. Whoever
+/// goes on between the last two, alternately, uses it up with twenty.
 ///
-/// Dense keys instead of numbers to be handed out anew: Weiss, Urso and Molli, *Logoot* (ICDCS 2009), for replicas that
-/// edit one sequence without asking each other, which two contexts are.
+/// Dense keys instead of numbers to be handed out anew: Weiss, Urso and Molli, *Logoot* (ICDCS 2009), and Nédelec and others,
+/// *LSEQ* (DocEng 2013), for replicas that edit one sequence without asking each other, which two contexts are.
 ///
-/// Invariants: digits are 1 … 255, the last one is not 1, and 0 without a fraction is no key, so that every key has keys
-/// before it.
+/// Invariants: a digit's first byte is not 0, so that a 0 may end a key; the last digit is not the least one, and 0 without
+/// digits is no key, so that every key has keys before it.
 struct OrderKey: Sendable, Hashable {
     private(set) var bytes: [UInt8]
 
     private static let first: UInt64 = 1 << 63
+    /// What lies between numbers that are appended one after another.
     private static let step: UInt64 = 1 << 20
     private static let numberBytes = 8
-    /// What a fraction's digits count from.
-    private static let zero: UInt8 = 1
+    private static let digitBytes = 4
+    private static let leastDigit: UInt64 = 1 << 24
+    private static let digitEnd: UInt64 = 1 << 32
 
-    private init(_ number: UInt64, fraction: [UInt8] = []) {
-        bytes = withUnsafeBytes(of: number.bigEndian) { Array($0) } + fraction
+    private init(_ number: UInt64) {
+        bytes = withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
     /// The key that these bytes are; nil if they break an invariant.
     init?(bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
-        guard bytes.count >= Self.numberBytes else { return nil }
+        guard bytes.count >= Self.numberBytes, bytes.count % Self.digitBytes == 0 else { return nil }
         self.bytes = bytes
-        let fraction = fraction
-        guard fraction.allSatisfy({ $0 != 0 }), fraction.last != Self.zero, number > 0 || !fraction.isEmpty else {
-            return nil
-        }
+        guard (0..<digitCount).allSatisfy({ digit($0) >= Self.leastDigit }) else { return nil }
+        guard digitCount == 0 ? number > 0 : digit(digitCount - 1) != Self.leastDigit else { return nil }
     }
 
     /// A key after `lower` and before `upper`; nil stands for the end of the order.
@@ -43,16 +45,68 @@ struct OrderKey: Sendable, Hashable {
             return OrderKey(first)
         case (let lower?, nil):
             let (next, overflow) = lower.number.addingReportingOverflow(step)
-            return overflow ? OrderKey(lower.number, fraction: between(lower.fraction, nil)) : OrderKey(next)
+            return overflow ? lower.following(nil, .middle) : OrderKey(next)
         case (nil, let upper?):
             if upper.number > step { return OrderKey(upper.number - step) }
-            return upper.number > 1
-                ? OrderKey(upper.number / 2) : between(OrderKey(0), upper)
+            return upper.number > 1 ? OrderKey(upper.number / 2) : OrderKey(0).following(upper, .middle)
         case (let lower?, let upper?):
             precondition(lower < upper, "there is nothing between \(lower) and \(upper)")
-            let gap = upper.number - lower.number
-            if gap > 1 { return OrderKey(lower.number + gap / 2) }
-            return OrderKey(lower.number, fraction: between(lower.fraction, gap == 0 ? upper.fraction : nil))
+            let side = Side(between: lower, upper)
+            guard upper.number - lower.number > 1 else { return lower.following(upper, side) }
+            return OrderKey(side.choice(between: lower.number, upper.number, step: 1 << 10))
+        }
+    }
+
+    /// Where a new key lies between its neighbours.
+    private enum Side {
+        case nearLower
+        case middle
+        case nearUpper
+
+        init(between lower: OrderKey, _ upper: OrderKey) {
+            let (fine, other) = (lower.fineness, upper.fineness)
+            self = fine > other ? .nearLower : fine < other ? .nearUpper : .middle
+        }
+
+        /// A number after one and before another, of which at least one lies between.
+        func choice(between lower: UInt64, _ upper: UInt64, step: UInt64) -> UInt64 {
+            let half = (upper - lower) / 2
+            return switch self {
+            case .nearLower: lower + min(half, step)
+            case .middle: lower + half
+            case .nearUpper: upper - min(half, step)
+            }
+        }
+    }
+
+    /// Grows with every digit, and within a digit with the bits that say where in it.
+    private var fineness: Int {
+        let last = digitCount > 0 ? digit(digitCount - 1) : number
+        return bytes.count * 64 - last.trailingZeroBitCount
+    }
+
+    /// A key between this one and one whose number is the same or the next; nil stands for the next number.
+    private func following(_ upper: OrderKey?, _ side: Side) -> OrderKey {
+        var key = OrderKey(number)
+        var bound = upper.flatMap { $0.number == number ? $0 : nil }
+        var offset = 0
+        while true {
+            let low = offset < digitCount ? digit(offset) : Self.leastDigit
+            // A bound comes after this key, so that it goes on for as long as both are the same.
+            let high = bound.map { $0.digit(offset) } ?? Self.digitEnd
+            if high - low > 1 {
+                // Where nothing is taken yet, there is as much to come from either side.
+                let side = low == Self.leastDigit && high == Self.digitEnd ? .middle : side
+                key.append(digit: side.choice(between: low, high, step: 1 << 18))
+                return key
+            }
+            if let end = bound, high > low, offset + 1 < end.digitCount {
+                key.append(digit: high)
+                return key
+            }
+            key.append(digit: low)
+            if high > low { bound = nil }
+            offset += 1
         }
     }
 
@@ -60,16 +114,15 @@ struct OrderKey: Sendable, Hashable {
         bytes.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 
-    private var fraction: ArraySlice<UInt8> { bytes.dropFirst(Self.numberBytes) }
+    private var digitCount: Int { (bytes.count - Self.numberBytes) / Self.digitBytes }
 
-    /// A fraction between two others, of which a missing digit is a zero and a missing `upper` is 1.
-    private static func between(_ lower: ArraySlice<UInt8>, _ upper: ArraySlice<UInt8>?) -> [UInt8] {
-        let low = Int(lower.first ?? zero)
-        let high = upper.map { Int($0.first ?? zero) } ?? 256
-        if high - low > 1 { return [UInt8((low + high) / 2)] }
-        if high == low { return [UInt8(low)] + between(lower.dropFirst(), upper?.dropFirst()) }
-        if let upper, upper.count > 1 { return [UInt8(high)] }
-        return [UInt8(low)] + between(lower.dropFirst(), nil)
+    private func digit(_ offset: Int) -> UInt64 {
+        let start = Self.numberBytes + offset * Self.digitBytes
+        return bytes.withUnsafeBytes { UInt64(UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: start, as: UInt32.self))) }
+    }
+
+    private mutating func append(digit: UInt64) {
+        withUnsafeBytes(of: UInt32(digit).bigEndian) { bytes.append(contentsOf: $0) }
     }
 }
 

@@ -150,8 +150,8 @@ struct EntityMacro {
 
     // MARK: What an entity can be
 
-    /// What a save is to call but would not, without a word: the method that every entity has would do instead. One in an
-    /// extension is out of sight here.
+    /// What a save is to call but would not, without a word: the method that every entity has would do instead. One in
+    /// an extension is out of sight here.
     private mutating func checkHooks(of declaration: TypeDeclaration) {
         let methods = declaration.members.compactMap { member -> Method? in
             if case .method(let method) = member, method.couldBeHook { method } else { nil }

@@ -24,11 +24,12 @@ extension ContextModel {
         try Failure.check(.conflicts, request.conflicts(with: head))
         request.reapply(to: head)
         var merged = request.work
-        let denied = merged.applyDeleteRules(since: head)
+        merged.applyDeleteRules(since: head)
         let replaced = merged.replaceDuplicates(since: head)
         try Failure.check(.notUnique, merged.uniquenessViolations(since: head))
-        try Failure.check(.dangling, merged.danglingReferences(since: head).union(request.missingMembers(of: merged)))
-        try Failure.check(.denied, denied)
+        let missing = request.missingMembers(of: merged, replaced)
+        try Failure.check(.dangling, merged.danglingReferences(since: head).union(missing))
+        try Failure.check(.denied, merged.deniedDeletes(since: head))
         try Failure.check(.invalid, merged.wrongCounts())
         try Failure.check(.invalid, merged.invalidRows())
         head = merged.committed(after: head)
@@ -58,10 +59,12 @@ extension ContextModel {
         return conflicts
     }
 
-    private func missingMembers(of merged: StoreModel) -> Set<String> {
+    private func missingMembers(of merged: StoreModel, _ replaced: [StoreModel.ID: StoreModel.ID]) -> Set<String> {
         Set(
-            missing.filter { merged.rows[$0.list.ownerID] != nil }.map {
-                "\($0.list.ownerID) \($0.list.shape.name) \($0.list.memberID($0.member))"
+            missing.compactMap { missing in
+                let owner = replaced[missing.list.ownerID] ?? missing.list.ownerID
+                guard merged.rows[owner] != nil else { return nil }
+                return "\(owner) \(missing.list.shape.name) \(missing.list.memberID(missing.member))"
             }
         )
     }
@@ -72,6 +75,15 @@ extension StoreModel {
 
     /// Has new rows with a unique value that another row has give way to it, where the constraint says so.
     fileprivate mutating func replaceDuplicates(since head: StoreModel) -> [ID: ID] {
+        var replaced: [ID: ID] = [:]
+        while true {
+            let more = replaceDuplicatesOnce(since: head)
+            guard !more.isEmpty else { return replaced }
+            replaced = replaced.mapValues { more[$0] ?? $0 }.merging(more) { old, _ in old }
+        }
+    }
+
+    private mutating func replaceDuplicatesOnce(since head: StoreModel) -> [ID: ID] {
         var replaced: [ID: ID] = [:]
         for id in rows.keys.filter({ head.rows[$0] == nil }).sorted() {
             var survivors: Set<ID> = []
@@ -84,6 +96,7 @@ extension StoreModel {
             }
             guard survivors.count == 1, let survivor = survivors.first, !policies.contains(.reject) else { continue }
             replace(id, by: survivor, isUpsert: policies.contains(.upsert))
+            replaced = replaced.mapValues { $0 == id ? survivor : $0 }
             replaced[id] = survivor
         }
         return replaced
@@ -113,9 +126,16 @@ extension StoreModel {
             }
             if targets[slot] == id.row, toOne.target == id.entity { targets[slot] = survivor.row }
         }
+        var places: [(List, OrderKey)] = []
+        for (slot, toOne) in toOnes.enumerated() {
+            guard isUpsert, case .toMany(let number) = toOne.inverse else { continue }
+            let member = lists[List(relationship: number, owner: new.targets[slot])]?.first { $0.row == id.row }
+            if let key = member?.key { places.append((List(relationship: number, owner: targets[slot]), key)) }
+        }
         for slot in toOnes.indices { setTarget(of: id, slot, to: 0) }
         if isUpsert { rows[survivor]?.attributes = new.attributes }
         for slot in toOnes.indices { setTarget(of: survivor, slot, to: targets[slot]) }
+        for (list, key) in places { enter(list, survivor.row, key: key) }
         for (entity, shape) in StoreShape.entities.enumerated() {
             for (slot, toOne) in shape.toOnes.enumerated() where toOne.target == id.entity {
                 var referrers = ids(of: entity).filter { rows[$0]?.targets[slot] == id.row }
@@ -126,10 +146,16 @@ extension StoreModel {
             }
         }
         for link in links(of: id) {
+            let key = link.reversed.flatMap { reversed in
+                lists[reversed.list]?.first { $0.row == reversed.member }?.key
+            }
             remove(link)
             let isItself = link.list.memberID(link.member) == id
             let list = List(relationship: link.list.relationship, owner: survivor.row)
-            add(Link(list: list, member: isItself ? survivor.row : link.member))
+            let new = Link(list: list, member: isItself ? survivor.row : link.member)
+            add(new)
+            // In the member's list the one that stays has the place that the other one had.
+            if !isItself, let key, let reversed = new.reversed { enter(reversed.list, reversed.member, key: key) }
         }
         remove(id)
         lastRows[id] = nil

@@ -44,7 +44,8 @@ struct ContextModel: Sendable {
     }
 
     var hasChanges: Bool {
-        work.rows != base.rows || work.lists != base.lists || !lost.isEmpty || !missing.isEmpty
+        work.rows != base.rows || work.lists != base.lists || !lost.isEmpty
+            || missing.contains { work.rows[$0.list.ownerID] != nil }
     }
 
     mutating func rollback(to state: StoreModel) {
@@ -53,7 +54,7 @@ struct ContextModel: Sendable {
 
     mutating func refresh(to head: StoreModel) {
         reapply(to: head)
-        _ = work.applyDeleteRules(since: head)
+        work.applyDeleteRules(since: head)
     }
 
     /// Gives an owner these members and no others; ones that do not exist stay pending.

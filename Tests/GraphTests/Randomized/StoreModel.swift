@@ -172,6 +172,7 @@ struct StoreModel: Sendable {
     /// Makes exactly these rows members, in this order if there is one. The longest run of members that ascends already
     /// keeps its keys; of several, the one that patience sorting finds.
     mutating func assign(_ wanted: [RowNumber], to list: List) {
+        denyingLinks = denyingLinks.filter { $0.reversed?.list != list }
         var rows: [RowNumber] = []
         for row in wanted where !rows.contains(row) && self.rows[list.memberID(row)] != nil { rows.append(row) }
         for row in members(list) where !rows.contains(row) { removeMember(row, list) }
@@ -256,8 +257,8 @@ struct StoreModel: Sendable {
         }
     }
 
-    /// Applies the delete rules to whatever leads to rows of `head` that are gone here. Returns what is denied.
-    mutating func applyDeleteRules(since head: StoreModel) -> Set<String> {
+    /// Applies the delete rules to whatever leads to rows of `head` that are gone here, other than those that deny.
+    mutating func applyDeleteRules(since head: StoreModel) {
         var deleted: [ID] { head.rows.keys.filter { rows[$0] == nil } }
         for id in deleted {
             for referrer in referrers(to: id) where rule(of: referrer) == .cascade { delete(referrer.id) }
@@ -266,19 +267,24 @@ struct StoreModel: Sendable {
                 remove(link)
             }
         }
-        var denied: Set<String> = []
         for id in deleted {
-            for referrer in referrers(to: id) {
-                if rule(of: referrer) == .nullify {
-                    setTarget(of: referrer.id, referrer.slot, to: 0)
-                } else {
-                    let toOne = StoreShape.entities[referrer.id.entity].toOnes[referrer.slot]
-                    denied.insert("\(id) \(StoreShape.name(ofRuleOf: toOne, of: referrer.id.entity)) \(referrer.id)")
-                }
+            for referrer in referrers(to: id) where rule(of: referrer) == .nullify {
+                setTarget(of: referrer.id, referrer.slot, to: 0)
             }
             for link in links(of: id) {
                 if link.list.shape.rule == .deny { denyingLinks.insert(link) }
                 remove(link)
+            }
+        }
+    }
+
+    /// What denies that rows of `head` are gone here.
+    func deniedDeletes(since head: StoreModel) -> Set<String> {
+        var denied: Set<String> = []
+        for id in head.rows.keys where rows[id] == nil {
+            for referrer in referrers(to: id) where rule(of: referrer) == .deny {
+                let toOne = StoreShape.entities[referrer.id.entity].toOnes[referrer.slot]
+                denied.insert("\(id) \(StoreShape.name(ofRuleOf: toOne, of: referrer.id.entity)) \(referrer.id)")
             }
             for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated()
             where toOne.rule == .deny && toOne.inverse == .none {

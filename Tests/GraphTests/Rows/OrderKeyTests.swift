@@ -14,6 +14,25 @@ struct OrderKeyTests {
         #expect(first.bytes.count == 8 && last.bytes.count == 8)
     }
 
+    @Test(arguments: [true, false])
+    func `members that come one after another between two others share few bytes`(isAscending: Bool) {
+        var (lower, upper) = (OrderKey.between(nil, nil), OrderKey.between(.between(nil, nil), nil))
+        for _ in 0..<100_000 {
+            let key = OrderKey.between(lower, upper)
+            if isAscending { lower = key } else { upper = key }
+        }
+        #expect(max(lower.bytes.count, upper.bytes.count) <= 8 + 14 * 4)
+    }
+
+    @Test func `members that come between the last two, alternately`() {
+        var (lower, upper) = (OrderKey.between(nil, nil), OrderKey.between(.between(nil, nil), nil))
+        for step in 0..<2_000 {
+            let key = OrderKey.between(lower, upper)
+            #expect(lower < key && key < upper && OrderKey(bytes: key.bytes) == key)
+            if step % 2 == 0 { lower = key } else { upper = key }
+        }
+    }
+
     @Test(arguments: UInt64(0)..<20)
     func `between any two neighbours there is room, wherever one goes on`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -34,7 +53,7 @@ struct OrderKeyTests {
             #expect(OrderKey(bytes: key.bytes) == key)
             keys.insert(key, at: place)
         }
-        #expect(keys.map(\.bytes.count).max() ?? 0 <= 8 + 3 + 400 / 7)
+        #expect(keys.map(\.bytes.count).max() ?? 0 <= 8 + 4 * (1 + 400 / 19))
     }
 
     @Test func `at the ends of the numbers fractions go on`() throws {
@@ -61,8 +80,7 @@ struct OrderKeyTests {
 
     @Test(arguments: [
         [], [1, 2, 3, 4, 5, 6, 7], [0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1, 1],
-        [0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 2],
-        [9, 0, 0, 0, 0, 0, 0, 1, 5, 1],
+        [0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 2, 2], [0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0], [9, 0, 0, 0, 0, 0, 0, 1, 5, 1, 1],
     ])
     func `bytes that are no key`(bytes: [UInt8]) {
         #expect(OrderKey(bytes: bytes) == nil)
