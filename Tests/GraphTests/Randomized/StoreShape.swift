@@ -53,23 +53,14 @@ enum StoreShape {
     }
 
     static let types: [any StoreEntity.Type] = [
-        Library.Author.self, Library.Book.self, Library.Chapter.self, Library.Cover.self, Library.Tag.self,
+        Library.Book.self, Library.Author.self, Library.Chapter.self, Library.Cover.self, Library.Tag.self,
         Library.Shelf.self, Library.Room.self,
     ]
 
-    static let (author, book, chapter, cover, tag, shelf, room) = (0, 1, 2, 3, 4, 5, 6)
+    // Books come first, though authors that give way make books alike.
+    static let (book, author, chapter, cover, tag, shelf, room) = (0, 1, 2, 3, 4, 5, 6)
 
     static let entities = [
-        Entity(
-            name: "Author",
-            attributeCount: 2,
-            toOnes: [ToOne(name: "mentor", target: author, inverse: .toMany(0)), ToOne(name: "rival", target: author)],
-            toManys: 0..<3,
-            uniques: [
-                Unique(name: "email", attribute: 1, policy: .upsert),
-                Unique(name: "name, rival", attribute: 0, reference: 1, isOptional: false, policy: .keepExisting),
-            ]
-        ),
         Entity(
             name: "Book",
             attributeCount: 2,
@@ -81,6 +72,16 @@ enum StoreShape {
             uniques: [
                 Unique(name: "isbn", attribute: 1, policy: .reject),
                 Unique(name: "title, author", attribute: 0, reference: 0, isOptional: false, policy: .keepExisting),
+            ]
+        ),
+        Entity(
+            name: "Author",
+            attributeCount: 2,
+            toOnes: [ToOne(name: "mentor", target: author, inverse: .toMany(0)), ToOne(name: "rival", target: author)],
+            toManys: 0..<3,
+            uniques: [
+                Unique(name: "email", attribute: 1, policy: .upsert),
+                Unique(name: "name, rival", attribute: 0, reference: 1, isOptional: false, policy: .keepExisting),
             ]
         ),
         Entity(
