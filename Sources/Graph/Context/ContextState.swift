@@ -400,6 +400,10 @@ final class ContextState {
         self.inFlight = nil
         if !savepoint.isUnchanged { registry?.keep(inFlight.objects) }
         flush()
+        guard !working.isUnchanged else {
+            working = savepoint
+            return endEpoch()
+        }
         working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint)
         rebase(onto: savepoint, objectsAreCurrent: false)
     }

@@ -47,6 +47,12 @@ extension StoreModel.ID {
     }
 }
 
+extension AnyPersistentID {
+    fileprivate init(_ id: StoreModel.ID) {
+        self.init(entityName: StoreShape.entities[id.entity].name, row: id.row)
+    }
+}
+
 // MARK: Changing
 
 extension Context {
@@ -75,6 +81,7 @@ extension Context {
         for (access, number) in zip(E.attributes, row.attributes) { access.assign(&value, number) }
         for (access, target) in zip(E.references, row.targets) { access.assign(&value, target) }
         for (list, rows) in members { E.collection(list.relationship).assign(&value, rows) }
+        if row.attributes[0] % 3 == 0 { return insert(contentsOf: [value])[0].row }
         return insert(value).id.row
     }
 
@@ -123,7 +130,10 @@ extension Context {
         for (entity, type) in StoreShape.types.enumerated() {
             count += try compare(type, entity, with: model, held: held)
         }
-        try require(count == model.work.rows.count) { "\(count) objects, not \(model.work.rows.keys.sorted())" }
+        try require(count == model.work.rows.count) {
+            let missing = model.work.rows.keys.filter { object(for: AnyPersistentID($0)) == nil }
+            return "\(missing.sorted()) are not there"
+        }
         try require(hasChanges == model.hasChanges) { "hasChanges is \(hasChanges)" }
         let changes = model.changes
         func compareChanges(_ objects: [any AnyManagedObject], _ expected: Set<StoreModel.ID>, _ name: String) throws {

@@ -42,7 +42,7 @@ extension ContextModel {
         case .move(let index, let other): work.place(work.members(list)[index], list, at: other)
         case .remove(let row): work.removeMember(row, list)
         case .removeAt(let index): work.removeMember(work.members(list)[index], list)
-        case .removeAll: for row in work.members(list) { work.removeMember(row, list) }
+        case .removeAll: assign([], to: list)
         case .assign(let rows), .assignValue(let rows): assign(rows, to: list)
         case .copy(let owner):
             guard owner != list.owner else { return }

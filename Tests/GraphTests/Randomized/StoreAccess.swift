@@ -115,6 +115,7 @@ extension RelatedObjects where Target: StoreEntity {
         for (index, object) in zip(indices, objects) where self[index] !== object {
             return "member \(index) is \(self[index].id), not \(object.id)"
         }
+        if objects.count <= 4, self != RelatedObjects(objects: objects) { return "not equal to its members" }
         if !objects.allSatisfy(contains) { return "a member is not contained" }
         if values.map({ $0.numbers }) != objects.map({ $0.value.numbers }) { return "other values than the members'" }
         return nil

@@ -20,6 +20,7 @@ enum Library {
             $0.toMany("pupils", \.pupils, inverse: \Author.mentor)
             $0.toMany("books", \.books, inverse: \Book.author, deleteRule: .cascade)
             $0.toMany("friends", \.friends, inverse: \Author.friends)
+            $0.unique("name", "rival", onConflict: .keepExisting)
         }
 
         func validate() throws {
@@ -44,7 +45,7 @@ enum Library {
             $0.toMany("chapters", \.chapters, inverse: \Chapter.book, deleteRule: .cascade, ordered: true, maximum: 4)
             $0.toMany("tags", \.tags, inverse: \Tag.books, ordered: true)
             $0.toMany("shelves", \.shelves, inverse: \Shelf.items, ordered: true)
-            $0.unique("author", "title", onConflict: .keepExisting)
+            $0.unique("title", "author", onConflict: .keepExisting)
         }
     }
 
@@ -104,7 +105,9 @@ enum Library {
         var cover: ToOne<Cover> = nil
         var left: ToOne<Shelf> = nil
         var right: ToOne<Shelf> = nil
+        var room: ToOne<Room> = nil
         var items: ToMany<Book> = []
+        var near: ToMany<Shelf> = []
 
         static let schema = EntitySchema<Shelf>("Shelf") {
             $0.attribute("name", \.name)
@@ -113,7 +116,23 @@ enum Library {
             $0.toOne("cover", \.cover, deleteRule: .cascade)
             $0.toOne("left", \.left, inverse: \Shelf.right)
             $0.toOne("right", \.right)
+            $0.toOne("room", \.room)
             $0.toMany("items", \.items, deleteRule: .cascade, ordered: true, minimum: 1)
+            $0.toMany("near", \.near, inverse: \Shelf.near, ordered: true)
+        }
+
+        mutating func willSave() {
+            if name == "2", pinned.id == nil { name = "3" }
+        }
+    }
+
+    struct Room: StoreEntity {
+        var number = 0
+        var shelves: ToMany<Shelf> = []
+
+        static let schema = EntitySchema<Room>("Room") {
+            $0.attribute("number", \.number)
+            $0.toMany("shelves", \.shelves, inverse: \Shelf.room, minimum: 1)
         }
     }
 }
@@ -186,9 +205,17 @@ extension Library.Shelf {
     static let attributes: [AttributeAccess<Self>] = [AttributeAccess(\.name) { String($0) }]
     static let references = [
         ReferenceAccess(\Self.owner), ReferenceAccess(\Self.pinned), ReferenceAccess(\Self.cover),
-        ReferenceAccess(\Self.left), ReferenceAccess(\Self.right),
+        ReferenceAccess(\Self.left), ReferenceAccess(\Self.right), ReferenceAccess(\Self.room),
     ]
-    static let collections = [CollectionAccess(\Self.items)]
+    static let collections = [CollectionAccess(\Self.items), CollectionAccess(\Self.near)]
     var numbers: [Int] { [Int(name) ?? -1] }
-    var targets: [RowNumber] { [owner.row, pinned.row, cover.row, left.row, right.row] }
+    var targets: [RowNumber] { [owner.row, pinned.row, cover.row, left.row, right.row, room.row] }
+}
+
+extension Library.Room {
+    static let attributes: [AttributeAccess<Self>] = [AttributeAccess(\.number) { $0 }]
+    static let references: [ReferenceAccess<Self>] = []
+    static let collections = [CollectionAccess(\Self.shelves)]
+    var numbers: [Int] { [number] }
+    var targets: [RowNumber] { [] }
 }

@@ -17,6 +17,8 @@ struct StoreProgramGenerator {
         random = SeededGenerator(seed: seed)
         var chosen = Set(StoreShape.entities.indices.filter { _ in chance(1, in: 2) })
         chosen.insert(chance(1, in: 2) ? StoreShape.author : StoreShape.tag)
+        if chance(1, in: 2) { chosen.remove(StoreShape.room) }
+        if chosen.contains(StoreShape.room) { chosen.insert(StoreShape.shelf) }
         if chosen.contains(StoreShape.shelf) { chosen.formUnion([StoreShape.author, StoreShape.book]) }
         if chosen.contains(StoreShape.chapter) || chosen.contains(StoreShape.cover) { chosen.insert(StoreShape.book) }
         entities = chosen.sorted()
@@ -38,7 +40,8 @@ struct StoreProgramGenerator {
         // Something to work on, which all contexts know.
         var inserts: [StoreProgram.Change] = []
         for entity in entities {
-            for number in 0..<(2 + number(below: 4)) {
+            // Several rooms would take each other's only shelf.
+            for number in 0..<(entity == StoreShape.room ? 1 : 2 + number(below: 4)) {
                 inserts.append(insert(entity, values: [2 * number + 2, 2 * number + 2]))
             }
         }

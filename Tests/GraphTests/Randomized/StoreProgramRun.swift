@@ -55,12 +55,13 @@ struct StoreProgramRun {
 
     private static func open(_ path: String?) async throws -> Coordinator {
         try await Coordinator(
-            for: Library.Author.self,
-            Library.Book.self,
+            for: Library.Book.self,
+            Library.Author.self,
             Library.Chapter.self,
             Library.Cover.self,
             Library.Tag.self,
             Library.Shelf.self,
+            Library.Room.self,
             at: path
         )
     }

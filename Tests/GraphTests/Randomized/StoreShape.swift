@@ -53,20 +53,14 @@ enum StoreShape {
     }
 
     static let types: [any StoreEntity.Type] = [
-        Library.Author.self, Library.Book.self, Library.Chapter.self, Library.Cover.self, Library.Tag.self,
-        Library.Shelf.self,
+        Library.Book.self, Library.Author.self, Library.Chapter.self, Library.Cover.self, Library.Tag.self,
+        Library.Shelf.self, Library.Room.self,
     ]
 
-    static let (author, book, chapter, cover, tag, shelf) = (0, 1, 2, 3, 4, 5)
+    // Books come first, though authors that give way make books alike.
+    static let (book, author, chapter, cover, tag, shelf, room) = (0, 1, 2, 3, 4, 5, 6)
 
     static let entities = [
-        Entity(
-            name: "Author",
-            attributeCount: 2,
-            toOnes: [ToOne(name: "mentor", target: author, inverse: .toMany(0)), ToOne(name: "rival", target: author)],
-            toManys: 0..<3,
-            uniques: [Unique(name: "email", attribute: 1, policy: .upsert)]
-        ),
         Entity(
             name: "Book",
             attributeCount: 2,
@@ -77,7 +71,17 @@ enum StoreShape {
             toManys: 3..<6,
             uniques: [
                 Unique(name: "isbn", attribute: 1, policy: .reject),
-                Unique(name: "author, title", attribute: 0, reference: 0, isOptional: false, policy: .keepExisting),
+                Unique(name: "title, author", attribute: 0, reference: 0, isOptional: false, policy: .keepExisting),
+            ]
+        ),
+        Entity(
+            name: "Author",
+            attributeCount: 2,
+            toOnes: [ToOne(name: "mentor", target: author, inverse: .toMany(0)), ToOne(name: "rival", target: author)],
+            toManys: 0..<3,
+            uniques: [
+                Unique(name: "email", attribute: 1, policy: .upsert),
+                Unique(name: "name, rival", attribute: 0, reference: 1, isOptional: false, policy: .keepExisting),
             ]
         ),
         Entity(
@@ -108,9 +112,11 @@ enum StoreShape {
                 ToOne(name: "cover", target: cover, rule: .cascade),
                 ToOne(name: "left", target: shelf, inverse: .toOne(slot: 4)),
                 ToOne(name: "right", target: shelf, inverse: .toOne(slot: 3)),
+                ToOne(name: "room", target: room, inverse: .toMany(12)),
             ],
-            toManys: 10..<11
+            toManys: 10..<12
         ),
+        Entity(name: "Room", attributeCount: 1, toOnes: [], toManys: 12..<13),
     ]
 
     static let toManys = [
@@ -148,6 +154,8 @@ enum StoreShape {
             isOrdered: true,
             minimum: 1
         ),
+        ToMany(name: "near", owners: shelf, members: shelf, inverse: .toMany(11), isOrdered: true),
+        ToMany(name: "shelves", owners: room, members: shelf, inverse: .toOne(slot: 5), minimum: 1),
     ]
 
     /// What happens to a row that refers through this to a row that is deleted: what the property at the other end says.
@@ -171,6 +179,7 @@ enum StoreShape {
     /// What the model has an entity's `willSave()` do.
     static func willSave(_ row: inout StoreModel.Row, of entity: Int) {
         if entity == tag { row.attributes[0] &= ~1 }
+        if entity == shelf, row.attributes[0] == 2, row.targets[1] == 0 { row.attributes[0] = 3 }
     }
 
     /// Which property an entity's `validate()` refuses; empty for the object as a whole, nil for none.
