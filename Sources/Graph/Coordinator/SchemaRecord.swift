@@ -9,7 +9,7 @@
 /// entity 2 "Team" unique 1 3
 /// property 1 "name" string
 /// property 2 "members" to-many 1 3 cascade ordered minimum 1
-/// property 3 "league" integer
+/// property 3 "league" int
 /// ```
 ///
 /// The first number is a tag. Commit records name entities and properties by tag, never by name. A to-one relationship
