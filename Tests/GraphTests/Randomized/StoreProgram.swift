@@ -8,6 +8,9 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     struct Step: Sendable {
         let context: Int
         let action: Action
+
+        /// Whether it makes changes and nothing else.
+        var isChange: Bool { if case .change = action { true } else { false } }
     }
 
     enum Action: Sendable {
