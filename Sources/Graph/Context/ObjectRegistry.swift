@@ -20,10 +20,10 @@ final class ObjectRegistry {
 
     /// By entity.
     @exclusivity(unchecked) private var tables: [ObjectTable]
-    @exclusivity(unchecked) private var count = 0
+    @exclusivity(unchecked) private(set) var count = 0
     private var sweepAt = minimumSweep
     /// Registered since the last visit ended, or the last sweep.
-    @exclusivity(unchecked) private var recent: [(entity: Int, row: RowNumber)] = []
+    @exclusivity(unchecked) private(set) var recent: [(entity: Int, row: RowNumber)] = []
     /// Where the next visit goes on to look.
     private var hand = (entity: 0, place: 0)
 

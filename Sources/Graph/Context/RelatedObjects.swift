@@ -53,7 +53,7 @@ public struct RelatedObjects<Target: Entity> {
     /// - Parameter body: may change objects; the values stay those of the time of the call.
     @inlinable
     public func forEachValue(_ body: (Target) throws -> Void) rethrows {
-        if let members = storedMembers { return try members.forEach(body) }
+        if let members = storedMembers { return try members.forEachValue(body) }
         for member in self { try body(member.value) }
     }
 

@@ -93,7 +93,7 @@ extension Snapshot {
         of id: PersistentID<E>
     ) throws(GraphError) -> [Target] {
         var values: [Target] = []
-        try storedMembers(keyPath, of: id).forEach { values.append($0) }
+        try storedMembers(keyPath, of: id).forEachValue { values.append($0) }
         return values
     }
 
@@ -107,7 +107,7 @@ extension Snapshot {
         of id: PersistentID<E>,
         _ body: (Target) throws -> Void
     ) throws {
-        try storedMembers(keyPath, of: id).forEach(body)
+        try storedMembers(keyPath, of: id).forEachValue(body)
     }
 
     @usableFromInline
@@ -207,15 +207,10 @@ struct StoredMembers<Target: Entity> {
     @usableFromInline let rows: [RowNumber]
     @usableFromInline let table: RowTable
 
-    init(rows: [RowNumber], table: RowTable) {
-        self.rows = rows
-        self.table = table
-    }
-
     /// Always inlined, so that the body is part of the loop and the row stays where it is. Addresses come in blocks, because
     /// rows lie far apart: the processor can then wait for several of them at once.
     @inlinable @inline(__always)
-    func forEach(_ body: (Target) throws -> Void) rethrows {
+    func forEachValue(_ body: (Target) throws -> Void) rethrows {
         defer { withExtendedLifetime(table) {} }
         var start = 0
         while start < rows.count {

@@ -118,7 +118,8 @@ struct OrderKey: Sendable, Hashable {
 
     private func digit(_ offset: Int) -> UInt64 {
         let start = Self.numberBytes + offset * Self.digitBytes
-        return bytes.withUnsafeBytes { UInt64(UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: start, as: UInt32.self))) }
+        let digit = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt32.self) }
+        return UInt64(UInt32(bigEndian: digit))
     }
 
     private mutating func append(digit: UInt64) {

@@ -2,6 +2,11 @@ import Testing
 
 @testable import Graph
 
+@Entity private struct Lamp {
+    var name = ""
+    @Ephemeral var isOn = false
+}
+
 /// R17: clean objects nobody holds are released.
 struct ObjectLifetimeTests {
     @Test(.bug(id: "kept without a change")) func `an object inserted and deleted again is released by the next save`()
@@ -18,6 +23,33 @@ struct ObjectLifetimeTests {
             context.insert(contentsOf: (0..<500).map { Person(name: "\($0)") })
         }
         try await context.hold(ids)
+    }
+
+    @Test(.bug(id: "held across visits", "all but a few stayed as long as the context"))
+    func `R17 objects that an asynchronous operation held go when it is over`() async throws {
+        let context = Context(try await Coordinator(for: Team.self, Person.self))
+        try await context.transaction { context in
+            _ = context.insert(contentsOf: (0..<1_000).map { Person(name: "\($0)") })
+        }
+        try await context.holdDuringSave()
+        for _ in 0..<200 { await context.perform { _ = $0.hasChanges } }
+        await context.perform { #expect($0.state.registry?.count == 0) }
+    }
+
+    @Test(.bug(id: "looked up again", "each look-up was noted until the visit ended"))
+    func `an object that a visit makes again and again is not noted each time`() async throws {
+        let context = Context(try await Coordinator(for: Lamp.self))
+        let id = try await context.transaction { $0.insert(Lamp(name: "desk")).id }
+        let count = try await context.lookUpOften(id)
+        #expect(count < 1_000)
+    }
+
+    @Test(.bug(id: "kept replacements")) func `R10 what replaced objects that nobody holds is forgotten`()
+        async throws
+    {
+        let coordinator = try await Coordinator(for: Track.self, Disc.self, Mix.self)
+        let count = try await Context(coordinator).upsertOften()
+        #expect(count < 3)
     }
 
     @Test func `a table of objects is a dictionary`() {
@@ -72,5 +104,31 @@ extension Context {
         #expect(registeredObject(for: ids[0]) == nil)
         #expect(first == nil)
         for (object, id) in zip(held, ids.dropFirst()) { #expect(registeredObject(for: id) === object) }
+    }
+    fileprivate func holdDuringSave() async throws {
+        let people = try fetch(Person.self)
+        insert(Team(name: "red"))
+        try await save()
+        #expect(people.map(\.name).count == 1_000)
+    }
+
+    fileprivate func lookUpOften(_ id: Lamp.ID) throws -> Int {
+        for _ in 0..<100_000 { _ = self[id]?.name }
+        return try #require(state.registry).recent.count
+    }
+
+    /// How many replacements the context knows in the end.
+    fileprivate func upsertOften() async throws -> Int {
+        insert(Track(code: "a"))
+        try await save()
+        var rows: [RowNumber] = []
+        for number in 0..<1_000 {
+            let track = insert(Track(code: "a", title: "\(number)"))
+            try await save()
+            #expect(track.isDeleted && track.replacedBy != nil)
+            rows.append(track.id.row)
+        }
+        let entity = state.entityIndex(of: Track.self)
+        return rows.count { state.replacement(of: $0, of: entity) != nil }
     }
 }

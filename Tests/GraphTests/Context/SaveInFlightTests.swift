@@ -131,6 +131,31 @@ struct SaveInFlightTests {
         #expect(coordinator.snapshot.count(of: Team.self) == 1)
         try await coordinator.close()
     }
+    @Test(.bug(id: "versions taken back", "the row got the version that the change counted from"))
+    func `R1 a change made during a save and taken back leaves the version that others gave the row`() async throws {
+        let other = Context(coordinator)
+        disk.hold()
+        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
+        await disk.waitForArrival()
+        await context.perform { _ = $0.insert(Team(name: "red")) }
+        let second = Task { try await context.save() }
+        while await !context.isSaveUnderWay { await Task.yield() }
+        try await context.perform { try $0.object(for: person).age = 1 }
+        disk.release()
+        try await first.value
+        try await second.value
+        // Both changed it; now it is as the other has it.
+        try await context.perform { try $0.object(for: person).age = 5 }
+        #expect(await context.hasChanges == false)
+        await context.perform { #expect($0[person]?.version == RowVersion(2)) }
+        try await context.transaction { _ = $0.insert(Team(name: "blue")) }
+        #expect(coordinator.snapshot.version(of: person) == RowVersion(2))
+        try await context.transaction { try $0.object(for: person).age = 9 }
+        try await coordinator.close()
+        let reopened = try await Coordinator.people(on: disk)
+        #expect(reopened.snapshot.value(for: person)?.age == 9)
+        #expect(reopened.snapshot.version(of: person) == RowVersion(3) && reopened.check() == [])
+    }
 }
 
 extension Context {

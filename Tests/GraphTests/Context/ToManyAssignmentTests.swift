@@ -94,6 +94,7 @@ struct ToManyAssignmentTests {
             let team = context.insert(Team(name: "red", members: [dead]))
             #expect(team.members.isEmpty)
             team.delete()
+            #expect(context.hasChanges == false)
             context.insert(Team(name: "blue"))
         }
     }

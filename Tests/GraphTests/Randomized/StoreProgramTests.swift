@@ -16,7 +16,7 @@ struct StoreProgramTests {
 
     private static let failures = Atomic(0)
 
-    private static func setting(_ name: String) -> UInt64? {
+    static func setting(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
     }
 

@@ -143,6 +143,18 @@ struct ManyToManyTests {
         #expect(try coordinator.snapshot.fetchCount(Paper.self) == 0 && coordinator.check() == [])
     }
 
+    @Test func `R13 a link that denies a delete can be ended after the delete too`() async throws {
+        let (paper, course) = try await context.transaction { context in
+            let paper = context.insert(Paper(title: "Organon"))
+            return (paper.id, context.insert(Course(title: "Logic", readings: [paper.id])).id)
+        }
+        try await context.transaction { context in
+            try context.object(for: paper).delete()
+            try context.object(for: course).readings = []
+        }
+        #expect(coordinator.snapshot.value(for: paper) == nil && coordinator.check() == [])
+    }
+
     @Test func `a deleted owner takes no members, and a rollback ends links`() async throws {
         await context.perform { context in
             let ada = context.insert(Student(name: "Ada"))

@@ -104,4 +104,40 @@ struct OneToOneTests {
         #expect(second.snapshot.value(for: ids.0)?.locker.id == ids.1 && second.check() == [])
         try await second.close()
     }
+    @Test(.bug(id: "partners by computed properties", "the store could not be opened again"))
+    func `R12 a reference set by a property of the program's own is written at both ends`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("school.graph")
+        let first = try await Coordinator.school(at: path)
+        let ids = try await Context(first).transaction { context in
+            let ada = context.insert(Student(name: "Ada"))
+            let locker = context.insert(Locker(number: 1))
+            #expect(locker.student == nil)
+            ada.lockerID = locker.id
+            let paired = try context.fetchCount(Student.self) { $0.locker.id != nil }
+            #expect(paired == 1 && locker.student == ada)
+            locker.number = 7
+            #expect(ada.locker == locker)
+            return (ada.id, locker.id)
+        }
+        try await first.close()
+        let second = try await Coordinator.school(at: path)
+        #expect(second.snapshot.value(for: ids.0)?.locker.id == ids.1)
+        #expect(second.snapshot.value(for: ids.1)?.student.id == ids.0 && second.check() == [])
+        try await second.close()
+    }
+
+    @Test(.bug(id: "partners by computed properties", "what was written to the partner afterwards ended it"))
+    func `R12 a reference set by a property of the program's own outlasts writes to the partner`() async throws {
+        let (ada, locker) = try await context.transaction { context in
+            (context.insert(Student(name: "Ada")).id, context.insert(Locker(number: 1)).id)
+        }
+        try await context.transaction { context in
+            let (ada, locker) = try (context.object(for: ada), context.object(for: locker))
+            ada.lockerID = locker.id
+            locker.number = 7
+        }
+        #expect(coordinator.snapshot.value(for: ada)?.locker.id == locker)
+        #expect(coordinator.snapshot.value(for: locker)?.student.id == ada)
+    }
 }

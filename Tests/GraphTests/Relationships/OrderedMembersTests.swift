@@ -145,4 +145,44 @@ struct OrderedMembersTests {
         #expect(try snapshot.fetchIDs(Lecture.self).allSatisfy { snapshot.version(of: $0) == RowVersion(1) })
         #expect(coordinator.check() == [])
     }
+    @Test(.bug(id: "long order keys", "keys grew by a byte for every few members"))
+    func `R3 a long collection that is reversed has short keys`() async throws {
+        let id = try await context.transaction { context in
+            let course = context.insert(Course(title: "Logic"))
+            course.lectures = RelatedObjects((0..<2_000).map { context.insert(Lecture(title: "\($0)")) })
+            course.lectures = RelatedObjects(course.lectures.reversed())
+            #expect(course.lectures.map(\.title) == (0..<2_000).reversed().map { "\($0)" })
+            return course.id
+        }
+        let keys = try await keys(of: id)
+        #expect(keys.count == 2_000)
+        #expect(keys.values.map(\.bytes.count).max() ?? 0 <= 16)
+    }
+
+    @Test(.bug(id: "long order keys", "the process ended")) func `R3 members go between long keys that a file has`()
+        throws
+    {
+        let schema = try Schema([
+            EntityDescription(Disc.self), EntityDescription(Mix.self), EntityDescription(Track.self),
+        ])
+        let list = try #require(schema.adjacencies.firstIndex { $0.toOne != nil })
+        let bytes = [UInt8](repeating: 128, count: 200_000)
+        let (lower, upper) = (OrderKey(bytes: bytes), OrderKey(bytes: bytes.dropLast() + [129]))
+        var store = RecordedStore(schema: schema)
+        try store.commit { work in
+            work.insert(1, Disc(name: "disc"))
+            for row in RowNumber(1)...3 {
+                work.insert(row, Track(code: "\(row)", disc: ToOne(PersistentID(row: 1))))
+            }
+            work.snapshot.adjacencies[list].insert(1, of: 1, key: lower)
+            work.snapshot.adjacencies[list].insert(2, of: 1, key: upper)
+        }
+        let snapshot = try store.replay().snapshot
+        #expect(snapshot.check() == [])
+        #expect(snapshot.adjacencies[list].key(of: 1, of: 1) == lower)
+        var work = WorkingState(base: snapshot)
+        let tracks = schema.toMany(\Disc.tracks, of: schema.number(of: Disc.self))
+        work.place(3, of: 1, through: tracks, at: 1)
+        #expect(work.snapshot.adjacencies[list].keys(of: 1).map(\.member) == [1, 3, 2])
+    }
 }

@@ -100,6 +100,41 @@ struct RelatedObjectsTests {
         #expect(coordinator.snapshot.commit == commit)
     }
 
+    @Test(.bug(id: "slices of live collections", "every other one was left out"))
+    func `a slice keeps its members while the collection changes`() async throws {
+        await context.perform { context in
+            let course = context.insert(Course(title: "Logic"))
+            course.lectures = RelatedObjects("abcd".map { context.insert(Lecture(title: String($0))) })
+            for lecture in course.lectures.prefix(2) { lecture.delete() }
+            #expect(course.lectures.map(\.title) == ["c", "d"])
+        }
+    }
+
+    @Test(.bug(id: "map of live collections", "the process ended"))
+    func `members may be removed while they are mapped`() async throws {
+        await context.perform { context in
+            let course = context.insert(Course(title: "Logic"))
+            course.lectures = RelatedObjects("abcd".map { context.insert(Lecture(title: String($0))) })
+            let titles = course.lectures.map { lecture in
+                lecture.course = nil
+                return lecture.title
+            }
+            #expect(titles == ["a", "b", "c", "d"] && course.lectures.isEmpty)
+        }
+    }
+
+    @Test func `a computed property is no relationship: the process ends`() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let context = Context(try await Coordinator.school())
+            await context.perform { context in
+                let ada = context.insert(Student(name: "Ada"))
+                _ = ada.friends.count
+            }
+        }
+        let output = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(output.contains("only a stored ToMany is a relationship"))
+    }
+
     // MARK: As plain values
 
     @Test func `references are Codable, and entities Hashable with what relationships they have`() throws {

@@ -323,6 +323,29 @@ struct RelationshipConcurrencyTests {
         try await coordinator.close()
     }
 
+    @Test func `R20 a link to what a failed transaction inserted does not stand in the way of later saves`()
+        async throws
+    {
+        let (disk, coordinator) = try await Self.gatedSchool()
+        let context = Context(coordinator)
+        let id = try await context.transaction { $0.insert(Course(title: "Logic")).id }
+        disk.hold()
+        let transaction = Task { try await context.transaction { _ = $0.insert(Student(name: "Ada")) } }
+        await disk.waitForArrival()
+        try await context.perform { context in
+            let course = try context.object(for: id)
+            course.title = "Sets"
+            course.students.append(try #require(try context.first(Student.self)))
+        }
+        disk.fill()
+        disk.release()
+        await #expect(throws: GraphError.self) { try await transaction.value }
+        await context.perform { #expect($0[id]?.students.isEmpty == true) }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.title == "Sets" && coordinator.check() == [])
+        try await coordinator.close()
+    }
+
     // MARK: Deletes
 
     @Test func `R13 deny, with the last child deleted by another context`() async throws {

@@ -181,4 +181,53 @@ struct UniquenessTests {
         #expect(
             coordinator.snapshot.value(for: id)?.points == 2 && coordinator.snapshot.version(of: id) == RowVersion(2))
     }
+    @Test(.bug(id: "places of upserted members", "the one that stays came last"))
+    func `R10 upsert: the object that was there takes over the places among ordered members`() async throws {
+        let coordinator = try await Coordinator(for: Track.self, Disc.self, Mix.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        let old = try await context.transaction { $0.insert(contentsOf: [Track(code: "a"), Track(code: "b")]) }
+        let (disc, mix) = try await context.transaction { context in
+            let tracks = ["a", "new", "b"].map { context.insert(Track(code: $0, title: "again")) }
+            let (disc, mix) = (context.insert(Disc(name: "disc")), context.insert(Mix(name: "mix")))
+            disc.tracks = RelatedObjects(tracks)
+            mix.tracks = RelatedObjects(tracks)
+            return (disc.id, mix.id)
+        }
+        try await context.perform { context in
+            let (disc, mix) = try (context.object(for: disc), context.object(for: mix))
+            #expect(disc.tracks.map(\.code) == ["a", "new", "b"] && mix.tracks == disc.tracks)
+            #expect([disc.tracks[0].id, disc.tracks[2].id] == old && disc.tracks[0].title == "again")
+        }
+    }
+
+    @Test(.bug(id: "upserts that follow", "the twigs of the upserted tree were refused"), arguments: [true, false])
+    func `R10 upsert by a reference to what is upserted in the same save`(isTreeFirst: Bool) async throws {
+        let coordinator =
+            isTreeFirst
+            ? try await Coordinator(for: Tree.self, Twig.self, checksEveryCommit: true)
+            : try await Coordinator(for: Twig.self, Tree.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        for leaves in [1, 2] {
+            try await context.transaction { context in
+                let tree = context.insert(Tree(name: "oak"))
+                context.insert(Twig(name: "left", leaves: leaves, tree: ToOne(tree.id)))
+            }
+        }
+        #expect(coordinator.snapshot.count(of: Tree.self) == 1)
+        #expect(try coordinator.snapshot.fetchValues(Twig.self).map(\.leaves) == [2])
+    }
+
+    @Test func `R9 a new object that gives way denies no delete`() async throws {
+        let coordinator = try await Coordinator(for: Desk.self, Office.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        let office = try await context.transaction { context in
+            context.insert(Desk(number: 1))
+            return context.insert(Office(name: "corner")).id
+        }
+        try await context.transaction { context in
+            context.insert(Desk(number: 1, office: ToOne(office)))
+            try context.object(for: office).delete()
+        }
+        #expect(coordinator.snapshot.count(of: Office.self) == 0 && coordinator.snapshot.count(of: Desk.self) == 1)
+    }
 }

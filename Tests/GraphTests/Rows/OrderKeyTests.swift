@@ -78,6 +78,15 @@ struct OrderKeyTests {
         }
     }
 
+    @Test(.bug(id: "long order keys", "the process ended"))
+    func `between keys of any length that a file may have there is room`() throws {
+        let bytes = [UInt8](repeating: 128, count: 200_000)
+        let lower = try #require(OrderKey(bytes: bytes))
+        let upper = try #require(OrderKey(bytes: bytes.dropLast() + [129]))
+        let key = OrderKey.between(lower, upper)
+        #expect(lower < key && key < upper)
+    }
+
     @Test(arguments: [
         [], [1, 2, 3, 4, 5, 6, 7], [0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1, 1],
         [0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 2, 2], [0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0], [9, 0, 0, 0, 0, 0, 0, 1, 5, 1, 1],

@@ -95,6 +95,20 @@ struct Key: Entity {
     }
 }
 
+extension Student {
+    /// A property of the program's own that sets a reference.
+    var lockerID: Locker.ID? {
+        get { locker.id }
+        set { locker = ToOne(newValue) }
+    }
+
+    /// A property of the program's own that is no relationship.
+    var friends: ToMany<Student> {
+        get { buddies }
+        set { buddies = newValue }
+    }
+}
+
 extension Coordinator {
     /// A school, in which every commit is checked.
     static func school(at path: String? = nil) async throws -> Coordinator {

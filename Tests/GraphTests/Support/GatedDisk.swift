@@ -12,7 +12,7 @@ final class GatedDisk: InterposedDisk {
 
     let disk = SimulatedDisk()
     private let stage: Stage
-    private let isHolding = Mutex(false)
+    private let state = Mutex((isHolding: false, waiting: 0))
     private let gate = DispatchSemaphore(value: 0)
     private let arrivals: AsyncStream<Void>
     private let arrival: AsyncStream<Void>.Continuation
@@ -24,17 +24,24 @@ final class GatedDisk: InterposedDisk {
     }
 
     /// The next calls wait, each for one `release`.
-    func hold() { isHolding.withLock { $0 = true } }
+    func hold() { state.withLock { $0.isHolding = true } }
 
     /// Returns when a call has come to wait.
     func waitForArrival() async {
         for await _ in arrivals { return }
     }
 
-    /// Lets the waiting call go on; later ones do not wait.
+    var isWaiting: Bool { state.withLock { $0.waiting > 0 } }
+
+    /// Lets the waiting call go on, if there is one; later ones do not wait.
     func release() {
-        isHolding.withLock { $0 = false }
-        gate.signal()
+        let isWaiting = state.withLock { state in
+            state.isHolding = false
+            guard state.waiting > 0 else { return false }
+            state.waiting -= 1
+            return true
+        }
+        if isWaiting { gate.signal() }
     }
 
     /// Lets the waiting write find the disk full.
@@ -44,7 +51,12 @@ final class GatedDisk: InterposedDisk {
     func willSync() { pass(.sync) }
 
     private func pass(_ stage: Stage) {
-        guard stage == self.stage, isHolding.withLock({ $0 }) else { return }
+        guard stage == self.stage else { return }
+        let hasToWait = state.withLock { state in
+            if state.isHolding { state.waiting += 1 }
+            return state.isHolding
+        }
+        guard hasToWait else { return }
         arrival.yield()
         gate.wait()
     }

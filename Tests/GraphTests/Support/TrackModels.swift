@@ -59,6 +59,7 @@ struct Tree: Entity {
     }
 }
 
+/// Gives way to the desk of its number that was there.
 struct Desk: Entity {
     var number: Int
     var office: ToOne<Office> = nil
@@ -69,6 +70,7 @@ struct Desk: Entity {
     }
 }
 
+/// Cannot be deleted while desks stand in it.
 struct Office: Entity {
     var name: String
     var desks: ToMany<Desk> = []
@@ -76,55 +78,5 @@ struct Office: Entity {
     static let schema = EntitySchema<Office>("Office") {
         $0.attribute("name", \.name)
         $0.toMany("desks", \.desks, inverse: \Desk.office, deleteRule: .deny)
-    }
-}
-
-/// Every kind of relationship with itself.
-struct Node: Entity {
-    var key: Int? = nil
-    var other: Int? = nil
-    var next: ToOne<Node> = nil
-    var previous: ToOne<Node> = nil
-    var spouse: ToOne<Node> = nil
-    var parent: ToOne<Node> = nil
-    var children: ToMany<Node> = []
-    var follows: ToMany<Node> = []
-    var followers: ToMany<Node> = []
-    var friends: ToMany<Node> = []
-
-    static let schema = EntitySchema<Node>("Node") {
-        $0.attribute("key", \.key, unique: true, onConflict: .upsert)
-        $0.attribute("other", \.other, unique: true, onConflict: .keepExisting)
-        $0.toOne("next", \.next)
-        $0.toOne("previous", \.previous, inverse: \Node.next)
-        $0.toOne("spouse", \.spouse, inverse: \Node.spouse)
-        $0.toOne("parent", \.parent)
-        $0.toMany("children", \.children, inverse: \Node.parent, ordered: true)
-        $0.toMany("follows", \.follows, inverse: \Node.followers, ordered: true)
-        $0.toMany("followers", \.followers, ordered: true)
-        $0.toMany("friends", \.friends, inverse: \Node.friends, ordered: true)
-    }
-}
-
-struct Flagged: Entity {
-    var name: String
-    var isSelected = false
-
-    static let schema = EntitySchema<Flagged>("Flagged") {
-        $0.attribute("name", \.name)
-        $0.ephemeral("isSelected", \.isSelected, default: false)
-    }
-}
-
-extension Student {
-    /// A program's own way to say it.
-    var lockerID: Locker.ID? {
-        get { locker.id }
-        set { locker = ToOne(newValue) }
-    }
-
-    var friends: ToMany<Student> {
-        get { buddies }
-        set { buddies = newValue }
     }
 }
