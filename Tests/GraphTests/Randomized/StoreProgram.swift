@@ -52,7 +52,9 @@ struct StoreProgram: CustomStringConvertible, Sendable {
 
     var description: String {
         let text = steps.enumerated().map { "  \($0): context \($1.context) \($1.action)" }.joined(separator: "\n")
-        return ["GraphTests.", "StoreProgram.", "MemberChange", "Change.", "Action."].reduce(text) { $0.replacing($1, with: "") }
+        return ["GraphTests.", "StoreProgram.", "MemberChange", "Change.", "Action."].reduce(text) {
+            $0.replacing($1, with: "")
+        }
     }
 
     /// The shortest program found that still fails, by taking out ever smaller parts (Zeller's ddmin, without its
