@@ -62,11 +62,8 @@ extension WorkingState {
         if old != 0, partner(of: old, toOne.target, mate) == row {
             setReference(of: old, of: toOne.target, through: mate, to: 0)
         }
-        guard new != 0, let previous = partner(of: new, toOne.target, mate), previous != row else { return }
-        if previous != 0, partner(of: previous, entity, toOne) == new {
-            setReference(of: previous, of: entity, through: toOne, to: 0)
-        }
-        setReference(of: new, of: toOne.target, through: mate, to: row)
+        // Whom that drives out follows from the write itself.
+        if new != 0 { setReference(of: new, of: toOne.target, through: mate, to: row) }
     }
 
     // MARK: Members of one owner
