@@ -85,7 +85,7 @@ final class ContextState {
     }
 
     @usableFromInline
-    func hasCoupledReferences(_ entity: UInt32) -> Bool { schema.entities[Int(entity)].hasCoupledReferences }
+    func hasCoupledReferences(_ entity: Int) -> Bool { schema.entities[entity].hasCoupledReferences }
 
     /// Which object stands for one that gave way to it.
     func replacement(of row: RowNumber, of entity: Int) -> RowNumber? { replacements[entity]?[row] }

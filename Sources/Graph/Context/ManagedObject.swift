@@ -25,6 +25,8 @@ public final class ManagedObject<E: Entity> {
     /// The context's epoch when the object last looked at the working state.
     @exclusivity(unchecked) @usableFromInline var epoch: Epoch
     @usableFromInline let entityNumber: UInt32
+    /// Whether a write of its references may change other objects.
+    @usableFromInline let isCoupled: Bool
     /// Whether the row was written to and the working state does not have it yet.
     @exclusivity(unchecked) @usableFromInline var isDirty: Bool
     @usableFromInline var flags: ObjectFlags
@@ -47,6 +49,7 @@ public final class ManagedObject<E: Entity> {
     ) {
         self.id = id
         entityNumber = UInt32(entity)
+        isCoupled = context.hasCoupledReferences(entity)
         self.context = context
         self.row = row
         self.flags = flags
@@ -136,10 +139,10 @@ extension ManagedObject {
             _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
         }
         set {
-            if _slowPath(context.hasCoupledReferences(entityNumber)) {
-                write(newValue, to: keyPath)
-            } else if _fastPath(isDirty) {
+            if _fastPath(isDirty && !isCoupled) {
                 row[keyPath: keyPath] = newValue
+            } else if isCoupled {
+                writeCoupled { $0[keyPath: keyPath] = newValue }
             } else if beginWrite() {
                 row[keyPath: keyPath] = newValue
             }
@@ -175,7 +178,7 @@ extension ManagedObject {
 
     @inlinable
     func setReference<Target>(_ keyPath: WritableKeyPath<E, ToOne<Target>>, to target: ToOne<Target>) {
-        if _fastPath(!context.hasCoupledReferences(entityNumber)) {
+        if _fastPath(!isCoupled) {
             guard isDirty || beginWrite() else { return }
             row[keyPath: keyPath] = target
         } else {
@@ -183,16 +186,12 @@ extension ManagedObject {
         }
     }
 
-    /// Writes a property of an object whose references change other objects. A property of the program's own may set them.
-    @usableFromInline
-    func write<V>(_ value: V, to keyPath: WritableKeyPath<E, V>) {
+    /// Writes to an object whose references change other objects. Any property may set them, if it is the program's own.
+    @usableFromInline @inline(never)
+    func writeCoupled(_ body: (inout E) -> Void) {
         guard isDirty || beginWrite() else { return }
-        guard MemoryLayout<E>.offset(of: keyPath) == nil || V.self is any RelationshipValue.Type else {
-            row[keyPath: keyPath] = value
-            return
-        }
         var changed = row
-        changed[keyPath: keyPath] = value
+        body(&changed)
         if context.areCoupledReferencesSame(&changed, &row, entity) {
             row = changed
         } else {
