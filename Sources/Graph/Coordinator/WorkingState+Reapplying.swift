@@ -159,7 +159,7 @@ extension WorkingState {
         let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
         let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
         if hasOwner, hasMember {
-            snapshot.link(pair.member, to: pair.owner, in: number, keys: (pair.key, nil))
+            snapshot.link(pair.member, to: pair.owner, in: number, key: pair.key)
         } else if hasOwner {
             miss(Link(list: number, owner: pair.owner, member: pair.member))
         } else if hasMember {

@@ -188,24 +188,19 @@ extension Snapshot {
     }
 
     /// Links two rows, each in the list of the other; false if they are linked already. In a list with an order the new
-    /// member comes last, or where `keys` says: its key in the owner's list and the owner's key in its own.
+    /// member comes last, or in the owner's list where `key` says.
     @discardableResult
-    mutating func link(
-        _ member: RowNumber,
-        to owner: RowNumber,
-        in number: Int,
-        keys: (own: OrderKey?, mates: OrderKey?) = (nil, nil)
-    ) -> Bool {
+    mutating func link(_ member: RowNumber, to owner: RowNumber, in number: Int, key: OrderKey? = nil) -> Bool {
         let list = schema.adjacencies[number]
         guard let mate = list.mate else { return false }
         if list.isOrdered {
             guard !adjacencies[number].contains(member, of: owner) else { return false }
-            adjacencies[number].insert(member, of: owner, key: newKey(keys.own, of: owner, in: number))
+            adjacencies[number].insert(member, of: owner, key: newKey(key, of: owner, in: number))
         } else {
             guard adjacencies[number].insert(member, of: owner, key: nil) else { return false }
         }
         guard mate != number || member != owner else { return true }
-        adjacencies[mate].insert(owner, of: member, key: newKey(keys.mates, of: member, in: mate))
+        adjacencies[mate].insert(owner, of: member, key: newKey(nil, of: member, in: mate))
         return true
     }
 
