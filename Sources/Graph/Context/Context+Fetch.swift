@@ -17,7 +17,7 @@ extension Context {
         offset: Int = 0,
         limit: Int? = nil
     ) throws -> [ManagedObject<E>] {
-        let snapshot = state.flushed
+        let snapshot = state.snapshot(toSearch: type, true)
         // The predicate may write to objects.
         let epoch = state.epoch
         return try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
@@ -47,7 +47,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [E] {
-        try state.snapshot(includesPendingChanges)
+        try state.snapshot(toSearch: type, includesPendingChanges)
             .fetchValues(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -61,7 +61,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [PersistentID<E>] {
-        try state.snapshot(includesPendingChanges)
+        try state.snapshot(toSearch: type, includesPendingChanges)
             .fetchIDs(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -72,13 +72,14 @@ extension Context {
         where predicate: (E) throws -> Bool = { _ in true },
         includesPendingChanges: Bool = true
     ) throws -> Int {
-        try state.snapshot(includesPendingChanges).fetchCount(type, where: predicate)
+        try state.snapshot(toSearch: type, includesPendingChanges).fetchCount(type, where: predicate)
     }
 }
 
 extension ContextState {
     @usableFromInline
-    func snapshot(_ includesPendingChanges: Bool) -> Snapshot {
-        includesPendingChanges ? flushed : base
+    func snapshot(toSearch type: any Entity.Type, _ includesPendingChanges: Bool) -> Snapshot {
+        if let reads, let entity = schema.index(of: type) { reads.readAll(of: entity) }
+        return includesPendingChanges ? flushed : base
     }
 }

@@ -1,7 +1,7 @@
 /// A place to work with objects: reads one committed state of the store, and keeps its own changes until they are saved.
 ///
 /// A context sees the snapshot that it started from plus its own changes, and nothing else, until it saves, refreshes or
-/// rolls back. What others commit meanwhile never shows half way, and never shows by itself.
+/// rolls back. What others commit meanwhile never shows half way, and never shows by itself unless it is asked to.
 ///
 /// A context is an actor, and its objects are not `Sendable`: that they stay inside is what the compiler checks. Write
 /// operations of your own as extensions, or pass a closure to `perform` or `transaction`.
@@ -17,20 +17,131 @@
 public actor Context {
     /// The coordinator that this context reads from and saves to.
     public nonisolated let coordinator: Coordinator
+    /// The context that this one reads from and saves to instead, if it is nested.
+    public nonisolated let parent: Context?
+    /// What saves do about conflicts, unless they are told otherwise.
+    public nonisolated let mergePolicy: MergePolicy
+    /// Who makes the changes: a name for conflicts, observers and the journal.
+    public nonisolated let author: String?
+    nonisolated let executor: ContextExecutor
     @usableFromInline let state: ContextState
     /// Referred to here alone; see `ObjectRegistry`.
-    private let registry: ObjectRegistry
-    private var isSaving = false
-    private var waitingForSave: [CheckedContinuation<Void, Never>] = []
+    let registry: ObjectRegistry
+    /// Whether this is a transaction's own context: its changes go where the transaction ends, and nowhere else.
+    let isTransaction: Bool
+    /// For saves, and what must not come between.
+    private var turns = TurnQueue()
 
     /// A context on the newest durable state.
-    public init(_ coordinator: Coordinator) {
-        self.coordinator = coordinator
-        let snapshot = coordinator.snapshot
-        let registry = ObjectRegistry(schema: snapshot.schema)
-        self.registry = registry
-        state = ContextState(base: snapshot, counters: coordinator.counters, registry: registry)
+    ///
+    /// - Parameters:
+    ///   - mergePolicy: what saves do about conflicts, unless they are told otherwise.
+    ///   - author: who makes the changes: a name for conflicts, observers and the journal.
+    ///   - executor: where the context runs; nil gives it a place of its own, as actors have.
+    public init(
+        _ coordinator: Coordinator,
+        mergePolicy: MergePolicy = .error,
+        author: String? = nil,
+        executor: ContextExecutor? = nil
+    ) {
+        self.init(coordinator, mergePolicy, author, executor, isTransaction: false, reads: nil)
     }
+
+    init(
+        _ coordinator: Coordinator,
+        _ mergePolicy: MergePolicy = .error,
+        _ author: String? = nil,
+        _ executor: ContextExecutor? = nil,
+        isTransaction: Bool,
+        reads: ReadLog?
+    ) {
+        self.init(
+            coordinator,
+            parent: nil,
+            state: ContextBase(snapshot: coordinator.snapshot, committed: nil),
+            mergePolicy,
+            author,
+            executor,
+            isTransaction: isTransaction,
+            reads: reads
+        )
+    }
+
+    /// A context nested in another one: it starts from what the other one has, unsaved changes included, and saves into it.
+    ///
+    /// What is saved is durable once the outermost context has saved. Whatever the other one does meanwhile, this one goes on
+    /// with the state that it started from until it refreshes; a save compares rows, so that two contexts nested in one do not
+    /// overwrite each other's changes unless their merge policy says so.
+    ///
+    /// - Parameters:
+    ///   - mergePolicy: the parent's, if nil.
+    ///   - author: the parent's, if nil.
+    ///   - executor: where the context runs; nil gives it a place of its own.
+    public init(
+        parent: Context,
+        mergePolicy: MergePolicy? = nil,
+        author: String? = nil,
+        executor: ContextExecutor? = nil
+    ) async {
+        self.init(
+            parent.coordinator,
+            parent: parent,
+            state: await parent.stateForChildren,
+            mergePolicy ?? parent.mergePolicy,
+            author ?? parent.author,
+            executor,
+            isTransaction: false,
+            reads: await parent.reads
+        )
+    }
+
+    private init(
+        _ coordinator: Coordinator,
+        parent: Context?,
+        state start: ContextBase,
+        _ mergePolicy: MergePolicy,
+        _ author: String?,
+        _ executor: ContextExecutor?,
+        isTransaction: Bool,
+        reads: ReadLog?
+    ) {
+        self.coordinator = coordinator
+        self.parent = parent
+        self.mergePolicy = mergePolicy
+        self.author = author
+        self.executor = executor ?? .new()
+        self.isTransaction = isTransaction
+        mergePolicy.requireRules(toFit: start.snapshot.schema)
+        let registry = ObjectRegistry(schema: start.snapshot.schema)
+        self.registry = registry
+        state = ContextState(
+            start,
+            counters: coordinator.counters,
+            published: parent == nil ? coordinator.published : nil,
+            registry: registry,
+            executor: self.executor,
+            reads: reads
+        )
+    }
+
+    private var reads: ReadLog? { state.reads }
+
+    /// A context for a transaction on this one.
+    func transactionContext() -> Context {
+        Context(
+            coordinator,
+            parent: self,
+            state: stateForChildren,
+            mergePolicy,
+            author,
+            executor,
+            isTransaction: true,
+            reads: state.reads
+        )
+    }
+
+    /// Where the context runs.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.unowned }
 
     // MARK: Objects
 
@@ -85,6 +196,13 @@ public actor Context {
         state.registeredObject(for: id)
     }
 
+    /// Whether every object that was ever made stays in memory until `reset()`, instead of as long as somebody holds it or
+    /// it has unsaved changes. Off at first.
+    public var retainsRegisteredObjects: Bool {
+        get { registry.retainsAll }
+        set { registry.retainsAll = newValue }
+    }
+
     // MARK: Changes
 
     /// Whether there is anything to save, or being saved.
@@ -102,32 +220,34 @@ public actor Context {
     /// The objects deleted since the last save; they keep their last values.
     public var deletedObjects: [any AnyManagedObject] { state.objects(.deleted) }
 
-    /// Commits the changes; they are durable when it returns.
+    /// Has the next save fail, or its merge policy asked, if others have changed or deleted the object since this context read
+    /// it, although nothing of it is changed here: for changes that follow from it.
     ///
-    /// What is changed on the context while the save runs stays pending. If the save fails, nothing of it happened and all
-    /// changes are pending as before. Saves of one context run one after another.
-    ///
-    /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.validationFailed`, `.notEncodable`, or
-    ///   what the store's file makes of it. After `.outcomeUnknown` the store takes no more saves.
-    ///
-    /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. A
-    /// `catch` without a pattern after it, which throws on, avoids that.
-    public func save() async throws(GraphError) {
-        await beginSave()
-        defer { endSave() }
-        do {
-            try await commitChanges()
-        } catch {
-            state.saveFailed()
-            throw error
-        }
+    /// - Precondition: the object belongs to this context.
+    public func require<E>(unchanged object: ManagedObject<E>) {
+        state.requireOwn(object)
+        state.require(object.id.row, of: object.entity)
     }
 
-    /// A save without its turn and without what follows from its failure.
-    private func commitChanges() async throws(GraphError) {
-        guard let captured = state.capture() else { return }
-        let outcome = try await coordinator.commit(captured)
-        state.didSave(outcome.published, asCaptured: outcome.isAsCaptured, replacements: outcome.replacements)
+    /// Drops the unsaved changes of single objects: inserted ones go, updated ones are as the context read them, and deleted ones
+    /// come back with all that their delete took along. The way on after a save failed because of them.
+    ///
+    /// Changes that a save in flight took with it are out of reach. Identifiers of other objects, and of objects without changes,
+    /// are passed over.
+    public func discard(_ ids: some Sequence<AnyPersistentID>) {
+        state.discard(
+            ids.compactMap { id in
+                state.schema.index(named: id.entityName).map { RowPlace(entity: $0, row: id.row) }
+            }
+        )
+    }
+
+    /// The same for one object.
+    ///
+    /// - Precondition: the object belongs to this context.
+    public func discard<E>(_ object: ManagedObject<E>) {
+        state.requireOwn(object)
+        object.discardChanges()
     }
 
     /// Drops all unsaved changes. The context goes on with the state that it had read.
@@ -137,73 +257,15 @@ public actor Context {
         state.rollback(to: nil)
     }
 
-    /// Drops all unsaved changes and reads the newest durable state, once a save in flight has ended.
-    public func rollbackToLatest() async {
-        await beginSave()
-        defer { endSave() }
-        state.rollback(to: coordinator.snapshot)
+    // MARK: Turns
+
+    /// Waits until no save is under way, and keeps others from beginning.
+    func beginSave() async {
+        if !turns.take() { await withCheckedContinuation { turns.wait($0) } }
     }
 
-    /// Reads the newest durable state, with the unsaved changes put on top of it property by property, once a save in
-    /// flight has ended.
-    ///
-    /// A row that others deleted is gone; a save reports changes made to it as a conflict.
-    public func refresh() async {
-        await beginSave()
-        defer { endSave() }
-        state.refresh(to: coordinator.snapshot)
-    }
-
-    private func beginSave() async {
-        guard isSaving else {
-            isSaving = true
-            return
-        }
-        await withCheckedContinuation { waitingForSave.append($0) }
-    }
-
-    /// Hands the turn to who has waited longest: nobody who comes in between can take it.
-    private func endSave() {
+    func endSave() {
         registry.endVisit()
-        if waitingForSave.isEmpty {
-            isSaving = false
-        } else {
-            waitingForSave.removeFirst().resume()
-        }
-    }
-
-    // MARK: Closures
-
-    /// Runs a closure on this context and gives back what it returns.
-    @discardableResult
-    public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
-        defer { registry.endVisit() }
-        return try body(self)
-    }
-
-    /// Runs a closure on this context and saves, earlier unsaved changes included.
-    ///
-    /// If the closure throws, or the save fails, what the closure did is undone; earlier changes stay.
-    ///
-    /// - Throws: what the closure throws, and what `save()` throws.
-    @discardableResult
-    public func transaction<Result>(_ body: @Sendable (isolated Context) throws -> Result) async throws -> Result {
-        await beginSave()
-        defer { endSave() }
-        let savepoint = state.savepoint()
-        let result: Result
-        do {
-            result = try body(self)
-        } catch {
-            state.restore(savepoint)
-            throw error
-        }
-        do {
-            try await commitChanges()
-        } catch {
-            state.saveFailed(restoring: savepoint)
-            throw error
-        }
-        return result
+        turns.pass()
     }
 }

@@ -6,6 +6,13 @@ final class ContextState {
     @usableFromInline let schema: Schema
     private let counters: RowCounters
     private(set) var working: WorkingState
+    /// The committed state below the base, if the context is nested.
+    private var committed: Snapshot?
+    /// What a transaction reads, if that is to count.
+    @usableFromInline let reads: ReadLog?
+    let executor: ContextExecutor
+    /// nil if the context is nested.
+    private let published: PublishedSnapshot?
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
     private var inFlight: (state: WorkingState, objects: [any RegisteredObject])?
     /// New rows that gave way to others when they were saved and whose objects somebody held then.
@@ -18,11 +25,22 @@ final class ContextState {
     /// Ends whenever the working state moves under the objects.
     @usableFromInline private(set) var epoch = Epoch()
 
-    init(base: Snapshot, counters: RowCounters, registry: ObjectRegistry) {
-        schema = base.schema
+    init(
+        _ base: ContextBase,
+        counters: RowCounters,
+        published: PublishedSnapshot?,
+        registry: ObjectRegistry,
+        executor: ContextExecutor,
+        reads: ReadLog?
+    ) {
+        schema = base.snapshot.schema
         self.counters = counters
-        working = WorkingState(base: base)
+        working = WorkingState(base: base.snapshot)
+        committed = base.committed
         self.registry = registry
+        self.executor = executor
+        self.reads = reads
+        self.published = published
     }
 
     // MARK: Objects
@@ -102,6 +120,7 @@ final class ContextState {
             let object = unsafeDowncast(object, to: ManagedObject<E>.self)
             return object.isDeleted ? nil : object
         }
+        if let reads { reads.readRow(id.row, of: entity) }
         // Valid, because this holds the working state, and nothing changes it meanwhile.
         guard let address = workingAddress(of: id.row, of: entity) else { return nil }
         let value = address.assumingMemoryBound(to: E.self).pointee
@@ -216,16 +235,29 @@ final class ContextState {
     }
 
     func committedValue<E: Entity>(of id: PersistentID<E>, _ entity: Int) -> E? {
-        lostBases(of: entity).value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
+        if let committed { return committed.entities[entity].rows.value(of: id.row) }
+        return lostBases(of: entity).value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
     }
 
     func version(of row: RowNumber, of entity: Int) -> RowVersion {
-        lostBases(of: entity).version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
+        if let committed { return committed.entities[entity].rows.version(of: row) ?? .none }
+        return lostBases(of: entity).version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
     }
 
     func changeKind(of row: RowNumber, of entity: Int) -> ChangeKind? {
         flush()
         return working.changes[entity].kind(of: row)
+    }
+
+    /// The stored properties in which a row differs from the base; all, if the base does not have it.
+    func changedProperties(of row: RowNumber, of entity: Int) -> [Property] {
+        flush()
+        let properties = schema.entities[entity].properties.filter(\.isStored)
+        guard working.changes[entity].kind(of: row) != nil,
+            let ours = working.snapshot.entities[entity].rows.address(of: row)
+        else { return [] }
+        guard let original = working.base.entities[entity].rows.address(of: row) else { return properties }
+        return properties.filter { !$0.operations.isIdentical(ours + $0.offset, original + $0.offset) }
     }
 
     // MARK: Relationships
@@ -253,6 +285,12 @@ final class ContextState {
     }
 
     // MARK: Changes
+
+    /// The same, to look at an owner's members.
+    func flushed(toRead relationship: ToManyDescription, of owner: RowNumber) -> Snapshot {
+        reads?.readMembers(of: owner, through: relationship)
+        return flushed
+    }
 
     /// The working snapshot with everything that objects were told.
     @usableFromInline var flushed: Snapshot {
@@ -293,6 +331,17 @@ final class ContextState {
         epoch = Epoch()
     }
 
+    func require(_ row: RowNumber, of entity: Int) {
+        flush()
+        working.require(row, of: entity)
+    }
+
+    func discard(_ places: [RowPlace]) {
+        flush()
+        working.discard(places)
+        endEpoch()
+    }
+
     var hasChanges: Bool {
         flush()
         return !working.isUnchanged || inFlight != nil
@@ -305,7 +354,7 @@ final class ContextState {
 
     /// Takes the changes for a save, and has `willSave()` see to them; nil if there are none. What is changed from here on
     /// counts from the state taken, without what `willSave()` did to it.
-    func capture() -> WorkingState? {
+    func capture(runningHooks: Bool) -> WorkingState? {
         flush()
         guard !working.isUnchanged else {
             _ = registry?.release()
@@ -315,19 +364,29 @@ final class ContextState {
         inFlight = (captured, registry?.release() ?? [])
         working = WorkingState(base: captured.snapshot)
         var request = captured
-        willSaveChangedRows = request.runWillSave()
+        willSaveChangedRows = runningHooks && request.runWillSave()
         return request
     }
 
-    /// The save taken last is in `published`, which becomes the base.
-    func didSave(_ published: Snapshot, asCaptured: Bool, replacements: Replacements) {
+    /// What a save would take now.
+    func stateToSave(runningHooks: Bool) -> WorkingState {
+        flush()
+        var request = working
+        if runningHooks { _ = request.runWillSave() }
+        return request
+    }
+
+    /// The save taken last is in the new base.
+    func didSave(_ outcome: Outcome) {
         inFlight = nil
-        note(replacements)
+        reads?.removeAll()
+        note(outcome.replacements)
+        committed = outcome.base.committed
         rebase(
-            onto: WorkingState(base: published),
+            onto: WorkingState(base: outcome.base.snapshot),
             keepingBases: true,
-            replacements: replacements,
-            objectsAreCurrent: asCaptured && !willSaveChangedRows
+            replacements: outcome.replacements,
+            objectsAreCurrent: outcome.isAsCaptured && !willSaveChangedRows
         )
     }
 
@@ -369,15 +428,52 @@ final class ContextState {
     // MARK: Moving
 
     /// Drops what was changed since the base, or since a save in flight took the rest.
-    func rollback(to base: Snapshot?) {
+    func rollback(to base: ContextBase?) {
         dropDirty()
-        working = WorkingState(base: inFlight == nil ? base ?? working.base : working.base)
+        if let base, inFlight == nil {
+            working = WorkingState(base: base.snapshot)
+            committed = base.committed
+        } else {
+            working = WorkingState(base: working.base)
+        }
         forgetChanges()
     }
 
-    /// Moves the base and puts the changes on top.
-    func refresh(to base: Snapshot) {
-        rebase(onto: WorkingState(base: base), objectsAreCurrent: false)
+    /// Moves the base and puts the changes on top. Gives what both sides changed.
+    func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
+        flush()
+        let overlaps = working.overlaps(with: base.snapshot)
+        committed = base.committed
+        rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases, objectsAreCurrent: false)
+        return overlaps
+    }
+
+    func refreshToPublished() {
+        guard let published, inFlight == nil else { return }
+        _ = refresh(to: ContextBase(snapshot: published.value))
+    }
+
+    // MARK: Nested contexts
+
+    var stateForChildren: ContextBase {
+        flush()
+        return ContextBase(snapshot: working.snapshot, committed: committed ?? base)
+    }
+
+    /// A nested context's changes, on top of the working state.
+    func rebase(_ request: SaveRequest) throws(GraphError) -> WorkingState {
+        flush()
+        let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
+        var merged = try rebase.run(request.state, origin: request.origin)
+        try merged.judgeReferences(isForgiving: request.policy.kind != .error)
+        return merged
+    }
+
+    /// Makes a nested context's changes this one's own. All other rules are for this one's save to judge.
+    func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
+        working.reapply(try rebase(request))
+        endEpoch()
+        return Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
     }
 
     /// A state to come back to.

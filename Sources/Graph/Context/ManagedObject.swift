@@ -116,9 +116,35 @@ extension ManagedObject {
     /// The row as the context's base has it: without unsaved changes. nil for an object that was never saved.
     public var committedValue: E? { context.committedValue(of: id, entity) }
 
+    /// The attributes and to-one relationships whose values differ from what the context read, by name: all of a new object's,
+    /// and none of a deleted one's. To-many relationships are kept by the members, or by links.
+    public var changedValues: [String: Any] {
+        let value = value
+        let properties = context.changedProperties(of: id.row, of: entity)
+        let pairs = properties.compactMap { property in
+            value[keyPath: property.keyPath as AnyKeyPath].map { (property.name, $0) }
+        }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }
+
     /// Deletes the object, with what its relationships' delete rules say. Does nothing if it is deleted already.
     public func delete() {
         context.delete(id.row, of: entity)
+    }
+
+    /// Has the whole context read the newest durable state, with its unsaved changes on top, as `Context.refresh()` does: objects
+    /// of one context always show one state. It does not wait: while a save is in flight the state moves when that ends. In a
+    /// nested context the state stays.
+    ///
+    /// - Parameter mergeChanges: whether this object's unsaved changes stay too; if not, they are dropped first.
+    public func refresh(mergeChanges: Bool) {
+        if !mergeChanges { discardChanges() }
+        context.refreshToPublished()
+    }
+
+    /// Drops the object's unsaved changes; see `Context.discard(_:)`.
+    public func discardChanges() {
+        context.discard([RowPlace(entity: entity, row: id.row)])
     }
 }
 

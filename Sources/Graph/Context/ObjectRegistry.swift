@@ -26,6 +26,8 @@ final class ObjectRegistry {
     @exclusivity(unchecked) private(set) var recent: [(entity: Int, row: RowNumber)] = []
     /// Where the next visit goes on to look.
     private var hand = (entity: 0, place: 0)
+    /// Whether objects that nobody holds stay too.
+    var retainsAll = false
 
     private static let minimumSweep = 64
     /// How many places of the tables a visit looks at.
@@ -45,7 +47,7 @@ final class ObjectRegistry {
 
     /// The object of a row, if anybody holds it. Otherwise it goes.
     func heldObject(for row: RowNumber, of entity: Int) -> AnyObject? {
-        if tables[entity].removeIfUnheld(row) != nil {
+        if !retainsAll, tables[entity].removeIfUnheld(row) != nil {
             count -= 1
             return nil
         }
@@ -64,6 +66,10 @@ final class ObjectRegistry {
     /// Lets go of the objects that only a visit to the context used, and of some that were held for longer.
     func endVisit() {
         guard count > 0 || !recent.isEmpty else { return }
+        guard !retainsAll else {
+            recent = []
+            return
+        }
         var unheld: [AnyObject] = []
         for (entity, row) in recent {
             if let object = tables[entity].removeIfUnheld(row) { unheld.append(object) }
@@ -82,6 +88,15 @@ final class ObjectRegistry {
     }
 
     private func sweep() {
+        guard !retainsAll else {
+            sweepAt = 2 * count
+            return
+        }
+        removeUnheld()
+    }
+
+    /// Lets go of all objects that nobody holds.
+    func removeUnheld() {
         var unheld: [AnyObject] = []
         for entity in tables.indices { unheld += tables[entity].removeUnheld() }
         count -= unheld.count

@@ -60,7 +60,12 @@ public struct RelatedObjects<Target: Entity> {
     /// nil for a collection that belongs to no object.
     @usableFromInline var storedMembers: StoredMembers<Target>? {
         guard case .relationship(let context, let owner, let relationship) = source else { return nil }
-        return context.flushed.storedMembers(of: owner, through: relationship)
+        let members: StoredMembers<Target> = context.flushed(toRead: relationship, of: owner)
+            .storedMembers(of: owner, through: relationship)
+        if let reads = context.reads {
+            for row in members.rows { reads.readRow(row, of: relationship.source) }
+        }
+        return members
     }
 
     /// Whether the object is a member.
@@ -70,7 +75,7 @@ public struct RelatedObjects<Target: Entity> {
         switch source {
         case .relationship(let context, let owner, let relationship):
             guard member.context === context, !member.isDeleted else { return false }
-            return context.flushed.isMember(member.id.row, of: owner, through: relationship)
+            return context.flushed(toRead: relationship, of: owner).isMember(member.id.row, of: owner, through: relationship)
         case .list(let objects, _):
             return objects.contains(member)
         }
@@ -79,7 +84,7 @@ public struct RelatedObjects<Target: Entity> {
     private var rows: [RowNumber] {
         switch source {
         case .relationship(let context, let owner, let relationship):
-            context.flushed.members(of: owner, through: relationship)
+            context.flushed(toRead: relationship, of: owner).members(of: owner, through: relationship)
         case .list(let objects, _):
             objects.map(\.id.row)
         }
@@ -202,7 +207,7 @@ extension RelatedObjects: RandomAccessCollection {
     public var count: Int {
         switch source {
         case .relationship(let context, let owner, let relationship):
-            context.flushed.memberCount(of: owner, through: relationship)
+            context.flushed(toRead: relationship, of: owner).memberCount(of: owner, through: relationship)
         case .list(let objects, _):
             objects.count
         }
@@ -215,7 +220,7 @@ extension RelatedObjects: RandomAccessCollection {
     public var first: ManagedObject<Target>? {
         switch source {
         case .relationship(let context, let owner, let relationship):
-            context.flushed.firstMember(of: owner, through: relationship)
+            context.flushed(toRead: relationship, of: owner).firstMember(of: owner, through: relationship)
                 .flatMap { context.object(for: PersistentID(row: $0)) }
         case .list(let objects, _):
             objects.first
@@ -228,7 +233,7 @@ extension RelatedObjects: RandomAccessCollection {
     public subscript(position: Int) -> ManagedObject<Target> {
         switch source {
         case .relationship(let context, let owner, let relationship):
-            let row = context.flushed.member(at: position, of: owner, through: relationship)
+            let row = context.flushed(toRead: relationship, of: owner).member(at: position, of: owner, through: relationship)
             guard let object = row.flatMap({ context.object(for: PersistentID<Target>(row: $0)) }) else {
                 preconditionFailure("there is no member \(position) of \(count)")
             }

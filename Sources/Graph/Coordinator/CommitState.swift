@@ -3,11 +3,21 @@
 struct CommitState: Sendable {
     /// The newest state. Ahead of the published one while a sync is under way.
     private(set) var head: Snapshot
+    /// The last commits and what they changed, nil where that is much.
+    private var recent: [(origin: ChangeOrigin, changes: PendingChanges?)] = []
+
+    private static let recentLimit = 32
+    private static let recentRowLimit = 1000
+
+    init(head: Snapshot) {
+        self.head = head
+    }
 
     /// What a save comes to.
     struct Commit: Sendable {
         /// The state after the commit, on the state before it, with the changes that lead from one to the other.
         let state: WorkingState
+        let origin: ChangeOrigin
         /// Whether the save stands in it exactly as it was made: nobody else committed in between, and the delete rules
         /// had nothing to add.
         let isAsRequested: Bool
@@ -23,95 +33,89 @@ struct CommitState: Sendable {
     ///
     /// - Throws: all offenders of the first stage that finds any: conflicts, then uniqueness, then references, then
     ///   denied deletes, then counts, then what `validate()` refuses.
-    func prepare(_ request: WorkingState) throws(GraphError) -> Commit {
-        let isFastForward = request.base.commit == head.commit && !request.hasLostBases
-        var merged = request
-        if !isFastForward {
-            let conflicts = conflicts(of: request)
-            guard conflicts.isEmpty else { throw .conflicts(conflicts) }
-            merged = WorkingState(base: head)
-            merged.reapply(request)
+    func prepare(_ request: SaveRequest) throws(GraphError) -> Commit {
+        let isFastForward = request.state.base.commit == head.commit && !request.state.hasLostBases
+        var merged = request.state
+        if isFastForward {
+            merged.dropRequirements()
+        } else {
+            if let reads = request.reads {
+                let conflicts = reads.conflicts(of: request, with: head, originOfTheirs: origin(ofChangeOf:))
+                guard conflicts.isEmpty else { throw .conflicts(conflicts) }
+            }
+            let rebase = Rebase(
+                head: head,
+                comparison: .versions,
+                policy: request.policy,
+                originOfTheirs: origin(ofChangeOf:)
+            )
+            merged = try rebase.run(request.state, origin: request.origin)
         }
-        let rulesChangedRows = merged.applyDeleteRules()
-        let replacements = try merged.resolveUniqueness()
-        let dangling = merged.danglingReferences()
-        guard dangling.isEmpty else { throw .danglingReferences(dangling) }
-        let denied = merged.deniedDeletes()
-        guard denied.isEmpty else { throw .deleteDenied(denied) }
-        var failures = merged.countFailures()
-        if failures.isEmpty { failures = merged.validationFailures() }
-        guard failures.isEmpty else { throw .validationFailed(failures) }
+        let judged = try merged.judge(isForgiving: request.policy.kind != .error)
         let isEmpty = merged.isUnchanged
         if !isEmpty { merged.number(head.commit.next) }
+        var origin = request.origin
+        origin.commit = head.commit.next
         return Commit(
             state: merged,
-            isAsRequested: isFastForward && !rulesChangedRows && replacements.isEmpty,
-            replacements: replacements,
+            origin: origin,
+            isAsRequested: isFastForward && !judged.isChanged,
+            replacements: judged.replacements,
             isEmpty: isEmpty
         )
     }
 
     mutating func accept(_ commit: Commit) {
         head = commit.state.snapshot
+        if recent.count == Self.recentLimit { recent.removeFirst() }
+        let rowCount = commit.state.changes.entities.reduce(0) { $0 + $1.count }
+        recent.append((commit.origin, rowCount <= Self.recentRowLimit ? commit.state.changes : nil))
     }
 
     /// Takes back the commits after a state that turned out to be the last durable one.
     mutating func reset(to durable: Snapshot) {
         head = durable
+        recent.removeAll { $0.origin.commit ?? .none > durable.commit }
     }
 
-    /// Rows that were updated or deleted since a version that head does not have any more. Both sides deleting a row is
-    /// none, and neither is letting go of a row deleted in the same save.
-    private func conflicts(of request: WorkingState) -> [MergeConflict] {
-        var conflicts: [MergeConflict] = []
-        for (entity, description) in head.schema.entities.enumerated() {
-            request.changes[entity].forEachChange { row, kind, oldVersion in
-                let newVersion = head.entities[entity].rows.version(of: row)
-                guard kind != .inserted, newVersion ?? .none != oldVersion, kind != .deleted || newVersion != nil,
-                    !request.letsGoOnly(row, of: entity)
-                else { return }
-                conflicts.append(
-                    description.conflict(
-                        of: row,
-                        versions: (oldVersion, newVersion ?? .none),
-                        cached: request.changes[entity].lostBases.address(of: row)
-                            ?? request.base.entities[entity].rows.address(of: row),
-                        store: head.entities[entity].rows.address(of: row),
-                        yours: request.snapshot.entities[entity].rows.address(of: row)
-                            ?? request.changes[entity].lostRows.address(of: row)
-                    )
-                )
-            }
+    /// Who changed a row last, if it was not long ago.
+    private func origin(ofChangeOf place: RowPlace) -> ChangeOrigin? {
+        for (origin, changes) in recent.reversed() {
+            // One that is too large to keep may have changed it.
+            guard let changes else { return nil }
+            if changes[place.entity].kind(of: place.row) != nil { return origin }
         }
-        return conflicts
+        return nil
     }
 }
 
-extension EntityDescription {
-    fileprivate func conflict(
-        of row: RowNumber,
-        versions: (old: RowVersion, new: RowVersion),
-        cached: UnsafeRawPointer?,
-        store: UnsafeRawPointer?,
-        yours: UnsafeRawPointer?
-    ) -> MergeConflict {
-        func text(_ address: UnsafeRawPointer?) -> String { address.map { describe($0) } ?? "deleted" }
-        return MergeConflict(
-            id: AnyPersistentID(entityName: name, row: row),
-            oldVersion: versions.old,
-            newVersion: versions.new,
-            cachedRow: cached.map { value(at: $0) },
-            storeRow: store.map { value(at: $0) },
-            yourRow: yours.map { value(at: $0) },
-            printedRows: (text(cached), text(store), text(yours))
-        )
+extension WorkingState {
+    /// Applies and checks all rules but those about others' changes.
+    ///
+    /// - Parameter isForgiving: whether references to rows that are gone become nil, where that is allowed.
+    /// - Returns: which new rows gave way to others, and whether anything was changed.
+    mutating func judge(isForgiving: Bool) throws(GraphError) -> (replacements: Replacements, isChanged: Bool) {
+        var isChanged = applyDeleteRules()
+        if isForgiving, dropDanglingReferences() { isChanged = true }
+        let replacements = try resolveUniqueness()
+        try requireTargets()
+        let denied = deniedDeletes()
+        guard denied.isEmpty else { throw .deleteDenied(denied) }
+        var failures = countFailures()
+        if failures.isEmpty { failures = validationFailures() }
+        guard failures.isEmpty else { throw .validationFailed(failures) }
+        return (replacements, isChanged || !replacements.isEmpty)
     }
 
-    private func value(at row: UnsafeRawPointer) -> any Entity {
-        read(self.type, row)
+    /// The rules that also hold between a context and its parent: what uncommitted rows are still to become cannot break them.
+    mutating func judgeReferences(isForgiving: Bool) throws(GraphError) {
+        _ = applyDeleteRules()
+        if isForgiving { _ = dropDanglingReferences() }
+        try requireTargets()
     }
 
-    private func read<E: Entity>(_ type: E.Type, _ row: UnsafeRawPointer) -> any Entity {
-        row.assumingMemoryBound(to: E.self).pointee
+    private func requireTargets() throws(GraphError) {
+        let dangling = danglingReferences()
+        guard dangling.isEmpty else { throw .danglingReferences(dangling) }
     }
 }

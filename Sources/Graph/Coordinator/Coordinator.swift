@@ -8,7 +8,7 @@
 /// A store without a file keeps every rule but survives nothing.
 public actor Coordinator {
     let counters: RowCounters
-    private nonisolated let published: PublishedSnapshot
+    nonisolated let published: PublishedSnapshot
     private var state: CommitState
     private let journal: Journal?
     private nonisolated let path: String
@@ -112,19 +112,9 @@ public actor Coordinator {
 
     // MARK: Committing
 
-    /// What became of a save.
-    struct Outcome: Sendable {
-        /// The newest durable state, the save in it.
-        let published: Snapshot
-        /// Whether that state is exactly what the save contained.
-        let isAsCaptured: Bool
-        /// New rows that gave way to others.
-        let replacements: Replacements
-    }
-
     /// Judges, records and publishes a save. From the judgement to the place in the queue nothing suspends, so that the
     /// order of judgement is the order of the file.
-    func commit(_ request: WorkingState) async throws(GraphError) -> Outcome {
+    func commit(_ request: SaveRequest) async throws(GraphError) -> Outcome {
         if let ending { throw ending }
         let commit: CommitState.Commit
         do throws(GraphError) {
@@ -137,22 +127,18 @@ public actor Coordinator {
         }
         guard !commit.isEmpty else {
             try await waitForDurability()
-            return Outcome(published: published.value, isAsCaptured: false, replacements: commit.replacements)
+            return outcome(of: commit, isAsCaptured: false)
         }
         guard journal != nil else {
             state.accept(commit)
             published.publish(commit.state.snapshot)
-            return Outcome(
-                published: commit.state.snapshot,
-                isAsCaptured: commit.isAsRequested,
-                replacements: commit.replacements
-            )
+            return outcome(of: commit, isAsCaptured: commit.isAsRequested)
         }
         let record = try CommitRecord.encode(
             commit.state,
             counters: counters.all,
             time: PosixFileSystem.nanosecondsSince1970(),
-            author: ""
+            author: request.origin.author ?? ""
         )
         guard counters.all.allSatisfy({ $0 <= RowCounters.maximum }) else {
             throw .storeFailed(path: path, reason: "its row numbers are used up")
@@ -162,12 +148,23 @@ public actor Coordinator {
         }
         state.accept(commit)
         try await makeDurable(CommitQueue.Entry(snapshot: commit.state.snapshot, record: record))
-        let newest = published.value
-        return Outcome(
-            published: newest,
-            isAsCaptured: commit.isAsRequested && newest.commit == commit.number,
+        return outcome(of: commit, isAsCaptured: commit.isAsRequested && published.value.commit == commit.number)
+    }
+
+    private func outcome(of commit: CommitState.Commit, isAsCaptured: Bool) -> Outcome {
+        Outcome(
+            base: ContextBase(snapshot: published.value),
+            isAsCaptured: isAsCaptured,
             replacements: commit.replacements
         )
+    }
+
+    /// What a save would come to.
+    func preview(_ request: SaveRequest) async throws(GraphError) -> CommitState.Commit {
+        if let ending { throw ending }
+        // What it is judged against may turn out not to be durable.
+        try await waitForDurability()
+        return try state.prepare(request)
     }
 
     /// How many answers wait for the next group.

@@ -3,9 +3,11 @@ enum ChangeKind: UInt8, Sendable {
     case inserted
     case updated
     case deleted
-
-    static let layout = RowLayout(ChangeKind.self)
 }
+
+/// Which of a state's deletes removed a row. All that cascaded from one delete has its number; such a delete is taken back as
+/// a whole or not at all.
+typealias DeleteNumber = UInt32
 
 /// Which rows differ from a base state, and the version each had there: a value, copied in O(1).
 ///
@@ -13,6 +15,8 @@ enum ChangeKind: UInt8, Sendable {
 struct PendingChanges: Sendable {
     /// By the entity's number in the schema.
     private(set) var entities: [EntityChanges]
+    /// How many deletes there were.
+    var deleteCount: DeleteNumber = 0
 
     init(schema: Schema) {
         entities = schema.entities.map { EntityChanges(layout: $0.layout) }
@@ -28,8 +32,16 @@ struct PendingChanges: Sendable {
 
 /// The changed rows of one entity.
 struct EntityChanges: Sendable {
-    /// A row's kind of change; the version beside it is the one in the base, 0 for inserted rows.
-    private var kinds = RowTable(layout: ChangeKind.layout)
+    private struct Change: Sendable {
+        let kind: ChangeKind
+        /// Of a deleted row.
+        var delete: DeleteNumber = 0
+
+        static let layout = RowLayout(Change.self)
+    }
+
+    /// The version beside a change is the one in the base, 0 for inserted rows; see also `isComingBack`.
+    private var table = RowTable(layout: Change.layout)
     /// Base rows that the base snapshot does not hold any more, because it moved on and others had deleted or changed
     /// them.
     var lostBases: RowTable
@@ -37,36 +49,54 @@ struct EntityChanges: Sendable {
     var lostRows: RowTable
     /// Deleted rows as they were last on this side, of entities whose own rules may deny the delete.
     var lastRows: RowTable
+    /// Rows that are to be in the store as they were when the context read them, whether or not they are changed here.
+    var required: RowTable
 
     init(layout: RowLayout) {
         lostBases = RowTable(layout: layout)
         lostRows = RowTable(layout: layout)
         lastRows = RowTable(layout: layout)
+        required = RowTable(layout: layout)
     }
 
     /// Whether rows were deleted; stays so if they come back.
     private(set) var hasDeletes = false
+    /// Whether rows that were deleted in the base come back; stays so.
+    private(set) var hasReturns = false
 
-    var isEmpty: Bool { kinds.count == 0 }
-    var count: Int { kinds.count }
+    var isEmpty: Bool { table.count == 0 }
+    var count: Int { table.count }
 
     func kind(of row: RowNumber) -> ChangeKind? {
-        kinds.value(of: row)
+        table.value(of: row, as: Change.self)?.kind
     }
 
     /// The version that the row had in the base.
     func baseVersion(of row: RowNumber) -> RowVersion? {
-        kinds.version(of: row)
+        table.version(of: row)
     }
 
-    mutating func set(_ row: RowNumber, _ kind: ChangeKind, baseVersion: RowVersion) {
+    /// Which delete removed a row.
+    func delete(of row: RowNumber) -> DeleteNumber {
+        table.value(of: row, as: Change.self)?.delete ?? 0
+    }
+
+    /// Whether an inserted row was in the store before: its delete is being taken back.
+    func isComingBack(_ row: RowNumber) -> Bool {
+        hasReturns && kind(of: row) == .inserted && baseVersion(of: row) != RowVersion.none
+    }
+
+    mutating func set(_ row: RowNumber, _ kind: ChangeKind, baseVersion: RowVersion, delete: DeleteNumber = 0) {
         if kind == .deleted { hasDeletes = true }
-        withUnsafePointer(to: kind) { _ = kinds.set(row, version: baseVersion, copying: $0) }
+        if kind == .inserted, baseVersion != .none { hasReturns = true }
+        withUnsafePointer(to: Change(kind: kind, delete: delete)) {
+            _ = table.set(row, version: baseVersion, copying: $0)
+        }
     }
 
     /// Forgets the change of a row that is as in the base again.
     mutating func remove(_ row: RowNumber) {
-        kinds.remove(row)
+        table.remove(row)
         lostBases.remove(row)
         lostRows.remove(row)
         lastRows.remove(row)
@@ -74,8 +104,8 @@ struct EntityChanges: Sendable {
 
     /// Calls the body with each changed row, in ascending order.
     func forEachChange(_ body: (RowNumber, ChangeKind, _ baseVersion: RowVersion) throws -> Void) rethrows {
-        try kinds.forEachRow { row, version, address in
-            try body(row, address.assumingMemoryBound(to: ChangeKind.self).pointee, version)
+        try table.forEachRow { row, version, address in
+            try body(row, address.assumingMemoryBound(to: Change.self).pointee.kind, version)
         }
     }
 }

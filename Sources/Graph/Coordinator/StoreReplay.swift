@@ -123,7 +123,9 @@ struct StoreReplay: Sendable {
             guard !replay.snapshot.entities[entity].rows.contains(row) else {
                 throw reader.failure("row \(row) is inserted, but exists")
             }
-            guard version == RowVersion.none.next else {
+            // Or it was deleted once and came back; see `WorkingState.number`.
+            guard version == RowVersion.none.next || version.number == replay.snapshot.commit.next.number
+            else {
                 throw reader.failure("row \(row) is inserted at version \(version)")
             }
             let layout = replay.snapshot.schema.entities[entity].layout

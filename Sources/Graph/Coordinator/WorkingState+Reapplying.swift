@@ -11,9 +11,17 @@ extension WorkingState {
     ///     save reports the conflict.
     ///   - replacements: rows of `later.base` that have become others here.
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
+        let deleteCount = changes.deleteCount
+        changes.deleteCount += later.changes.deleteCount
         for entity in schema.entities.indices {
             later.changes[entity].forEachChange { row, kind, baseVersion in
-                let change = Change(row: row, entity: entity, kind: kind, baseVersion: baseVersion)
+                let change = Change(
+                    row: row,
+                    entity: entity,
+                    kind: kind,
+                    baseVersion: baseVersion,
+                    delete: deleteCount + later.changes[entity].delete(of: row)
+                )
                 if let survivor = replacements[entity]?[row] {
                     reapply(change, of: later, to: survivor, replacements)
                 } else {
@@ -25,6 +33,7 @@ extension WorkingState {
         for (list, members) in later.missingMembers where snapshot.entities[list.entity].rows.contains(list.owner) {
             missingMembers[list, default: []].formUnion(members)
         }
+        requireAgain(later, keepingBases)
         for link in later.denyingLinks where !later.base.adjacencies[link.list].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
         }
@@ -35,6 +44,7 @@ extension WorkingState {
         let entity: Int
         let kind: ChangeKind
         let baseVersion: RowVersion
+        let delete: DeleteNumber
     }
 
     private mutating func reapply(
@@ -54,16 +64,20 @@ extension WorkingState {
         case (.inserted, let ours?, _):
             description.layout.withCopy(of: ours) { copy in
                 description.redirect(copy, by: replacements)
-                insert(row, of: entity, copying: copy)
+                guard theirs == nil else {
+                    _ = update(row, of: entity, copying: copy)
+                    return
+                }
+                insert(row, of: entity, copying: copy, lastVersion: baseVersion)
             }
         case (.deleted, _, _) where theirs != nil:
             let isConflict = keepingBases && snapshot.entities[entity].rows.version(of: row) != baseVersion
-            remove(row, of: entity)
+            remove(row, of: entity, by: change.delete)
             if let last = later.changes[entity].lastRows.address(of: row) {
                 changes[entity].lastRows.set(row, version: .none, copying: last)
             }
             guard isConflict, let original else { break }
-            changes[entity].set(row, .deleted, baseVersion: baseVersion)
+            changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: change.delete)
             changes[entity].lostBases.set(row, version: baseVersion, copying: original)
         case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(row, of: entity):
             break

@@ -12,18 +12,20 @@ extension WorkingState {
     mutating func applyDeleteRules() -> Bool {
         guard changes.entities.contains(where: \.hasDeletes) else { return false }
         var changedRows = false
-        forEachReference(toDeleted: .cascade) { state, _, entity, row in
-            state.delete(row, of: entity)
+        forEachReference(toDeleted: .cascade) { state, reference, target, row in
+            let owners = state.schema.entities[reference.entity].toOnes[reference.toOne].target
+            state.delete(row, of: reference.entity, cause: state.changes[owners].delete(of: target))
             changedRows = true
         }
         forEachLink(ofDeleted: .cascade) { state, link in
-            state.delete(link.member, of: state.schema.adjacencies[link.list].members)
+            let list = state.schema.adjacencies[link.list]
+            state.delete(link.member, of: list.members, cause: state.changes[list.entity].delete(of: link.owner))
             state.endLink(link, denies: false)
             changedRows = true
         }
-        forEachReference(toDeleted: .nullify) { state, reference, entity, row in
-            let toOne = state.schema.entities[entity].toOnes[reference.toOne]
-            state.setReference(of: row, of: entity, through: toOne, to: 0)
+        forEachReference(toDeleted: .nullify) { state, reference, _, row in
+            let toOne = state.schema.entities[reference.entity].toOnes[reference.toOne]
+            state.setReference(of: row, of: reference.entity, through: toOne, to: 0)
             changedRows = true
         }
         for rule in [DeleteRule.nullify, .deny] {
@@ -62,14 +64,14 @@ extension WorkingState {
     /// rows and change references; what cascades from that it has to see to itself.
     private mutating func forEachReference(
         toDeleted rule: DeleteRule,
-        _ body: (inout WorkingState, Reference, _ entity: Int, _ row: RowNumber) -> Void
+        _ body: (inout WorkingState, Reference, _ target: RowNumber, _ row: RowNumber) -> Void
     ) {
-        var found: [(Reference, RowNumber)] = []
-        forEachReference(toDeleted: rule) { reference, _, row in found.append((reference, row)) }
-        for (reference, row) in found { body(&self, reference, reference.entity, row) }
+        var found: [(Reference, RowNumber, RowNumber)] = []
+        forEachReference(toDeleted: rule) { reference, target, row in found.append((reference, target, row)) }
+        for (reference, target, row) in found { body(&self, reference, target, row) }
     }
 
-    /// The same, with the deleted row before the one that refers to it.
+    /// The same on a state that stays as it is.
     private func forEachReference(
         toDeleted rule: DeleteRule,
         _ body: (Reference, _ target: RowNumber, _ row: RowNumber) -> Void
@@ -137,6 +139,23 @@ extension WorkingState {
             }
         }
         return denied
+    }
+
+    /// Has inserted and updated rows let go of rows that do not exist, unless they need one, and gives up members that do not.
+    /// True if there were any.
+    mutating func dropDanglingReferences() -> Bool {
+        var isChanged = !missingMembers.isEmpty
+        missingMembers = [:]
+        for reference in danglingReferences() {
+            guard let entity = schema.index(named: reference.id.entityName),
+                let toOne = schema.entities[entity].toOnes.first(where: {
+                    schema.entities[entity].properties[$0.property].name == reference.property
+                }), !toOne.isRequired
+            else { continue }
+            setReference(of: reference.id.row, of: entity, through: toOne, to: 0)
+            isChanged = true
+        }
+        return isChanged
     }
 
     /// References that inserted and updated rows make to rows that do not exist, and members that do not.

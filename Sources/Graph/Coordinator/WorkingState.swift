@@ -28,16 +28,36 @@ struct WorkingState: Sendable {
 
     /// Whether there is nothing to save.
     var isUnchanged: Bool {
-        changes.isEmpty && missingMembers.isEmpty
+        changes.isEmpty && missingMembers.isEmpty && !hasRequirements
             && zip(snapshot.adjacencies, base.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
     }
 
     // MARK: Changes
 
-    mutating func insert(_ row: RowNumber, of entity: Int, copying value: UnsafeRawPointer) {
-        changes[entity].set(row, .inserted, baseVersion: .none)
-        snapshot.set(row, of: entity, version: RowVersion.none.next, copying: value, scratch: &scratch)
+    /// Writes a row that is not there: a new one, or one that was deleted and comes back under its number.
+    ///
+    /// - Parameter lastVersion: one that the row had when it was in the store, if it is not in the base any more.
+    mutating func insert(
+        _ row: RowNumber,
+        of entity: Int,
+        copying value: UnsafeRawPointer,
+        lastVersion: RowVersion = .none
+    ) {
         let description = schema.entities[entity]
+        var version = RowVersion.none.next
+        if let original = base.entities[entity].rows.address(of: row) {
+            let baseVersion = changes[entity].baseVersion(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
+            if description.areIdentical(original, value) {
+                changes[entity].remove(row)
+                version = base.entities[entity].rows.version(of: row) ?? baseVersion
+            } else {
+                changes[entity].set(row, .updated, baseVersion: baseVersion)
+                version = baseVersion.next
+            }
+        } else {
+            changes[entity].set(row, .inserted, baseVersion: lastVersion)
+        }
+        snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
         guard description.hasCoupledReferences else { return }
         for toOne in description.toOnes where toOne.isCoupled {
             couple(row, of: entity, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
@@ -96,7 +116,11 @@ struct WorkingState: Sendable {
 
     /// Deletes a row, everything that cascades from it, and the references and links to all of these that may be nullified.
     /// References that deny the delete stay, for the save to judge; so, apart from the lists, do such links.
-    mutating func delete(_ row: RowNumber, of entity: Int) {
+    ///
+    /// - Parameter cause: the delete that this one follows from; nil if it is the program's own.
+    mutating func delete(_ row: RowNumber, of entity: Int, cause: DeleteNumber? = nil) {
+        if cause == nil { changes.deleteCount += 1 }
+        let number = cause ?? changes.deleteCount
         let closure = snapshot.deleteClosure(of: row, of: entity)
         for (entity, rows) in closure.enumerated() where !rows.isEmpty {
             for reference in schema.entities[entity].references {
@@ -109,24 +133,24 @@ struct WorkingState: Sendable {
                     }
                 }
             }
-            for number in schema.entities[entity].linkLists {
-                let list = schema.adjacencies[number]
+            for listNumber in schema.entities[entity].linkLists {
+                let list = schema.adjacencies[listNumber]
                 for row in rows {
-                    for member in snapshot.adjacencies[number].memberRows(of: row) {
+                    for member in snapshot.adjacencies[listNumber].memberRows(of: row) {
                         let denies = list.rule == .deny && !closure[list.members].contains(member)
-                        endLink(Link(list: number, owner: row, member: member), denies: denies)
+                        endLink(Link(list: listNumber, owner: row, member: member), denies: denies)
                     }
                 }
             }
         }
         // In the order in which they lie in the table, and perhaps in indexes.
         for (entity, rows) in closure.enumerated() {
-            for row in rows.sorted() { remove(row, of: entity) }
+            for row in rows.sorted() { remove(row, of: entity, by: number) }
         }
     }
 
     /// Removes a row alone: whatever refers or is linked to it stays.
-    mutating func remove(_ row: RowNumber, of entity: Int) {
+    mutating func remove(_ row: RowNumber, of entity: Int, by delete: DeleteNumber = 0) {
         guard let last = snapshot.entities[entity].rows.address(of: row) else { return }
         if schema.entities[entity].toOnes.contains(where: { $0.ruleOfOwner == .deny }) {
             changes[entity].lastRows.set(row, version: .none, copying: last)
@@ -142,16 +166,33 @@ struct WorkingState: Sendable {
         }
         snapshot.remove(row, of: entity, scratch: &scratch)
         switch changes[entity].kind(of: row) {
-        case .inserted: changes[entity].remove(row)
+        case .inserted:
+            changes[entity].remove(row)
         case .updated, .deleted:
-            changes[entity].set(row, .deleted, baseVersion: changes[entity].baseVersion(of: row) ?? .none)
-        case nil: changes[entity].set(row, .deleted, baseVersion: base.entities[entity].rows.version(of: row) ?? .none)
+            let baseVersion = changes[entity].baseVersion(of: row) ?? .none
+            changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: delete)
+        case nil:
+            let baseVersion = base.entities[entity].rows.version(of: row) ?? .none
+            changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: delete)
         }
     }
 
     /// Gives the state its place in the store's history, when it becomes a commit.
+    ///
+    /// Rows that come back take the commit's number as their version. A row's version grows by at most one with a commit, so it
+    /// never had one as large, and nobody has to remember the versions of deleted rows.
     mutating func number(_ commit: CommitNumber) {
         snapshot.commit = commit
+        for (entity, description) in schema.entities.enumerated() where changes[entity].hasReturns {
+            changes[entity].forEachChange { row, _, _ in
+                guard changes[entity].isComingBack(row),
+                    let address = snapshot.entities[entity].rows.address(of: row)
+                else { return }
+                description.layout.withCopy(of: address) { copy in
+                    _ = snapshot.entities[entity].rows.set(row, version: RowVersion(commit.number), copying: copy)
+                }
+            }
+        }
     }
 }
 

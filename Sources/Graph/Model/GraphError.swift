@@ -16,6 +16,8 @@ public enum GraphError: Error, Sendable {
     /// Others changed or deleted the same objects since this context read them. Nothing was saved; the context still has
     /// its changes: refresh it and save again, discard them, or roll back.
     case conflicts([MergeConflict])
+    /// A transaction met conflicts in each of its attempts; these are the last one's. Nothing was saved.
+    case retriesExhausted(attempts: Int, [MergeConflict])
     /// Values of unique properties that other objects have already. Nothing was saved.
     case notUnique([UniquenessViolation])
     /// References to objects that do not exist any more. Nothing was saved.
@@ -91,35 +93,6 @@ public struct SchemaProblem: Sendable, Hashable, CustomStringConvertible {
 
     /// `Person.name: …`
     public var description: String { "\(entity)\(property.map { "." + $0 } ?? ""): \(reason)" }
-}
-
-/// An object that this save and an earlier one of others both changed.
-public struct MergeConflict: Sendable, CustomStringConvertible {
-    /// The object.
-    public let id: AnyPersistentID
-    /// The version that the context had read.
-    public let oldVersion: RowVersion
-    /// The version in the store; 0 if it was deleted there.
-    public let newVersion: RowVersion
-    /// The row that the context had read.
-    public let cachedRow: (any Entity)?
-    /// The row in the store; nil if it was deleted there.
-    public let storeRow: (any Entity)?
-    /// The row that was to be saved; nil if it was to be deleted.
-    public let yourRow: (any Entity)?
-
-    /// The three rows as the description prints them; `deleted` where there is none.
-    let printedRows: (cached: String, store: String, yours: String)
-
-    /// The versions in one line and the three rows in one line each.
-    public var description: String {
-        """
-          \(id): oldVersion = \(oldVersion), newVersion = \(newVersion)
-            cached row = \(printedRows.cached)
-            store row  = \(printedRows.store)
-            your row   = \(printedRows.yours)
-        """
-    }
 }
 
 /// Two objects with the same value of a unique property.
@@ -216,6 +189,8 @@ extension GraphError: CustomStringConvertible {
         case .notOrdered(let property): "\(property) is no stored property with an order"
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
         case .conflicts(let conflicts): list(conflicts, "conflict", "could not merge changes", indent: "")
+        case .retriesExhausted(let attempts, let conflicts):
+            list(conflicts, "conflict", "could not merge changes in \(attempts) attempts", indent: "")
         case .notUnique(let violations): list(violations, "violation", "values are not unique")
         case .danglingReferences(let references): list(references, "reference", "objects referred to do not exist")
         case .deleteDenied(let denied): list(denied, "delete", "objects may not be deleted")

@@ -15,11 +15,8 @@ struct PropertyDeclaration {
     /// is what one wants there.
     static let hiddenNames: Set = [
         "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "committedValue", "delete", "anyID",
-        "replacedBy", "hash", "hashValue", "debugDescription",
+        "replacedBy", "changedValues", "refresh", "discardChanges", "hash", "hashValue", "debugDescription",
     ]
-
-    /// What is to become such a member.
-    static let reservedNames: Set = ["changedValues", "refresh", "discardChanges"]
 
     /// Attributes of the language that leave a property stored as it is.
     private static let languageAttributes: Set = [
@@ -154,9 +151,6 @@ struct PropertyDeclaration {
 
     private func nameProblem(_ name: Name) -> Problem? {
         if name.text == "schema" { return problem("@Entity declares 'schema': choose another name") }
-        if Self.reservedNames.contains(name.text) {
-            return problem("'\(name.text)' is reserved for managed objects: choose another name")
-        }
         guard Self.hiddenNames.contains(name.text) else { return nil }
         return problem(
             "every managed object has a member '\(name.text)', which would hide this property: choose another name")

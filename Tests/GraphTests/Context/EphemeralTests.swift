@@ -136,7 +136,7 @@ struct EphemeralTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        let rows = [conflict.cachedRow, conflict.storeRow, conflict.yourRow].map { $0 as? Item }
+        let rows = [conflict.base, conflict.theirs, conflict.ours].map { $0 as? Item }
         #expect(rows.map(\.?.name) == ["theirs", "b", "ours"] && rows.map(\.?.isSelected) == [false, false, false])
         #expect(conflict.description.hasSuffix(#"your row   = { name = "ours", shelf = nil }"#))
     }

@@ -65,10 +65,10 @@ struct RuleTests {
             #expect(conflicts.map(\.id) == [AnyPersistentID(ada), AnyPersistentID(eve)])
             #expect(conflicts.map(\.oldVersion) == [RowVersion(1), RowVersion(1)])
             #expect(conflicts.map(\.newVersion) == [RowVersion(0), RowVersion(2)])
-            #expect(conflicts[0].storeRow == nil)
-            #expect((conflicts[0].yourRow as? Person)?.age == 1)
-            #expect((conflicts[1].storeRow as? Person)?.age == 2)
-            #expect(conflicts[1].yourRow == nil)
+            #expect(conflicts[0].theirs == nil)
+            #expect((conflicts[0].ours as? Person)?.age == 1)
+            #expect((conflicts[1].theirs as? Person)?.age == 2)
+            #expect(conflicts[1].ours == nil)
         }
     }
 
@@ -290,7 +290,7 @@ struct RuleTests {
             #expect(!person.isDeleted)
             #expect(context[id] === person)
         }
-        await context.rollbackToLatest()
+        await context.rollback(to: .latest)
         try await context.perform { context throws in #expect(try context.object(for: id).age == 9) }
     }
 
@@ -315,7 +315,7 @@ struct RuleTests {
         } catch {
             guard case .conflicts(let conflicts) = error else { throw error }
             #expect(conflicts.map(\.newVersion) == [RowVersion(0)])
-            #expect((conflicts[0].yourRow as? Person)?.age == 1)
+            #expect((conflicts[0].ours as? Person)?.age == 1)
         }
         await other.rollback()
         #expect(await other.hasChanges == false)

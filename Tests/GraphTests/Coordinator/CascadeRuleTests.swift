@@ -11,7 +11,7 @@ struct CascadeRuleTests {
         let theirs = Context(coordinator)
         let house = await ours.perform { $0.insert(House(name: "h")).id }
         try await ours.save()
-        await theirs.rollbackToLatest()
+        await theirs.rollback(to: .latest)
         try await theirs.transaction { context in
             let room = context.insert(Room(name: "r", house: ToOne(house)))
             context.insert(Guest(name: "g", room: ToOne(room.id)))

@@ -147,9 +147,9 @@ struct CommitStateTests {
         #expect(conflicts.count == 1)
         #expect(conflict.id == AnyPersistentID(entityName: "Album", row: 1))
         #expect(conflict.oldVersion == RowVersion(1) && conflict.newVersion == RowVersion(3))
-        #expect((conflict.cachedRow as? Album)?.title == "one")
-        #expect((conflict.storeRow as? Album)?.code == "theirs again")
-        #expect((conflict.yourRow as? Album)?.title == "ours")
+        #expect((conflict.base as? Album)?.title == "one")
+        #expect((conflict.theirs as? Album)?.code == "theirs again")
+        #expect((conflict.ours as? Album)?.title == "ours")
     }
 
     @Test func `R2 update against delete has the new version 0`() throws {

@@ -22,7 +22,7 @@ final class HeldObjects: @unchecked Sendable {
     fileprivate func compare(with model: ContextModel) throws {
         for (id, object) in objects {
             let isDeleted = model.work.rows[id] == nil
-            try require(object.isDeleted == isDeleted) { "isDeleted of \(id) is \(object.isDeleted)" }
+            try demand(object.isDeleted == isDeleted) { "isDeleted of \(id) is \(object.isDeleted)" }
         }
     }
 
@@ -33,7 +33,7 @@ final class HeldObjects: @unchecked Sendable {
         for (id, survivor) in expected {
             guard let object = objects[id] else { continue }
             let row = replacement(StoreShape.types[id.entity], of: object)
-            try require(row == survivor.row && object.isDeleted) {
+            try demand(row == survivor.row && object.isDeleted) {
                 "\(id), deleted \(object.isDeleted), is replaced by \(row ?? 0), not \(survivor)"
             }
         }
@@ -60,7 +60,7 @@ extension Context {
         switch change {
         case .insert(let id, let row, let members):
             let number = insert(StoreShape.types[id.entity], row, members)
-            try require(number == id.row) { "a new row has number \(number), not \(id.row)" }
+            try demand(number == id.row) { "a new row has number \(number), not \(id.row)" }
         case .set(let id, let attribute, let value):
             try set(StoreShape.types[id.entity], id.row, attribute, value)
         case .refer(let id, let slot, let target, let asValue):
@@ -130,15 +130,15 @@ extension Context {
         for (entity, type) in StoreShape.types.enumerated() {
             count += try compare(type, entity, with: model, held: held)
         }
-        try require(count == model.work.rows.count) {
+        try demand(count == model.work.rows.count) {
             let missing = model.work.rows.keys.filter { object(for: AnyPersistentID($0)) == nil }
             return "\(missing.sorted()) are not there"
         }
-        try require(hasChanges == model.hasChanges) { "hasChanges is \(hasChanges)" }
+        try demand(hasChanges == model.hasChanges) { "hasChanges is \(hasChanges)" }
         let changes = model.changes
         func compareChanges(_ objects: [any AnyManagedObject], _ expected: Set<StoreModel.ID>, _ name: String) throws {
             let ids = objects.map { StoreModel.ID($0.anyID) }
-            try require(ids == expected.sorted()) { "\(name) are \(ids), not \(expected.sorted())" }
+            try demand(ids == expected.sorted()) { "\(name) are \(ids), not \(expected.sorted())" }
         }
         try compareChanges(insertedObjects, changes.inserted, "inserted")
         try compareChanges(updatedObjects, changes.updated, "updated")
@@ -161,15 +161,15 @@ extension Context {
                 throw StoreProgramRun.Mismatch(description: "\(id) is there")
             }
             let value = object.value
-            try require(value.numbers == row.attributes) { "\(id) has \(value.numbers), not \(row.attributes)" }
-            try require(value.targets == row.targets) { "\(id) refers to \(value.targets), not \(row.targets)" }
+            try demand(value.numbers == row.attributes) { "\(id) has \(value.numbers), not \(row.attributes)" }
+            try demand(value.targets == row.targets) { "\(id) refers to \(value.targets), not \(row.targets)" }
             for (position, access) in E.collections.enumerated() {
                 let list = StoreModel.List(relationship: firstRelationship + position, owner: id.row)
                 let rows = access.rows(object)
                 let expected = model.work.members(list)
-                try require(rows == expected) { "\(id).\(list.shape.name) is \(rows), not \(expected)" }
+                try demand(rows == expected) { "\(id).\(list.shape.name) is \(rows), not \(expected)" }
             }
-            if let held { try require(held.hold(object, as: id)) { "there are two objects of \(id)" } }
+            if let held { try demand(held.hold(object, as: id)) { "there are two objects of \(id)" } }
         }
         return objects.count
     }
@@ -178,7 +178,7 @@ extension Context {
         func compare<E: StoreEntity>(_ type: E.Type, _ entity: Int) throws {
             for object in try fetch(type) {
                 let version = store.versions[StoreModel.ID(entity: entity, row: object.id.row)] ?? 0
-                try require(object.version.number == version) {
+                try demand(object.version.number == version) {
                     "\(object) has version \(object.version), not \(version)"
                 }
             }
@@ -191,7 +191,7 @@ extension Context {
         try compareVersions(with: model.base)
         for (entity, type) in StoreShape.types.enumerated() { try compareThoroughly(type, entity, with: model) }
         let findings = state.working.snapshot.checkInvariants()
-        try require(findings.isEmpty) { "invariants: \(findings)" }
+        try demand(findings.isEmpty) { "invariants: \(findings)" }
     }
 
     private func compareThoroughly<E: StoreEntity>(_ type: E.Type, _ entity: Int, with model: ContextModel) throws {
@@ -206,14 +206,14 @@ extension Context {
             for (toOne, (access, row)) in zip(shape.toOnes, zip(E.references, object.value.targets)) {
                 let target = StoreModel.ID(entity: toOne.target, row: row)
                 let found = access.read(object)
-                try require(found == (model.work.rows[target] == nil ? nil : row)) {
+                try demand(found == (model.work.rows[target] == nil ? nil : row)) {
                     "\(object) leads to \(found ?? 0), not \(target)"
                 }
             }
             let committed = object.committedValue?.numbers
             let expected = model.base.rows[StoreModel.ID(entity: entity, row: object.id.row)]?.attributes
-            try require(committed == expected) { "\(object) was \(committed ?? []), not \(expected ?? [])" }
-            try require(self[object.id] === object) { "\(object) leads to another object" }
+            try demand(committed == expected) { "\(object) was \(committed ?? []), not \(expected ?? [])" }
+            try demand(self[object.id] === object) { "\(object) leads to another object" }
         }
     }
 }

@@ -50,7 +50,7 @@ struct InterleavingTests {
         disk.isFickle = false
         for context in contexts {
             await context.refresh()
-            do { try await context.save() } catch { await context.rollbackToLatest() }
+            do { try await context.save() } catch { await context.rollback(to: .latest) }
             #expect(await context.hasChanges == false)
         }
         let snapshot = coordinator.snapshot
@@ -75,7 +75,7 @@ struct InterleavingTests {
         case 10..<14: try? await context.save()
         case 14: await context.refresh()
         case 15: await context.rollback()
-        case 16: await context.rollbackToLatest()
+        case 16: await context.rollback(to: .latest)
         case 17: try? await context.transaction { $0.change(choices) }
         default:
             try? await context.transaction { context in

@@ -95,7 +95,7 @@ private struct NodeProgram {
 
     private func check(_ context: Context) async throws {
         let findings = await context.nodeFindings()
-        try require(findings.isEmpty) { "\(findings)" }
+        try demand(findings.isEmpty) { "\(findings)" }
     }
 
     /// Every second save has the context go on meanwhile, if the save gets as far as the disk, and another one save too.
@@ -133,7 +133,7 @@ private struct NodeProgram {
         try await takeOutcome(of: context) { try await save.task.value }
         if let second { try await takeOutcome(of: other) { try await second.task.value } }
         disk.disk.stopFailing()
-        try require(findings.isEmpty) { "while a save is in flight: \(findings)" }
+        try demand(findings.isEmpty) { "while a save is in flight: \(findings)" }
         try await check(other)
     }
 
@@ -161,18 +161,18 @@ private struct NodeProgram {
 
     private func reopen() async throws {
         let findings = coordinator.check()
-        try require(findings.isEmpty) { "the store: \(findings)" }
+        try demand(findings.isEmpty) { "the store: \(findings)" }
         try await coordinator.close()
         let reopened = try await Coordinator(
             schema, path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
         let (old, new) = (coordinator.snapshot, reopened.snapshot)
-        try require(new.check().isEmpty) { "reopened: \(new.check())" }
+        try demand(new.check().isEmpty) { "reopened: \(new.check())" }
         let (oldRows, newRows) = (old.entities[0].rows, new.entities[0].rows)
         var differences = oldRows.rowNumbers.filter { oldRows.version(of: $0) != newRows.version(of: $0) }
         newRows.forEachDifference(from: oldRows) { row, _, _ in differences.append(row) }
-        try require(differences.isEmpty) { "reopened, rows are others: \(differences)" }
+        try demand(differences.isEmpty) { "reopened, rows are others: \(differences)" }
         let areSame = zip(old.adjacencies, new.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
-        try require(areSame) { "reopened, members are others" }
+        try demand(areSame) { "reopened, members are others" }
         try await reopened.close()
     }
 }

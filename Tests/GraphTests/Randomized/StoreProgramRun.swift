@@ -85,7 +85,7 @@ struct StoreProgramRun {
             await contexts[c].rollback()
             models[c].rollback(to: models[c].base)
         case .rollbackToLatest:
-            await contexts[c].rollbackToLatest()
+            await contexts[c].rollback(to: .latest)
             models[c].rollback(to: head)
         case .refresh:
             await contexts[c].refresh()
@@ -144,7 +144,7 @@ struct StoreProgramRun {
         }
         try await compareOutcome(c, expected, actual, replaced, since: oldHead)
         if actual != nil, rollsBackOnFailure {
-            await contexts[c].rollbackToLatest()
+            await contexts[c].rollback(to: .latest)
             models[c].rollback(to: head)
         }
     }
@@ -156,7 +156,7 @@ struct StoreProgramRun {
         _ replaced: [StoreModel.ID: StoreModel.ID],
         since oldHead: StoreModel
     ) async throws {
-        try require(actual == expected) {
+        try demand(actual == expected) {
             "the save gave \(actual.map { "\($0)" } ?? "no error"), not \(expected.map { "\($0)" } ?? "no error")"
         }
         if let held = held[c], !replaced.isEmpty {
@@ -182,9 +182,9 @@ struct StoreProgramRun {
 
     private func compareStore() async throws {
         let findings = coordinator.check()
-        try require(findings.isEmpty) { "check: \(findings)" }
+        try demand(findings.isEmpty) { "check: \(findings)" }
         let commit = coordinator.snapshot.commit.number
-        try require(commit == head.commits) { "\(commit) commits, not \(head.commits)" }
+        try demand(commit == head.commits) { "\(commit) commits, not \(head.commits)" }
         try await Context(coordinator).perform { [head] context in
             do {
                 try context.compare(with: ContextModel(base: head), held: nil)
@@ -239,6 +239,6 @@ extension ContextModel.Failure {
     }
 }
 
-func require(_ holds: Bool, _ message: () -> String) throws {
+func demand(_ holds: Bool, _ message: () -> String) throws {
     if !holds { throw StoreProgramRun.Mismatch(description: message()) }
 }

@@ -177,7 +177,7 @@ struct RelationshipConcurrencyTests {
             return
         }
         #expect(dangling.map(\.description) == ["Course/p2.students refers to Student/p1, which does not exist"])
-        await theirs.rollbackToLatest()
+        await theirs.rollback(to: .latest)
 
         let student = try await ours.transaction { $0.insert(Student(name: "Bob")).id }
         await theirs.refresh()

@@ -51,3 +51,10 @@ extension Snapshot {
         version(of: PersistentID<E>(row: row))?.number
     }
 }
+
+extension CommitState {
+    /// Judges a save under the policy that contexts have when nothing is said.
+    func prepare(_ state: WorkingState) throws(GraphError) -> Commit {
+        try prepare(SaveRequest(state: state))
+    }
+}

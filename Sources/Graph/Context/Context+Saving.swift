@@ -1,0 +1,181 @@
+extension Context {
+    /// Commits the changes; they are durable when it returns. A nested context hands them to its parent instead. In a transaction
+    /// they wait for its end, so this does nothing.
+    ///
+    /// What is changed on the context while the save runs stays pending. If the save fails, nothing of it happened and all
+    /// changes are pending as before. Saves of one context run one after another.
+    ///
+    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.validationFailed`, `.notEncodable`, or
+    ///   what the store's file makes of it. After `.outcomeUnknown` the store takes no more saves.
+    ///
+    /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. A
+    /// `catch` without a pattern after it, which throws on, avoids that.
+    public func save(
+        mergePolicy: MergePolicy? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws(GraphError) {
+        guard !isTransaction else { return }
+        await beginSave()
+        defer { endSave() }
+        do {
+            try await commitChanges(mergePolicy, origin(fileID, line))
+        } catch {
+            state.saveFailed()
+            throw error
+        }
+    }
+
+    func origin(_ fileID: StaticString, _ line: UInt) -> ChangeOrigin {
+        ChangeOrigin(author: author, callSite: CallSite(fileID: "\(fileID)", line: line))
+    }
+
+    /// A save without its turn and without what follows from its failure.
+    func commitChanges(_ policy: MergePolicy?, _ origin: ChangeOrigin) async throws(GraphError) {
+        guard let captured = state.capture(runningHooks: parent == nil) else { return }
+        let request = self.request(captured, policy, origin)
+        if let parent {
+            state.didSave(try await parent.absorb(request))
+        } else {
+            state.didSave(try await coordinator.commit(request))
+        }
+    }
+
+    private func request(_ state: WorkingState, _ policy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {
+        policy?.requireRules(toFit: state.schema)
+        return SaveRequest(
+            state: state,
+            policy: policy ?? mergePolicy,
+            origin: origin,
+            reads: parent == nil ? self.state.reads?.value : nil
+        )
+    }
+
+    /// What a save would do now, without doing it.
+    ///
+    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    public func dryRun(
+        mergePolicy: MergePolicy? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> SavePreview {
+        let request = request(state.stateToSave(runningHooks: parent == nil), mergePolicy, origin(fileID, line))
+        do throws(GraphError) {
+            if let parent { return SavePreview(try await parent.preview(request)) }
+            let commit = try await coordinator.preview(request)
+            return SavePreview(commit.state, replacing: commit.replacements)
+        } catch {
+            return SavePreview(error: error)
+        }
+    }
+
+    // MARK: Moving
+
+    /// Drops all unsaved changes and reads the newest state, once a save in flight has ended.
+    public func rollback(to state: RollbackTarget) async {
+        await beginSave()
+        defer { endSave() }
+        switch state {
+        case .base: self.state.rollback(to: nil)
+        case .latest: self.state.rollback(to: await latest())
+        }
+    }
+
+    /// Reads the newest durable state, or, in a nested context, what its parent has, once a save in flight has ended. The unsaved
+    /// changes are put on top of it, property by property.
+    ///
+    /// That is no conflict, and the next save counts from the new state. Only a row that others deleted stays one that they
+    /// deleted: it is gone from fetches, and a save reports changes made to it.
+    ///
+    /// - Returns: the objects that both sides changed, and what of them.
+    @discardableResult
+    public func refresh() async -> [MergeOverlap] {
+        await beginSave()
+        defer { endSave() }
+        return state.refresh(to: await latest())
+    }
+
+    /// Drops all unsaved changes, reads the newest state, and forgets every object that nobody holds, retained ones included,
+    /// and what could be undone. Objects that somebody holds go on as they are in that state.
+    public func reset() async {
+        await beginSave()
+        defer { endSave() }
+        state.rollback(to: await latest())
+        registry.removeUnheld()
+    }
+
+    /// The newest state that this context could be based on.
+    func latest() async -> ContextBase {
+        guard let parent else { return ContextBase(snapshot: coordinator.snapshot, committed: nil) }
+        return await parent.stateForChildren
+    }
+
+    // MARK: Nested contexts
+
+    /// What a nested context starts from.
+    var stateForChildren: ContextBase { state.stateForChildren }
+
+    /// Takes a nested context's changes.
+    func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
+        try state.absorb(request)
+    }
+
+    fileprivate func preview(_ request: SaveRequest) throws(GraphError) -> WorkingState {
+        try state.rebase(request)
+    }
+}
+
+/// Where `Context.rollback(to:)` goes.
+public enum RollbackTarget: Sendable {
+    /// The state that the context has read.
+    case base
+    /// The newest durable state; for a nested context, what its parent has.
+    case latest
+}
+
+/// An object that both this context and others have changed, as a refresh found it.
+public struct MergeOverlap: Sendable, Hashable {
+    /// The object.
+    public let id: AnyPersistentID
+    /// The properties that both sides changed; the context's values stay. None if one side deleted the object.
+    public let properties: [String]
+    /// Whether others deleted the object.
+    public let isDeletedThere: Bool
+}
+
+/// What a save would do.
+public struct SavePreview: Sendable {
+    /// Why the save would fail; nil if it would not.
+    public let error: GraphError?
+    /// The objects that it would insert, entity by entity in the order of insertion; so are the others.
+    public let inserted: [AnyPersistentID]
+    /// The objects that it would change, those included that only let go of deleted ones.
+    public let updated: [AnyPersistentID]
+    /// The objects that it would delete, with all that cascades.
+    public let deleted: [AnyPersistentID]
+    /// New objects that would give way to others because of a unique value, and to which.
+    public let replaced: [AnyPersistentID: AnyPersistentID]
+
+    init(error: GraphError) {
+        (self.error, inserted, updated, deleted, replaced) = (error, [], [], [], [:])
+    }
+
+    init(_ state: WorkingState, replacing replacements: Replacements = [:]) {
+        error = nil
+        var rows: [ChangeKind: [AnyPersistentID]] = [:]
+        for entity in state.schema.entities.indices {
+            state.changes[entity].forEachChange { row, kind, _ in
+                rows[kind, default: []].append(state.schema.id(of: row, of: entity))
+            }
+        }
+        (inserted, updated, deleted) = (rows[.inserted] ?? [], rows[.updated] ?? [], rows[.deleted] ?? [])
+        var replaced: [AnyPersistentID: AnyPersistentID] = [:]
+        for (entity, rows) in replacements {
+            for (row, survivor) in rows {
+                replaced[state.schema.id(of: row, of: entity)] = state.schema.id(of: survivor, of: entity)
+            }
+        }
+        self.replaced = replaced
+    }
+}

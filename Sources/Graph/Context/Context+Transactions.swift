@@ -1,0 +1,151 @@
+extension Context {
+    /// Runs a closure on this context and gives back what it returns.
+    @discardableResult
+    public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
+        defer { registry.endVisit() }
+        return try body(self)
+    }
+
+    /// Runs a closure on this context and gives back what it returns. Other work may run on the context wherever the closure
+    /// waits.
+    @discardableResult
+    public func perform<Result>(
+        _ body: @Sendable (isolated Context) async throws -> Result
+    ) async rethrows -> Result {
+        defer { registry.endVisit() }
+        return try await body(self)
+    }
+
+    /// Runs a closure on this context and saves, earlier unsaved changes included.
+    ///
+    /// If the closure throws, or the save fails, what the closure did is undone; earlier changes stay. On a context that is
+    /// itself a transaction's this is a savepoint: nothing is saved before that transaction ends.
+    ///
+    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Throws: what the closure throws, and what `save()` throws.
+    @discardableResult
+    public func transaction<Result>(
+        mergePolicy: MergePolicy? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @Sendable (isolated Context) throws -> Result
+    ) async throws -> Result {
+        try await saving(mergePolicy, fileID, line) { try body(self) }
+    }
+
+    /// Runs a closure that may wait, on a context of its own nested in this one, takes over what it did, and saves, earlier
+    /// unsaved changes included.
+    ///
+    /// Whatever runs on this context while the closure waits is none of the transaction, and a closure that throws leaves no
+    /// trace. Where both changed the same object, the merge policy decides, as between any nested context and its parent.
+    ///
+    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Throws: what the closure throws, and what `save()` throws.
+    @discardableResult
+    public func transaction<Result>(
+        mergePolicy: MergePolicy? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @Sendable (isolated Context) async throws -> sending Result
+    ) async throws -> sending Result {
+        let nested = transactionContext()
+        let result = try await body(nested)
+        let changes = await nested.changesOfTransaction(mergePolicy, origin(fileID, line))
+        try await saving(mergePolicy, fileID, line) { _ = try absorb(changes) }
+        return result
+    }
+
+    // MARK: In extensions of Context
+
+    /// Runs a closure of an extension of `Context` and gives back what it returns.
+    @discardableResult
+    public func perform<Result>(_ body: () throws -> Result) async rethrows -> Result {
+        defer { registry.endVisit() }
+        return try body()
+    }
+
+    /// The same with a closure that may wait.
+    @discardableResult
+    public func perform<Result>(_ body: nonisolated(nonsending) () async throws -> Result) async rethrows -> Result {
+        defer { registry.endVisit() }
+        return try await body()
+    }
+
+    /// Runs a closure of an extension of `Context` and saves; otherwise as with a closure that is given the context.
+    @discardableResult
+    public func transaction<Result>(
+        mergePolicy: MergePolicy? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: () throws -> Result
+    ) async throws -> Result {
+        try await saving(mergePolicy, fileID, line) { try body() }
+    }
+
+    /// There is no such transaction: what the closure does could not be told from what else runs on this context while it waits.
+    @available(*, unavailable, message: "a transaction that waits has a context of its own: write transaction { context in … }")
+    public func transaction<Result>(
+        mergePolicy: MergePolicy? = nil,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        preconditionFailure("unavailable")
+    }
+
+    // MARK: From code on the same executor
+
+    /// Runs a closure on this context at once and gives back what it returns, which may be objects: for code that runs where the
+    /// context does, on the main actor or on a ``ContextActor``.
+    ///
+    /// - Parameters:
+    ///   - isolation: the caller's actor; leave it to the compiler.
+    /// - Precondition: the caller runs on the context's executor.
+    public func sync<Result>(
+        isolation: isolated any Actor = #isolation,
+        _ body: (isolated Context) throws -> Result
+    ) rethrows -> Result {
+        isolation.preconditionIsolated("Context.sync was called from elsewhere than its actor")
+        executor.requireCurrent("Context.sync is for code that runs where the context does")
+        // Sound, because the executor has just said that it is the one running: what `assumeIsolated` does, for results that
+        // stay where they are.
+        return try withoutActuallyEscaping(body) { body in
+            try unsafeBitCast(body, to: ((Context) throws -> Result).self)(self)
+        }
+    }
+
+    // MARK: -
+
+    private func saving<Result>(
+        _ mergePolicy: MergePolicy?,
+        _ fileID: StaticString,
+        _ line: UInt,
+        _ body: () throws -> Result
+    ) async throws -> Result {
+        if isTransaction { return try undoingFailure(body) }
+        await beginSave()
+        defer { endSave() }
+        let savepoint = state.savepoint()
+        let result = try undoingFailure(body)
+        do {
+            try await commitChanges(mergePolicy, origin(fileID, line))
+        } catch {
+            state.saveFailed(restoring: savepoint)
+            throw error
+        }
+        return result
+    }
+
+    private func undoingFailure<Result>(_ body: () throws -> Result) throws -> Result {
+        let savepoint = state.savepoint()
+        do {
+            return try body()
+        } catch {
+            state.restore(savepoint)
+            throw error
+        }
+    }
+
+    /// What a transaction's context hands to the one that it is nested in.
+    private func changesOfTransaction(_ mergePolicy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {
+        SaveRequest(state: state.savepoint(), policy: mergePolicy ?? self.mergePolicy, origin: origin)
+    }
+}

@@ -1,0 +1,72 @@
+/// Where a context runs.
+///
+/// Contexts on one executor take turns there, and code on it reaches each of them without waiting: see `Context.sync`. Their
+/// objects are still kept apart; a relationship between objects of two contexts is a programming error and stops the program.
+public struct ContextExecutor: Sendable {
+    let unowned: UnownedSerialExecutor
+    /// Keeps the executor alive.
+    private let owner: (any AnyObject & Sendable)?
+    private let precondition: @Sendable (String) -> Void
+
+    /// The main actor's.
+    public static let main = ContextExecutor(
+        unowned: MainActor.sharedUnownedExecutor,
+        owner: nil,
+        precondition: { MainActor.preconditionIsolated($0) }
+    )
+
+    /// A program's own executor.
+    public static func custom(_ executor: some SerialExecutor) -> ContextExecutor {
+        ContextExecutor(
+            unowned: executor.asUnownedSerialExecutor(),
+            owner: executor,
+            precondition: { executor.preconditionIsolated($0) }
+        )
+    }
+
+    /// One of its own, on the threads that all actors share.
+    static func new() -> ContextExecutor {
+        let actor = SerialActor()
+        return ContextExecutor(
+            unowned: actor.unownedExecutor,
+            owner: actor,
+            precondition: { actor.preconditionIsolated($0) }
+        )
+    }
+
+    /// Stops the program unless it is running there.
+    func requireCurrent(_ message: @autoclosure () -> String) {
+        precondition(message())
+    }
+
+    /// Lends its executor: an actor that says itself where it runs cannot have the one that it would have otherwise.
+    private actor SerialActor {}
+}
+
+/// An actor that runs where a context does, and so uses the context and its objects without waiting.
+///
+/// ```swift
+/// actor Importer: ContextActor {
+///     let context: Context
+///     private var teams: [Team.Object] = []
+///
+///     init(_ coordinator: Coordinator) { context = Context(coordinator) }
+///
+///     func load() throws { teams = try withContext { try $0.fetch(Team.self) } }
+///     func rename(to name: String) { for team in teams { team.name = name } }
+/// }
+/// ```
+public protocol ContextActor: Actor {
+    /// The context. Always the same one.
+    nonisolated var context: Context { get }
+}
+
+extension ContextActor {
+    /// The context's.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { context.unownedExecutor }
+
+    /// Runs a closure on the context at once and gives back what it returns; objects are the actor's own.
+    public func withContext<Result>(_ body: (isolated Context) throws -> Result) rethrows -> Result {
+        try context.sync(body)
+    }
+}

@@ -1,0 +1,323 @@
+/// Puts a save's changes on top of a state that may have moved on since the save's base: a rebase as in git, row by row and
+/// property by property where a policy says so.
+struct Rebase {
+    /// What tells that a row has changed.
+    enum Comparison: Sendable {
+        /// Versions, between committed states.
+        case versions
+        /// The rows themselves, between a context and its parent: what is not committed has no versions of its own.
+        case rows
+    }
+
+    let head: Snapshot
+    let comparison: Comparison
+    let policy: MergePolicy
+    /// Who changed a row last.
+    let originOfTheirs: (RowPlace) -> ChangeOrigin?
+
+    private var schema: Schema { head.schema }
+
+    /// A row that both sides changed, or that others changed and this one depends on.
+    private struct Conflict {
+        let place: RowPlace
+        /// nil if the row is only required to be unchanged.
+        let kind: ChangeKind?
+        let versions: (old: RowVersion, new: RowVersion)
+        /// The row that this side counts from.
+        let base: UnsafeRawPointer?
+        /// The row that this side's changes count from: newer, where the base has moved since.
+        let ourBase: UnsafeRawPointer?
+        let ours: UnsafeRawPointer?
+        let theirs: UnsafeRawPointer?
+    }
+
+    /// What is to be done about the conflicts.
+    private struct Settlement {
+        /// Changes to be dropped.
+        var dropped: [RowPlace] = []
+        /// Rows to be written when everything else is, by entity.
+        var rows: [RowTable]
+        /// Rows to be deleted then.
+        var deleted: [RowPlace] = []
+        var failed: [MergeConflict] = []
+
+        mutating func write(_ row: UnsafeRawPointer, at place: RowPlace, _ version: RowVersion) {
+            rows[place.entity].set(place.row, version: version, copying: row)
+        }
+    }
+
+    /// The changes of `request`, counted from head.
+    ///
+    /// - Throws: `.conflicts` with all that the policy does not settle.
+    func run(_ request: WorkingState, origin: ChangeOrigin) throws(GraphError) -> WorkingState {
+        var settlement = Settlement(rows: schema.entities.map { RowTable(layout: $0.layout) })
+        // The conflicts' addresses lie in the request and in head, which both outlast them.
+        for conflict in conflicts(of: request) { settle(conflict, in: &settlement, origin) }
+        guard settlement.failed.isEmpty else { throw .conflicts(settlement.failed) }
+        var ours = request
+        ours.discardRows(settlement.dropped)
+        var merged = WorkingState(base: head)
+        merged.reapply(ours)
+        for (entity, rows) in settlement.rows.enumerated() {
+            rows.forEachRow { row, lastVersion, address in
+                merged.settle(RowPlace(entity: entity, row: row), copying: address, lastVersion: lastVersion)
+            }
+        }
+        for place in settlement.deleted { merged.delete(place.row, of: place.entity) }
+        // A parent's save has to see to them too.
+        if comparison == .versions { merged.dropRequirements() }
+        return merged
+    }
+
+    // MARK: Finding
+
+    /// In the order of entities and rows. Both sides deleting a row is none, and neither is letting go of a row deleted in the
+    /// same save.
+    private func conflicts(of request: WorkingState) -> [Conflict] {
+        var conflicts: [Conflict] = []
+        for entity in schema.entities.indices {
+            var found: Set<RowNumber> = []
+            let (changes, rows) = (request.changes[entity], head.entities[entity].rows)
+            changes.forEachChange { row, kind, oldVersion in
+                let place = RowPlace(entity: entity, row: row)
+                let ourBase = request.base.entities[entity].rows.address(of: row) ?? changes.lostBases.address(of: row)
+                let conflict = Conflict(
+                    place: place,
+                    kind: kind,
+                    versions: (oldVersion, newVersion(of: place, insteadOf: oldVersion)),
+                    base: changes.lostBases.address(of: row) ?? ourBase,
+                    ourBase: ourBase,
+                    ours: request.snapshot.entities[entity].rows.address(of: row) ?? changes.lostRows.address(of: row),
+                    theirs: rows.address(of: row)
+                )
+                guard isConflict(conflict, in: request) else { return }
+                found.insert(row)
+                conflicts.append(conflict)
+            }
+            changes.required.forEachRow { row, oldVersion, address in
+                let place = RowPlace(entity: entity, row: row)
+                let conflict = Conflict(
+                    place: place,
+                    kind: nil,
+                    versions: (oldVersion, newVersion(of: place, insteadOf: oldVersion)),
+                    base: address,
+                    ourBase: address,
+                    ours: request.snapshot.entities[entity].rows.address(of: row),
+                    theirs: rows.address(of: row)
+                )
+                guard !found.contains(row), isChangedThere(conflict) else { return }
+                conflicts.append(conflict)
+            }
+        }
+        return conflicts
+    }
+
+    private func newVersion(of place: RowPlace, insteadOf old: RowVersion) -> RowVersion {
+        let version = head.entities[place.entity].rows.version(of: place.row)
+        switch comparison {
+        case .versions: return version ?? .none
+        case .rows: return version == nil ? .none : old
+        }
+    }
+
+    private func isConflict(_ conflict: Conflict, in request: WorkingState) -> Bool {
+        let (entity, row) = (conflict.place.entity, conflict.place.row)
+        switch (conflict.kind, conflict.theirs) {
+        case (.inserted, let theirs):
+            // Both sides took back the same delete.
+            guard let theirs, let ours = conflict.ours else { return false }
+            return !schema.entities[entity].areIdentical(ours, theirs)
+        case (.deleted, nil):
+            return false
+        default:
+            return isChangedThere(conflict) && !request.letsGoOnly(row, of: entity)
+        }
+    }
+
+    private func isChangedThere(_ conflict: Conflict) -> Bool {
+        switch comparison {
+        case .versions:
+            return conflict.versions.old != conflict.versions.new
+        case .rows:
+            guard let base = conflict.base, let theirs = conflict.theirs else { return conflict.theirs == nil }
+            return !schema.entities[conflict.place.entity].areIdentical(base, theirs)
+        }
+    }
+
+    // MARK: Settling
+
+    private func settle(_ conflict: Conflict, in settlement: inout Settlement, _ origin: ChangeOrigin) {
+        do {
+            try settle(conflict, in: &settlement)
+        } catch {
+            var report = schema.entities[conflict.place.entity].conflict(
+                of: conflict.place.row,
+                versions: conflict.versions,
+                base: conflict.base,
+                ours: conflict.ours,
+                theirs: conflict.theirs
+            )
+            report.reason = error is Unsettled ? nil : "\(error)"
+            report.ourOrigin = origin
+            report.theirOrigin = originOfTheirs(conflict.place)
+            settlement.failed.append(report)
+        }
+    }
+
+    private struct Unsettled: Error {}
+
+    private func settle(_ conflict: Conflict, in settlement: inout Settlement) throws {
+        if let merge = policy.rule(for: schema.entities[conflict.place.entity].type) {
+            return try settle(conflict, by: merge, in: &settlement)
+        }
+        guard let kind = conflict.kind else {
+            // What is not changed here is not written either, whoever wins.
+            guard policy.kind != .error else { throw Unsettled() }
+            return
+        }
+        if kind == .updated, conflict.theirs != nil {
+            return try settleUpdates(conflict, in: &settlement)
+        }
+        switch policy.kind {
+        case .error:
+            throw Unsettled()
+        case .storeTrump, .rollback:
+            keep(conflict, in: &settlement)
+        case .objectTrump, .overwrite:
+            // A delete is one already.
+            guard kind != .deleted, let ours = conflict.ours else { return }
+            settlement.write(ours, at: conflict.place, conflict.versions.old)
+        }
+    }
+
+    /// Has the row stay as it is in head.
+    private func keep(_ conflict: Conflict, in settlement: inout Settlement) {
+        if conflict.kind == .inserted, let theirs = conflict.theirs {
+            settlement.write(theirs, at: conflict.place, conflict.versions.new)
+        } else {
+            settlement.dropped.append(conflict.place)
+        }
+    }
+
+    /// Both sides changed the row.
+    private func settleUpdates(_ conflict: Conflict, in settlement: inout Settlement) throws {
+        guard let base = conflict.base, let ourBase = conflict.ourBase, let ours = conflict.ours,
+            let theirs = conflict.theirs
+        else { throw Unsettled() }
+        let description = schema.entities[conflict.place.entity]
+        func isChangedHere(_ property: Property) -> Bool {
+            !property.operations.isIdentical(ours + property.offset, ourBase + property.offset)
+        }
+        func isChangedThere(_ property: Property) -> Bool {
+            !property.operations.isIdentical(theirs + property.offset, base + property.offset)
+        }
+        let rules = policy.rules(forPropertiesOf: description)
+        let isCovered = !rules.isEmpty
+            && description.properties.enumerated().allSatisfy { rules[$0] != nil || !isChangedHere($1) }
+        let kind = isCovered ? .objectTrump : policy.kind
+        guard kind != .error else { throw Unsettled() }
+        guard kind != .rollback || !rules.isEmpty else { return keep(conflict, in: &settlement) }
+        try description.layout.withCopy(of: kind == .overwrite ? ours : theirs) { merged in
+            for (number, property) in description.properties.enumerated() where isChangedHere(property) {
+                let (offset, isContested) = (property.offset, isChangedThere(property))
+                if isContested, let merge = rules[number] {
+                    try merge(base + offset, ours + offset, theirs + offset, merged + offset)
+                } else if kind == .objectTrump || (kind == .storeTrump && !isContested) {
+                    property.operations.assign(merged + offset, ours + offset)
+                }
+            }
+            settlement.write(merged, at: conflict.place, conflict.versions.new)
+        }
+    }
+
+    /// A function of the program decides.
+    private func settle(_ conflict: Conflict, by merge: EntityMerge, in settlement: inout Settlement) throws {
+        guard let any = conflict.theirs ?? conflict.ours ?? conflict.base else { throw Unsettled() }
+        let description = schema.entities[conflict.place.entity]
+        try description.layout.withCopy(of: any) { merged in
+            switch try merge(conflict.base, conflict.ours, conflict.theirs, merged) {
+            case .keep where conflict.kind != nil:
+                keep(conflict, in: &settlement)
+            case .keep:
+                break
+            case .delete:
+                guard conflict.kind != .deleted else { return }
+                if conflict.kind != nil { keep(conflict, in: &settlement) }
+                settlement.deleted.append(conflict.place)
+            case .merged:
+                if conflict.kind == .deleted { settlement.dropped.append(conflict.place) }
+                description.forgetMembers(in: merged)
+                description.resetEphemerals(of: merged)
+                settlement.write(merged, at: conflict.place, max(conflict.versions.old, conflict.versions.new))
+            }
+        }
+    }
+}
+
+typealias EntityMerge =
+    @Sendable (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeMutableRawPointer) throws ->
+    MergeRule.Outcome
+typealias ValueMerge =
+    @Sendable (UnsafeRawPointer, UnsafeRawPointer, UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Void
+
+extension MergePolicy {
+    /// The function that decides about an entity's objects, if there is one. The first one counts.
+    fileprivate func rule(for type: any Entity.Type) -> EntityMerge? {
+        for rule in rules where rule.entity == type {
+            if case .entity(let merge) = rule.scope { return merge }
+        }
+        return nil
+    }
+
+    /// The functions for an entity's properties, by the properties' numbers. The first one for a property counts.
+    fileprivate func rules(forPropertiesOf description: EntityDescription) -> [Int: ValueMerge] {
+        var merges: [Int: ValueMerge] = [:]
+        for rule in rules where rule.entity == description.type {
+            guard case .property(let keyPath, let merge) = rule.scope,
+                let number = description.number(of: keyPath), merges[number] == nil
+            else { continue }
+            merges[number] = merge
+        }
+        return merges
+    }
+
+    /// - Precondition: every rule is about an entity of the schema, or about a stored property of one.
+    func requireRules(toFit schema: Schema) {
+        for rule in rules {
+            guard let entity = schema.index(of: rule.entity) else {
+                preconditionFailure("a merge rule is for \(rule.entity), which the store was opened without")
+            }
+            guard case .property(let keyPath, _) = rule.scope else { continue }
+            precondition(
+                schema.entities[entity].number(of: keyPath) != nil,
+                "a merge rule is for \(keyPath), which is no stored property of \(schema.entities[entity].name)"
+            )
+        }
+    }
+}
+
+extension EntityDescription {
+    /// The number of a property that rows hold.
+    fileprivate func number(of keyPath: any AnyKeyPath & Sendable) -> Int? {
+        properties.firstIndex { $0.isStored && ($0.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath) }
+    }
+
+    /// Empties a row's to-many values.
+    fileprivate func forgetMembers(in row: UnsafeMutableRawPointer) {
+        for relationship in toManys {
+            _ = properties[relationship.property].takeInitialRows?(row + relationship.offset)
+        }
+    }
+}
+
+extension WorkingState {
+    /// Writes a row as a policy wants it, whether or not it is there.
+    fileprivate mutating func settle(_ place: RowPlace, copying row: UnsafeRawPointer, lastVersion: RowVersion) {
+        if snapshot.entities[place.entity].rows.contains(place.row) {
+            update(place.row, of: place.entity, copying: row)
+        } else {
+            changes[place.entity].remove(place.row)
+            insert(place.row, of: place.entity, copying: row, lastVersion: lastVersion)
+        }
+    }
+}

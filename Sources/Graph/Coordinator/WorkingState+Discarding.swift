@@ -1,0 +1,193 @@
+/// An object of any entity, as the engine names it.
+struct RowPlace: Hashable, Sendable {
+    let entity: Int
+    let row: RowNumber
+}
+
+/// Taking back the changes of single rows.
+extension WorkingState {
+    /// Takes back what was done to these rows; what was done to others stays as far as it can.
+    ///
+    /// - An inserted row goes as if it had never been; what referred or was linked to it lets go.
+    /// - An updated row is as in the base again, its links and the order of its members too.
+    /// - A deleted row comes back with everything that the same delete removed, and with the references and links that it ended.
+    mutating func discard(_ places: some Sequence<RowPlace>) {
+        for place in places {
+            missMembers(of: place)
+            changes[place.entity].required.remove(place.row)
+        }
+        discardRows(places)
+        for place in places { discardLinks(of: place) }
+        // A row that comes back may refer to one whose delete stays.
+        _ = applyDeleteRules()
+    }
+
+    /// The same for rows alone: links and the order of members stay as they are here.
+    mutating func discardRows(_ places: some Sequence<RowPlace>) {
+        var deletes: Set<DeleteNumber> = []
+        for place in places {
+            switch changes[place.entity].kind(of: place.row) {
+            case .inserted: discardInsert(place)
+            case .updated: discardUpdate(place)
+            case .deleted: deletes.insert(changes[place.entity].delete(of: place.row))
+            case nil: break
+            }
+        }
+        takeBack(deletes)
+    }
+
+    /// Forgets members that lead nowhere.
+    private mutating func missMembers(of place: RowPlace) {
+        guard !missingMembers.isEmpty else { return }
+        for relationship in schema.entities[place.entity].toManys {
+            missingMembers[MemberList(relationship, of: place.row)] = nil
+        }
+    }
+
+    private mutating func discardInsert(_ place: RowPlace) {
+        let description = schema.entities[place.entity]
+        for reference in description.references {
+            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+            for referrer in snapshot.referrers(to: place.row, of: reference.entity, through: reference.toOne) {
+                setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
+            }
+        }
+        for number in description.linkLists {
+            for member in snapshot.adjacencies[number].memberRows(of: place.row) {
+                snapshot.unlink(member, from: place.row, in: number)
+            }
+        }
+        for toOne in description.toOnes where toOne.isCoupled {
+            setReference(of: place.row, of: place.entity, through: toOne, to: 0)
+        }
+        remove(place.row, of: place.entity)
+    }
+
+    private mutating func discardUpdate(_ place: RowPlace) {
+        guard let original = base.entities[place.entity].rows.address(of: place.row) else {
+            // Deleted elsewhere: there is nothing to go back to.
+            return changes[place.entity].remove(place.row)
+        }
+        if let current = snapshot.entities[place.entity].rows.address(of: place.row),
+            schema.entities[place.entity].areIdentical(current, original)
+        {
+            // It counts from an older base and is as it was there.
+            changes[place.entity].remove(place.row)
+        }
+        update(place.row, of: place.entity, copying: original)
+        restoreOrder(of: place)
+    }
+
+    /// Gives a row the places again that the base gave it among the members of what it refers to.
+    private mutating func restoreOrder(of place: RowPlace) {
+        guard let address = snapshot.entities[place.entity].rows.address(of: place.row) else { return }
+        for toOne in schema.entities[place.entity].toOnes {
+            let target = toOne.target(ofRowAt: address)
+            guard let list = toOne.order, target != 0,
+                let key = base.adjacencies[list].key(of: place.row, of: target)
+            else { continue }
+            snapshot.adjacencies[list].insert(place.row, of: target, key: key)
+        }
+    }
+
+    /// Links and ends links of one row until they are as in the base, as far as the other ends are there.
+    private mutating func discardLinks(of place: RowPlace) {
+        for (number, list) in schema.adjacencies.enumerated() where list.entity == place.entity {
+            let (ours, theirs) = (snapshot.adjacencies[number], base.adjacencies[number])
+            guard !ours.isIdentical(to: theirs) else { continue }
+            if list.mate != nil {
+                let known = Set(theirs.memberRows(of: place.row))
+                for member in ours.memberRows(of: place.row) where !known.contains(member) {
+                    snapshot.unlink(member, from: place.row, in: number)
+                }
+                for member in known { restoreLink(Link(list: number, owner: place.row, member: member)) }
+            }
+            guard list.isOrdered else { continue }
+            for (key, member) in theirs.keys(of: place.row)
+            where snapshot.adjacencies[number].contains(member, of: place.row) {
+                snapshot.adjacencies[number].insert(member, of: place.row, key: key)
+            }
+        }
+    }
+
+    /// Makes a link of the base again, with its places, if both ends are there.
+    private mutating func restoreLink(_ link: Link) {
+        let list = schema.adjacencies[link.list]
+        guard snapshot.entities[list.entity].rows.contains(link.owner),
+            snapshot.entities[list.members].rows.contains(link.member),
+            snapshot.link(link.member, to: link.owner, in: link.list)
+        else { return }
+        let other = link.reversed(in: schema)
+        for link in [link, other] where schema.adjacencies[link.list].isOrdered {
+            guard let key = base.adjacencies[link.list].key(of: link.member, of: link.owner) else { continue }
+            snapshot.adjacencies[link.list].insert(link.member, of: link.owner, key: key)
+        }
+        denyingLinks.remove(link)
+        denyingLinks.remove(other)
+    }
+
+    /// Takes back whole deletes.
+    private mutating func takeBack(_ deletes: Set<DeleteNumber>) {
+        guard !deletes.isEmpty else { return }
+        var places: [RowPlace] = []
+        for entity in schema.entities.indices where changes[entity].hasDeletes {
+            changes[entity].forEachChange { row, kind, _ in
+                guard kind == .deleted, deletes.contains(changes[entity].delete(of: row)) else { return }
+                places.append(RowPlace(entity: entity, row: row))
+            }
+        }
+        for place in places { takeBackDelete(of: place) }
+        for place in places {
+            restoreReferences(from: place)
+            restoreReferences(to: place)
+            for number in schema.entities[place.entity].linkLists {
+                for member in base.adjacencies[number].memberRows(of: place.row) {
+                    restoreLink(Link(list: number, owner: place.row, member: member))
+                }
+            }
+        }
+    }
+
+    /// Brings a row back that refers to nobody else's partner yet.
+    private mutating func takeBackDelete(of place: RowPlace) {
+        changes[place.entity].remove(place.row)
+        guard let original = base.entities[place.entity].rows.address(of: place.row) else { return }
+        let description = schema.entities[place.entity]
+        description.layout.withCopy(of: original) { copy in
+            for toOne in description.toOnes where toOne.isCoupled {
+                (copy + toOne.offset).storeBytes(of: 0, as: RowNumber.self)
+            }
+            insert(place.row, of: place.entity, copying: copy)
+        }
+    }
+
+    /// Gives a row that came back its partners, where they have no others, and its places in orders.
+    private mutating func restoreReferences(from place: RowPlace) {
+        guard let original = base.entities[place.entity].rows.address(of: place.row) else { return }
+        for toOne in schema.entities[place.entity].toOnes where toOne.isCoupled {
+            let target = toOne.target(ofRowAt: original)
+            guard target != 0, let partner = snapshot.entities[toOne.target].rows.address(of: target) else { continue }
+            if let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }) {
+                let other = mate.target(ofRowAt: partner)
+                guard other == 0 || other == place.row else { continue }
+            }
+            setReference(of: place.row, of: place.entity, through: toOne, to: target)
+        }
+        restoreOrder(of: place)
+    }
+
+    /// Has rows that let go of a deleted one refer to it again.
+    private mutating func restoreReferences(to place: RowPlace) {
+        for reference in schema.entities[place.entity].references {
+            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+            guard toOne.ruleOfInverse == .nullify else { continue }
+            for referrer in base.referrers(to: place.row, of: reference.entity, through: reference.toOne) {
+                guard let address = snapshot.entities[reference.entity].rows.address(of: referrer),
+                    toOne.target(ofRowAt: address) == 0
+                else { continue }
+                setReference(of: referrer, of: reference.entity, through: toOne, to: place.row)
+                restoreOrder(of: RowPlace(entity: reference.entity, row: referrer))
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// Rows that a save depends on without changing them.
+extension WorkingState {
+    var hasRequirements: Bool { changes.entities.contains { $0.required.count > 0 } }
+
+    /// Notes that a row is to be in the store as the base has it. One that the base does not have is new, and nobody else's.
+    mutating func require(_ row: RowNumber, of entity: Int) {
+        guard !changes[entity].required.contains(row),
+            let address = base.entities[entity].rows.address(of: row),
+            let version = base.entities[entity].rows.version(of: row)
+        else { return }
+        changes[entity].required.set(row, version: version, copying: address)
+    }
+
+    /// Takes over what another state requires.
+    ///
+    /// - Parameter keepingBases: whether the rows are to be as that state knew them; otherwise as the base has them now, if it
+    ///   has them.
+    mutating func requireAgain(_ later: WorkingState, _ keepingBases: Bool) {
+        for entity in schema.entities.indices {
+            later.changes[entity].required.forEachRow { row, version, address in
+                if !keepingBases, base.entities[entity].rows.contains(row) {
+                    require(row, of: entity)
+                } else if !changes[entity].required.contains(row) {
+                    changes[entity].required.set(row, version: version, copying: address)
+                }
+            }
+        }
+    }
+
+    /// They have been judged.
+    mutating func dropRequirements() {
+        for entity in schema.entities.indices where changes[entity].required.count > 0 {
+            changes[entity].required = RowTable(layout: schema.entities[entity].layout)
+        }
+    }
+}

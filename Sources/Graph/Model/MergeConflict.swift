@@ -1,0 +1,128 @@
+/// An object that this save changes, deletes or depends on, and that others have committed since the context read it.
+public struct MergeConflict: Sendable, CustomStringConvertible {
+    /// The object.
+    public let id: AnyPersistentID
+    /// The version that the context had read; 0 if the object was not there.
+    public let oldVersion: RowVersion
+    /// The version in the store; 0 if it was deleted there. A context and its parent have no versions between them: if the
+    /// object is in both, this is the old version then.
+    public let newVersion: RowVersion
+    /// The row that the context had read.
+    public let base: (any Entity)?
+    /// The row that was to be saved; nil if it was to be deleted.
+    public let ours: (any Entity)?
+    /// The row in the store; nil if it was deleted there.
+    public let theirs: (any Entity)?
+    /// The properties that either side changed, in the order of their declaration; none where one side has no row.
+    public let differences: [PropertyDifference]
+    /// What the merge policy's function threw, if it did.
+    public internal(set) var reason: String?
+    /// Who was to save this, and where in the program.
+    public internal(set) var ourOrigin: ChangeOrigin?
+    /// Who made the newest commit that changed the object, if that was not long ago.
+    public internal(set) var theirOrigin: ChangeOrigin?
+
+    /// The three rows as the description prints them; `deleted` where there is none.
+    let printedRows: (base: String, theirs: String, ours: String)
+
+    /// The three rows with their type; nil if the object is of another entity.
+    public func rows<E: Entity>(of type: E.Type = E.self) -> (base: E?, ours: E?, theirs: E?)? {
+        guard id.typed(as: type) != nil else { return nil }
+        return (base as? E, ours as? E, theirs as? E)
+    }
+
+    /// The versions in one line and the three rows in one line each.
+    public var description: String {
+        """
+          \(id): oldVersion = \(oldVersion), newVersion = \(newVersion)
+            cached row = \(printedRows.base)
+            store row  = \(printedRows.theirs)
+            your row   = \(printedRows.ours)
+        """ + (reason.map { "\n    not merged = \($0)" } ?? "")
+    }
+}
+
+/// What both sides made of one property.
+public struct PropertyDifference: Sendable, Hashable {
+    /// The property's name.
+    public let property: String
+    /// The values, printed.
+    public let base, ours, theirs: String
+    /// Whether the save was to change it.
+    public let isChangedHere: Bool
+    /// Whether others have changed it.
+    public let isChangedThere: Bool
+}
+
+/// Where a change comes from.
+public struct ChangeOrigin: Sendable, Hashable {
+    /// The context's author, as it was made with.
+    public internal(set) var author: String?
+    /// The file and the line that called `save()` or `transaction`.
+    public internal(set) var callSite: CallSite?
+    /// The commit; nil for one that has not happened.
+    public internal(set) var commit: CommitNumber?
+}
+
+/// A place in the program's source.
+public struct CallSite: Sendable, Hashable, CustomStringConvertible {
+    /// Module and file: `App/Library.swift`.
+    public let fileID: String
+    /// From 1.
+    public let line: UInt
+
+    /// `App/Library.swift:12`
+    public var description: String { "\(fileID):\(line)" }
+}
+
+extension EntityDescription {
+    func conflict(
+        of row: RowNumber,
+        versions: (old: RowVersion, new: RowVersion),
+        base: UnsafeRawPointer?,
+        ours: UnsafeRawPointer?,
+        theirs: UnsafeRawPointer?
+    ) -> MergeConflict {
+        func text(_ address: UnsafeRawPointer?) -> String { address.map { describe($0) } ?? "deleted" }
+        return MergeConflict(
+            id: AnyPersistentID(entityName: name, row: row),
+            oldVersion: versions.old,
+            newVersion: versions.new,
+            base: base.map { value(at: $0) },
+            ours: ours.map { value(at: $0) },
+            theirs: theirs.map { value(at: $0) },
+            differences: differences(base, ours, theirs),
+            printedRows: (text(base), text(theirs), text(ours))
+        )
+    }
+
+    private func differences(
+        _ base: UnsafeRawPointer?,
+        _ ours: UnsafeRawPointer?,
+        _ theirs: UnsafeRawPointer?
+    ) -> [PropertyDifference] {
+        guard let base, let ours, let theirs else { return [] }
+        return properties.filter(\.isStored).compactMap { property in
+            let (offset, operations) = (property.offset, property.operations)
+            let isChangedHere = !operations.isIdentical(base + offset, ours + offset)
+            let isChangedThere = !operations.isIdentical(base + offset, theirs + offset)
+            guard isChangedHere || isChangedThere else { return nil }
+            return PropertyDifference(
+                property: property.name,
+                base: operations.describe(base + offset),
+                ours: operations.describe(ours + offset),
+                theirs: operations.describe(theirs + offset),
+                isChangedHere: isChangedHere,
+                isChangedThere: isChangedThere
+            )
+        }
+    }
+
+    private func value(at row: UnsafeRawPointer) -> any Entity {
+        read(self.type, row)
+    }
+
+    private func read<E: Entity>(_ type: E.Type, _ row: UnsafeRawPointer) -> any Entity {
+        row.assumingMemoryBound(to: E.self).pointee
+    }
+}
