@@ -15,6 +15,8 @@ public actor Coordinator {
     private var queue = CommitQueue()
     private let transactionLimitBytes: Int
     private let checksEveryCommit: Bool
+    /// For transactions that have met a conflict.
+    private var retryTurns = TurnQueue()
     /// Why no further save is taken, once that is so.
     private var ending: GraphError?
 
@@ -108,6 +110,18 @@ public actor Coordinator {
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
         try await journal?.close(Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }))
+    }
+
+    // MARK: Retrying
+
+    /// Waits until no other transaction is trying again. Instead of backing off for a time that is a guess, they stand in line: the
+    /// one in front meets only those that try for the first time.
+    func beginRetry() async {
+        if !retryTurns.take() { await withCheckedContinuation { retryTurns.wait($0) } }
+    }
+
+    func endRetry() {
+        retryTurns.pass()
     }
 
     // MARK: Committing

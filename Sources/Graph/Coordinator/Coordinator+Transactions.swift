@@ -1,0 +1,113 @@
+/// What a transaction is protected from.
+public enum IsolationLevel: Sendable {
+    /// It reads one state, and of two that change the same object the first one to commit wins. Two transactions that each read
+    /// what the other one changes may both commit (write skew).
+    case snapshot
+    /// What it has read is validated too: rows, looked up in vain or not, members of relationships, and every object of an entity
+    /// that it searched. Such transactions have the effect that they would have one after another.
+    case serializable
+}
+
+extension Coordinator {
+    /// Runs a closure on a fresh context and commits what it did; on conflict it runs again, on the newest durable state.
+    ///
+    /// The closure may thus run several times. What it throws is thrown on, and nothing is saved. `save()` in it does nothing:
+    /// the transaction is one commit.
+    ///
+    /// - Parameters:
+    ///   - isolation: what the transaction is protected from. Reads of `coordinator.snapshot` are not part of it.
+    ///   - retries: how often the closure runs again at most. Transactions that do take turns, so that each meets as few others
+    ///     as possible.
+    ///   - mergePolicy: what to do about conflicts instead, at the level `.snapshot`.
+    ///   - author: who makes the changes: a name for conflicts, observers and the journal.
+    /// - Throws: what the closure throws; `.retriesExhausted` with the last conflicts; what `Context.save()` throws, if it would
+    ///   without the changes of others too; `CancellationError` between two attempts.
+    @discardableResult
+    public nonisolated func transaction<Result: Sendable>(
+        isolation: IsolationLevel = .snapshot,
+        retries: Int = 32,
+        mergePolicy: MergePolicy = .error,
+        author: String? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @Sendable (isolated Context) async throws -> Result
+    ) async throws -> Result {
+        let origin = ChangeOrigin(author: author, callSite: CallSite(fileID: "\(fileID)", line: line))
+        func attempt() async throws -> Attempt<Result> {
+            let context = Context(
+                self,
+                isolation == .serializable ? .error : mergePolicy,
+                author,
+                isTransaction: true,
+                reads: isolation == .serializable ? ReadLog() : nil
+            )
+            let result = try await body(context)
+            do throws(GraphError) {
+                try await context.commitTransaction(origin)
+            } catch {
+                let base = await context.baseCommit
+                guard error.isRetriable(isOutdated: snapshot.commit > base) else { throw error }
+                return .failed(error)
+            }
+            return .succeeded(result)
+        }
+        var outcome = try await attempt()
+        if case .succeeded(let result) = outcome { return result }
+        await beginRetry()
+        do {
+            var count = 1
+            while case .failed(let error) = outcome {
+                guard count <= retries else { throw error.afterAttempts(count) }
+                try Task.checkCancellation()
+                outcome = try await attempt()
+                count += 1
+            }
+        } catch {
+            await endRetry()
+            throw error
+        }
+        await endRetry()
+        guard case .succeeded(let result) = outcome else { preconditionFailure("a transaction without outcome") }
+        return result
+    }
+}
+
+private enum Attempt<Result: Sendable>: Sendable {
+    case succeeded(Result)
+    case failed(GraphError)
+}
+
+extension GraphError {
+    /// Whether another attempt on the newest state may succeed.
+    ///
+    /// - Parameter isOutdated: whether others have committed since the attempt began: what is refused then need not be refused
+    ///   when the transaction can see why.
+    fileprivate func isRetriable(isOutdated: Bool) -> Bool {
+        switch self {
+        case .conflicts: true
+        case .notUnique, .danglingReferences, .deleteDenied, .validationFailed: isOutdated
+        default: false
+        }
+    }
+
+    fileprivate func afterAttempts(_ count: Int) -> GraphError {
+        guard case .conflicts(let conflicts) = self else { return self }
+        return .retriesExhausted(attempts: count, conflicts)
+    }
+}
+
+extension Context {
+    /// A context that validates what it has read when it saves.
+    init(_ coordinator: Coordinator, isolation: IsolationLevel) {
+        self.init(coordinator, isTransaction: false, reads: isolation == .serializable ? ReadLog() : nil)
+    }
+
+    /// Ends a transaction of the coordinator.
+    fileprivate func commitTransaction(_ origin: ChangeOrigin) async throws(GraphError) {
+        await beginSave()
+        defer { endSave() }
+        try await commitChanges(nil, origin)
+    }
+
+    fileprivate var baseCommit: CommitNumber { state.base.commit }
+}
