@@ -2,7 +2,8 @@ extension Context {
     /// Runs a closure on this context and gives back what it returns.
     @discardableResult
     public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
-        defer { registry.endVisit() }
+        beginVisit()
+        defer { endVisit() }
         return try body(self)
     }
 
@@ -12,7 +13,8 @@ extension Context {
     public func perform<Result>(
         _ body: @Sendable (isolated Context) async throws -> Result
     ) async rethrows -> Result {
-        defer { registry.endVisit() }
+        beginVisit()
+        defer { endVisit() }
         return try await body(self)
     }
 
@@ -60,14 +62,16 @@ extension Context {
     /// Runs a closure of an extension of `Context` and gives back what it returns.
     @discardableResult
     public func perform<Result>(_ body: () throws -> Result) async rethrows -> Result {
-        defer { registry.endVisit() }
+        beginVisit()
+        defer { endVisit() }
         return try body()
     }
 
     /// The same with a closure that may wait.
     @discardableResult
     public func perform<Result>(_ body: nonisolated(nonsending) () async throws -> Result) async rethrows -> Result {
-        defer { registry.endVisit() }
+        beginVisit()
+        defer { endVisit() }
         return try await body()
     }
 
@@ -146,6 +150,6 @@ extension Context {
 
     /// What a transaction's context hands to the one that it is nested in.
     private func changesOfTransaction(_ mergePolicy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {
-        SaveRequest(state: state.savepoint(), policy: mergePolicy ?? self.mergePolicy, origin: origin)
+        SaveRequest(state: state.savepoint().working, policy: mergePolicy ?? self.mergePolicy, origin: origin)
     }
 }

@@ -265,7 +265,17 @@ public actor Context {
     }
 
     func endSave() {
-        registry.endVisit()
+        endVisit()
         turns.pass()
+    }
+
+    /// What was changed before forms a group to undo.
+    func beginVisit() {
+        state.endUndoGroup()
+    }
+
+    func endVisit() {
+        state.endUndoGroup()
+        registry.endVisit()
     }
 }

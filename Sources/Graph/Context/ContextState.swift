@@ -6,6 +6,7 @@ final class ContextState {
     @usableFromInline let schema: Schema
     private let counters: RowCounters
     private(set) var working: WorkingState
+    private(set) var history = UndoHistory()
     /// The committed state below the base, if the context is nested.
     private var committed: Snapshot?
     /// What a transaction reads, if that is to count.
@@ -360,6 +361,7 @@ final class ContextState {
             _ = registry?.release()
             return nil
         }
+        history.didCapture(working)
         let captured = working
         inFlight = (captured, registry?.release() ?? [])
         working = WorkingState(base: captured.snapshot)
@@ -379,6 +381,7 @@ final class ContextState {
     /// The save taken last is in the new base.
     func didSave(_ outcome: Outcome) {
         inFlight = nil
+        history.didEndSave(isSuccess: true)
         reads?.removeAll()
         note(outcome.replacements)
         committed = outcome.base.committed
@@ -405,6 +408,7 @@ final class ContextState {
     func saveFailed() {
         guard let inFlight else { return }
         self.inFlight = nil
+        history.didEndSave(isSuccess: false)
         registry?.keep(inFlight.objects)
         rebase(onto: inFlight.state, objectsAreCurrent: true)
     }
@@ -417,6 +421,8 @@ final class ContextState {
         objectsAreCurrent: Bool
     ) {
         flush()
+        history.note(working)
+        defer { history.move(to: working) }
         let later = working
         working = state
         working.reapply(later, keepingBases: keepingBases, replacements: replacements)
@@ -436,6 +442,7 @@ final class ContextState {
         } else {
             working = WorkingState(base: working.base)
         }
+        history.didRollBack(to: working)
         forgetChanges()
     }
 
@@ -477,31 +484,100 @@ final class ContextState {
     }
 
     /// A state to come back to.
-    func savepoint() -> WorkingState {
+    struct Savepoint {
+        let working: WorkingState
+        fileprivate let history: UndoHistory
+    }
+
+    func savepoint() -> Savepoint {
         flush()
-        return working
+        history.endGroup(at: working)
+        return Savepoint(working: working, history: history)
     }
 
     /// Undoes everything since a savepoint.
-    func restore(_ savepoint: WorkingState) {
+    func restore(_ savepoint: Savepoint) {
         dropDirty()
-        working = savepoint
-        if savepoint.isUnchanged { _ = registry?.release() }
+        working = savepoint.working
+        history = savepoint.history
+        if working.isUnchanged { _ = registry?.release() }
         endEpoch()
     }
 
     /// Undoes a save that failed and whose changes began at a savepoint; keeps what was changed while it ran.
-    func saveFailed(restoring savepoint: WorkingState) {
+    func saveFailed(restoring savepoint: Savepoint) {
         guard let inFlight else { return restore(savepoint) }
         self.inFlight = nil
-        if !savepoint.isUnchanged { registry?.keep(inFlight.objects) }
+        if !savepoint.working.isUnchanged { registry?.keep(inFlight.objects) }
         flush()
+        history = savepoint.history
+        history.move(to: savepoint.working)
         guard !working.isUnchanged else {
-            working = savepoint
+            working = savepoint.working
             return endEpoch()
         }
-        working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint)
-        rebase(onto: savepoint, objectsAreCurrent: false)
+        working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint.working)
+        rebase(onto: savepoint.working, objectsAreCurrent: false)
+    }
+
+    // MARK: Undo
+
+    var undoLimit: Int {
+        get { history.limit }
+        set {
+            if history.isOn, newValue > 0 {
+                history.limit = newValue
+            } else {
+                flush()
+                history.start(limit: newValue, at: working)
+            }
+        }
+    }
+
+    /// Ends the group of changes made so far.
+    func endUndoGroup() {
+        guard history.isOn else { return }
+        flush()
+        history.endGroup(at: working)
+    }
+
+    func beginExplicitUndoGroup() {
+        flush()
+        history.beginGroup(at: working)
+    }
+
+    func endExplicitUndoGroup() {
+        flush()
+        history.endExplicitGroup(at: working)
+    }
+
+    func undo() -> [UndoRemainder] {
+        endUndoGroup()
+        guard let group = history.takeUndo() else { return [] }
+        let before = working.snapshot
+        let remainders = revert(group)
+        history.didUndo(step(from: before))
+        return remainders
+    }
+
+    func redo() -> [UndoRemainder] {
+        endUndoGroup()
+        guard let group = history.takeRedo() else { return [] }
+        let before = working.snapshot
+        let remainders = revert(group)
+        history.didRedo(step(from: before))
+        return remainders
+    }
+
+    private func step(from before: Snapshot) -> UndoStep {
+        UndoStep(change: StateChange(before: before, after: working.snapshot), base: working.base)
+    }
+
+    private func revert(_ group: UndoGroup) -> [UndoRemainder] {
+        var remainders: [UndoRemainder] = []
+        for step in group.steps.reversed() { remainders += working.revert(step) }
+        endEpoch()
+        return remainders
     }
 
     private func dropDirty() {

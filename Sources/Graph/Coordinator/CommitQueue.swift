@@ -13,7 +13,7 @@ struct CommitQueue {
     /// One save's place.
     struct Entry {
         /// The state to publish once it is durable; nil for one who only waits until what came before is durable.
-        let snapshot: Snapshot?
+        let step: PublishedSnapshot.Step?
         let record: [UInt8]?
         /// Set while the save is suspended.
         var continuation: CheckedContinuation<Turn, Never>?

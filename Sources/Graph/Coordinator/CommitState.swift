@@ -27,6 +27,7 @@ struct CommitState: Sendable {
         let isEmpty: Bool
 
         var number: CommitNumber { state.snapshot.commit }
+        var step: PublishedSnapshot.Step { PublishedSnapshot.Step(snapshot: state.snapshot, origin: origin) }
     }
 
     /// Judges a save and merges it with what others committed since its base. Head does not move until `accept`.

@@ -109,7 +109,12 @@ public actor Coordinator {
         ending = ending ?? .closed(path: path)
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
+        published.finish()
         try await journal?.close(Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }))
+    }
+
+    deinit {
+        published.finish()
     }
 
     // MARK: Retrying
@@ -145,7 +150,7 @@ public actor Coordinator {
         }
         guard journal != nil else {
             state.accept(commit)
-            published.publish(commit.state.snapshot)
+            published.publish([commit.step])
             return outcome(of: commit, isAsCaptured: commit.isAsRequested)
         }
         let record = try CommitRecord.encode(
@@ -161,7 +166,7 @@ public actor Coordinator {
             throw .transactionTooLarge(lengthBytes: record.count, limitBytes: transactionLimitBytes)
         }
         state.accept(commit)
-        try await makeDurable(CommitQueue.Entry(snapshot: commit.state.snapshot, record: record))
+        try await makeDurable(CommitQueue.Entry(step: commit.step, record: record))
         return outcome(of: commit, isAsCaptured: commit.isAsRequested && published.value.commit == commit.number)
     }
 
@@ -187,7 +192,7 @@ public actor Coordinator {
     /// Returns when every commit so far is durable; throws what kept one of them from it.
     private func waitForDurability() async throws(GraphError) {
         guard queue.isBusy else { return }
-        try await makeDurable(CommitQueue.Entry(snapshot: nil, record: nil))
+        try await makeDurable(CommitQueue.Entry(step: nil, record: nil))
     }
 
     private func makeDurable(_ entry: CommitQueue.Entry) async throws(GraphError) {
@@ -212,20 +217,20 @@ public actor Coordinator {
         }
         switch result {
         case .success:
-            if let newest = group.compactMap(\.snapshot).last { published.publish(newest) }
+            published.publish(group.compactMap(\.step))
             for entry in group { entry.continuation?.resume(returning: .done(result)) }
         case .failure(let error):
             fail(group, error)
         }
         queue.passOn()
-        return result.mapError { $0.about(group.first?.snapshot?.commit) }
+        return result.mapError { $0.about(group.first?.step?.snapshot.commit) }
     }
 
     /// The group is not in the store, and neither is what was judged on top of it.
     private func fail(_ group: [CommitQueue.Entry], _ error: GraphError) {
         state.reset(to: published.value)
         for entry in group {
-            entry.continuation?.resume(returning: .done(.failure(error.about(entry.snapshot?.commit))))
+            entry.continuation?.resume(returning: .done(.failure(error.about(entry.step?.snapshot.commit))))
         }
         var followers = error
         switch error {

@@ -14,24 +14,24 @@ typealias DeleteNumber = UInt32
 /// Where the new rows are is not said here: they are in the working snapshot that goes with the changes.
 struct PendingChanges: Sendable {
     /// By the entity's number in the schema.
-    private(set) var entities: [EntityChanges]
+    private(set) var entities: [RowChanges]
     /// How many deletes there were.
     var deleteCount: DeleteNumber = 0
 
     init(schema: Schema) {
-        entities = schema.entities.map { EntityChanges(layout: $0.layout) }
+        entities = schema.entities.map { RowChanges(layout: $0.layout) }
     }
 
     var isEmpty: Bool { entities.allSatisfy(\.isEmpty) }
 
-    subscript(entity: Int) -> EntityChanges {
+    subscript(entity: Int) -> RowChanges {
         _read { yield entities[entity] }
         _modify { yield &entities[entity] }
     }
 }
 
 /// The changed rows of one entity.
-struct EntityChanges: Sendable {
+struct RowChanges: Sendable {
     private struct Change: Sendable {
         let kind: ChangeKind
         /// Of a deleted row.

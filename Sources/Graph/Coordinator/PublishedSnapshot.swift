@@ -1,16 +1,114 @@
 import Synchronization
 
-/// The newest durable state, where everybody can get it without waiting for the coordinator.
+/// The newest durable state, where everybody can get it without waiting for the coordinator, and the way that led there.
+///
+/// Whoever follows the commits holds the last state that it has seen and comes for the next one when it likes. The states since
+/// are kept only while somebody follows, and only so many; who comes later than that gets one difference for all that it has
+/// missed. So no follower can delay a commit, or make the memory grow.
 final class PublishedSnapshot: Sendable {
-    private let current: Mutex<Snapshot>
-
-    init(_ snapshot: Snapshot) {
-        current = Mutex(snapshot)
+    /// A state on the way.
+    struct Step: Sendable {
+        let snapshot: Snapshot
+        let origin: ChangeOrigin
     }
 
-    var value: Snapshot { current.withLock { $0 } }
+    private struct State {
+        var current: Snapshot
+        /// The newest states, each one commit after the other.
+        var recent: [Step] = []
+        var followerCount = 0
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var nextWait: UInt64 = 0
+        var isFinished = false
+    }
 
-    func publish(_ snapshot: Snapshot) {
-        current.withLock { $0 = snapshot }
+    private static let recentLimit = 64
+
+    private let state: Mutex<State>
+
+    init(_ snapshot: Snapshot) {
+        state = Mutex(State(current: snapshot))
+    }
+
+    var value: Snapshot { state.withLock { $0.current } }
+
+    /// Moves on to a state, by the commits that led to it.
+    func publish(_ steps: [Step]) {
+        guard let newest = steps.last else { return }
+        let waiting = state.withLock { state in
+            state.current = newest.snapshot
+            if state.followerCount > 0 {
+                state.recent += steps.suffix(Self.recentLimit)
+                state.recent.removeFirst(max(state.recent.count - Self.recentLimit, 0))
+            }
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for continuation in waiting.values { continuation.resume() }
+    }
+
+    /// There will be no further commit.
+    func finish() {
+        let waiting = state.withLock { state in
+            state.isFinished = true
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for continuation in waiting.values { continuation.resume() }
+    }
+
+    // MARK: Following
+
+    func addFollower() -> Snapshot {
+        state.withLock { state in
+            state.followerCount += 1
+            return state.current
+        }
+    }
+
+    func removeFollower() {
+        state.withLock { state in
+            state.followerCount -= 1
+            if state.followerCount == 0 { state.recent = [] }
+        }
+    }
+
+    /// The state after another one: the next, if it is still kept, otherwise the newest, whose origin is no single one. nil if
+    /// there is none yet.
+    func step(after commit: CommitNumber) -> (snapshot: Snapshot, origin: ChangeOrigin?)? {
+        state.withLock { state in
+            guard state.current.commit > commit else { return nil }
+            if let first = state.recent.first?.snapshot.commit.number, commit.number + 1 >= first {
+                let step = state.recent[Int(commit.number + 1 - first)]
+                return (step.snapshot, step.origin)
+            }
+            return (state.current, nil)
+        }
+    }
+
+    /// Returns when there is a commit after this one, or when there will be none, or when the task is cancelled. False in the
+    /// last two cases.
+    func waitForCommit(after commit: CommitNumber, isolation: isolated (any Actor)?) async -> Bool {
+        let wait = state.withLock { state in
+            defer { state.nextWait += 1 }
+            return state.nextWait
+        }
+        await withTaskCancellationHandler(
+            operation: {
+                await withCheckedContinuation(isolation: isolation) { continuation in
+                    let isOver = state.withLock { state in
+                        if state.current.commit > commit || state.isFinished || Task.isCancelled { return true }
+                        state.waiting[wait] = continuation
+                        return false
+                    }
+                    if isOver { continuation.resume() }
+                }
+            },
+            onCancel: {
+                state.withLock { $0.waiting.removeValue(forKey: wait) }?.resume()
+            },
+            isolation: isolation
+        )
+        return state.withLock { $0.current.commit > commit } && !Task.isCancelled
     }
 }

@@ -317,8 +317,20 @@ extension RowTable {
         from other: RowTable,
         _ body: (RowNumber, _ old: RowVersion?, _ new: RowVersion?) throws -> Void
     ) rethrows {
+        try forEachRow(notSharedWith: other) { row, old, new in
+            if old != new { try body(row, old, new) }
+        }
+    }
+
+    /// The same for all rows in leaves that the tables do not share, whatever their versions.
+    func forEachRow(
+        notSharedWith other: RowTable,
+        _ body: (RowNumber, _ old: RowVersion?, _ new: RowVersion?) throws -> Void
+    ) rethrows {
         try Self.differences(other.root, other.height, root, height, max(height, other.height), 0, body)
     }
+
+    func isIdentical(to other: RowTable) -> Bool { root === other.root }
 
     private static func differences(
         _ old: AnyObject?,
@@ -363,8 +375,7 @@ extension RowTable {
         while either != 0 {
             let place = either.trailingZeroBitCount
             either &= either - 1
-            let versions = (old?.version(at: place), new?.version(at: place))
-            if versions.0 != versions.1 { try body(firstRow + UInt64(place), versions.0, versions.1) }
+            try body(firstRow + UInt64(place), old?.version(at: place), new?.version(at: place))
         }
     }
 }

@@ -33,3 +33,27 @@ extension Snapshot {
         return changes
     }
 }
+
+extension Snapshot {
+    /// Calls the body with each row of an entity that differs from another state's, in ascending order; nil stands for a row that
+    /// one of them lacks. The rows count, not their versions: states that are not committed may have different rows of one version.
+    func forEachChange(
+        of entity: Int,
+        since older: Snapshot,
+        _ body: (RowNumber, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) -> Void
+    ) {
+        let (oldRows, newRows) = (older.entities[entity].rows, entities[entity].rows)
+        let description = schema.entities[entity]
+        newRows.forEachRow(notSharedWith: oldRows) { row, _, _ in
+            let (old, new) = (oldRows.address(of: row), newRows.address(of: row))
+            if let old, let new, description.areIdentical(old, new) { return }
+            body(row, old, new)
+        }
+    }
+
+    /// Whether two states share everything, so that nothing can have happened between them.
+    func isIdentical(to other: Snapshot) -> Bool {
+        zip(entities, other.entities).allSatisfy { $0.rows.isIdentical(to: $1.rows) }
+            && zip(adjacencies, other.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
+    }
+}

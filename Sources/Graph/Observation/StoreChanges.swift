@@ -1,0 +1,161 @@
+/// What a commit has made of the store; several commits, if whoever follows them came late.
+public struct StoreChange: Sendable {
+    /// The commits, in most cases one.
+    public let commits: ClosedRange<CommitNumber>
+    /// Who made the commit, and where in the program; nil for several.
+    public let origin: ChangeOrigin?
+    /// The states before and after.
+    public let state: StateChange
+
+    /// The objects of an entity that were inserted, changed or deleted; see `StateChange`.
+    public func changes<E: Entity>(of type: E.Type = E.self) -> [ObjectChange<E>] {
+        state.changes(of: type)
+    }
+}
+
+/// The commits of a store, from the time on at which it was asked for: each one is part of exactly one element, in their order,
+/// as soon as it is durable.
+///
+/// Elements are there when they are asked for. Whoever falls behind by more than 64 commits gets one element for all of them.
+/// The sequence ends when the coordinator is closed or released. Each iteration is one of its own.
+public struct StoreChanges: AsyncSequence, Sendable {
+    fileprivate let follower: Follower
+
+    init(_ published: PublishedSnapshot) {
+        follower = Follower(published)
+    }
+
+    /// Begins with the first commit after the sequence was asked for.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(follower: follower, last: follower.start)
+    }
+
+    /// Goes from commit to commit.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let follower: Follower
+        fileprivate var last: Snapshot
+
+        /// The next commit, once there is one; nil if there will be none, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> StoreChange? {
+            let published = follower.published
+            while true {
+                if Task.isCancelled { return nil }
+                if let (snapshot, origin) = published.step(after: last.commit) {
+                    defer { last = snapshot }
+                    return StoreChange(
+                        commits: last.commit.next...snapshot.commit,
+                        origin: origin,
+                        state: StateChange(before: last, after: snapshot)
+                    )
+                }
+                guard await published.waitForCommit(after: last.commit, isolation: actor) else { return nil }
+            }
+        }
+
+        /// The same from no particular isolation.
+        public mutating func next() async -> StoreChange? {
+            await next(isolation: nil)
+        }
+    }
+
+    /// Has states kept while somebody may still ask for them.
+    fileprivate final class Follower: Sendable {
+        let published: PublishedSnapshot
+        let start: Snapshot
+
+        init(_ published: PublishedSnapshot) {
+            self.published = published
+            start = published.addFollower()
+        }
+
+        deinit {
+            published.removeFollower()
+        }
+    }
+}
+
+/// The commits that touch an entity; otherwise as `StoreChanges`.
+public struct EntityChanges<E: Entity>: AsyncSequence, Sendable {
+    fileprivate let commits: StoreChanges
+
+    /// What became of the entity's objects, by commits.
+    public struct Element: Sendable {
+        /// The commits, in most cases one.
+        public let commits: ClosedRange<CommitNumber>
+        /// Who made the commit, and where in the program; nil for several.
+        public let origin: ChangeOrigin?
+        /// At least one, in the order of the objects' insertion.
+        public let changes: [ObjectChange<E>]
+    }
+
+    /// Begins with the first commit after the sequence was asked for.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(commits: commits.makeAsyncIterator())
+    }
+
+    /// Goes from commit to commit.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var commits: StoreChanges.Iterator
+
+        /// The next commit that touches the entity; nil if there will be none, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            while let commit = await commits.next(isolation: actor) {
+                let changes = commit.changes(of: E.self)
+                guard changes.isEmpty else {
+                    return Element(commits: commit.commits, origin: commit.origin, changes: changes)
+                }
+            }
+            return nil
+        }
+
+        /// The same from no particular isolation.
+        public mutating func next() async -> Element? {
+            await next(isolation: nil)
+        }
+    }
+}
+
+/// The commits that touch one object; otherwise as `StoreChanges`.
+public struct ObjectChanges<E: Entity>: AsyncSequence, Sendable {
+    fileprivate let commits: StoreChanges
+    fileprivate let id: PersistentID<E>
+
+    /// Begins with the first commit after the sequence was asked for.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(commits: commits.makeAsyncIterator(), id: id)
+    }
+
+    /// Goes from commit to commit.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var commits: StoreChanges.Iterator
+        fileprivate let id: PersistentID<E>
+
+        /// What the next commit that touches the object makes of it; nil if there will be none, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> ObjectChange<E>? {
+            while let commit = await commits.next(isolation: actor) {
+                if let change = commit.state.change(of: id) { return change }
+            }
+            return nil
+        }
+
+        /// The same from no particular isolation.
+        public mutating func next() async -> ObjectChange<E>? {
+            await next(isolation: nil)
+        }
+    }
+}
+
+extension Coordinator {
+    /// The commits from now on, those of all contexts.
+    public nonisolated var commits: StoreChanges { StoreChanges(published) }
+
+    /// The commits from now on that touch an entity.
+    public nonisolated func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
+        EntityChanges(commits: commits)
+    }
+
+    /// The commits from now on that touch one object.
+    public nonisolated func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
+        ObjectChanges(commits: commits, id: id)
+    }
+}
