@@ -79,7 +79,7 @@ extension Context {
 extension ContextState {
     @usableFromInline
     func snapshot(toSearch type: any Entity.Type, _ includesPendingChanges: Bool) -> Snapshot {
-        if let reads, let entity = schema.index(of: type) { reads.readAll(of: entity) }
+        didSearch(type)
         return includesPendingChanges ? flushed : base
     }
 }

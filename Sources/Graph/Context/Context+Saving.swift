@@ -35,11 +35,21 @@ extension Context {
     func commitChanges(_ policy: MergePolicy?, _ origin: ChangeOrigin) async throws(GraphError) {
         guard let captured = state.capture(runningHooks: parent == nil) else { return }
         let request = self.request(captured, policy, origin)
-        if let parent {
-            state.didSave(try await parent.absorb(request))
-        } else {
-            state.didSave(try await coordinator.commit(request))
+        followers.send(.willSave(StateChange(before: captured.base, after: captured.snapshot)))
+        let outcome: Outcome
+        do {
+            if let parent {
+                outcome = try await parent.absorb(request)
+            } else {
+                outcome = try await coordinator.commit(request)
+            }
+        } catch {
+            followers.send(.saveFailed(error))
+            throw error
         }
+        let before = followers.isEmpty ? nil : state.flushed
+        state.didSave(outcome)
+        if let before { followers.send(.didSave(StateChange(before: before, after: state.flushed))) }
     }
 
     private func request(_ state: WorkingState, _ policy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {
@@ -93,7 +103,7 @@ extension Context {
     public func refresh() async -> [MergeOverlap] {
         await beginSave()
         defer { endSave() }
-        return state.refresh(to: await latest())
+        return merge(await latest(), keepingBases: false)
     }
 
     /// Drops all unsaved changes, reads the newest state, and forgets every object that nobody holds, retained ones included,
@@ -107,7 +117,7 @@ extension Context {
 
     /// The newest state that this context could be based on.
     func latest() async -> ContextBase {
-        guard let parent else { return ContextBase(snapshot: coordinator.snapshot, committed: nil) }
+        guard let parent else { return ContextBase(snapshot: coordinator.snapshot) }
         return await parent.stateForChildren
     }
 

@@ -100,19 +100,21 @@ extension Context {
     /// Runs a closure on this context at once and gives back what it returns, which may be objects: for code that runs where the
     /// context does, on the main actor or on a ``ContextActor``.
     ///
+    /// The closure takes values and identifiers from outside, and gives objects; those that the caller has already it uses itself.
+    ///
     /// - Parameters:
     ///   - isolation: the caller's actor; leave it to the compiler.
     /// - Precondition: the caller runs on the context's executor.
     public func sync<Result>(
         isolation: isolated any Actor = #isolation,
-        _ body: (isolated Context) throws -> Result
+        _ body: @Sendable (isolated Context) throws -> Result
     ) rethrows -> Result {
         isolation.preconditionIsolated("Context.sync was called from elsewhere than its actor")
         executor.requireCurrent("Context.sync is for code that runs where the context does")
         // Sound, because the executor has just said that it is the one running: what `assumeIsolated` does, for results that
         // stay where they are.
         return try withoutActuallyEscaping(body) { body in
-            try unsafeBitCast(body, to: ((Context) throws -> Result).self)(self)
+            try unsafeBitCast(body, to: (@Sendable (Context) throws -> Result).self)(self)
         }
     }
 

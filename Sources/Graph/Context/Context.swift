@@ -31,6 +31,10 @@ public actor Context {
     let isTransaction: Bool
     /// For saves, and what must not come between.
     private var turns = TurnQueue()
+    var followers = EventFollowers()
+    /// Takes over others' commits.
+    var merging: Task<Void, Never>?
+    var autosaveDelay: Duration?
 
     /// A context on the newest durable state.
     ///
@@ -38,13 +42,26 @@ public actor Context {
     ///   - mergePolicy: what saves do about conflicts, unless they are told otherwise.
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
     ///   - executor: where the context runs; nil gives it a place of its own, as actors have.
+    ///   - isObservable: whether `withObservationTracking`, and with it views, can track what is read here: properties, members,
+    ///     and what fetches look at. That makes each read and write slower. nil: on the main actor.
     public init(
         _ coordinator: Coordinator,
         mergePolicy: MergePolicy = .error,
         author: String? = nil,
-        executor: ContextExecutor? = nil
+        executor: ContextExecutor? = nil,
+        isObservable: Bool? = nil
     ) {
-        self.init(coordinator, mergePolicy, author, executor, isTransaction: false, reads: nil)
+        self.init(
+            coordinator,
+            parent: nil,
+            state: ContextBase(snapshot: coordinator.snapshot),
+            mergePolicy,
+            author,
+            executor,
+            isObservable: isObservable,
+            isTransaction: false,
+            reads: nil
+        )
     }
 
     init(
@@ -58,10 +75,11 @@ public actor Context {
         self.init(
             coordinator,
             parent: nil,
-            state: ContextBase(snapshot: coordinator.snapshot, committed: nil),
+            state: ContextBase(snapshot: coordinator.snapshot),
             mergePolicy,
             author,
             executor,
+            isObservable: false,
             isTransaction: isTransaction,
             reads: reads
         )
@@ -77,11 +95,13 @@ public actor Context {
     ///   - mergePolicy: the parent's, if nil.
     ///   - author: the parent's, if nil.
     ///   - executor: where the context runs; nil gives it a place of its own.
+    ///   - isObservable: whether what is read here can be tracked; nil: on the main actor.
     public init(
         parent: Context,
         mergePolicy: MergePolicy? = nil,
         author: String? = nil,
-        executor: ContextExecutor? = nil
+        executor: ContextExecutor? = nil,
+        isObservable: Bool? = nil
     ) async {
         self.init(
             parent.coordinator,
@@ -90,6 +110,7 @@ public actor Context {
             mergePolicy ?? parent.mergePolicy,
             author ?? parent.author,
             executor,
+            isObservable: isObservable,
             isTransaction: false,
             reads: await parent.reads
         )
@@ -102,6 +123,7 @@ public actor Context {
         _ mergePolicy: MergePolicy,
         _ author: String?,
         _ executor: ContextExecutor?,
+        isObservable: Bool?,
         isTransaction: Bool,
         reads: ReadLog?
     ) {
@@ -109,7 +131,8 @@ public actor Context {
         self.parent = parent
         self.mergePolicy = mergePolicy
         self.author = author
-        self.executor = executor ?? .new()
+        let executor = executor ?? .new()
+        self.executor = executor
         self.isTransaction = isTransaction
         mergePolicy.requireRules(toFit: start.snapshot.schema)
         let registry = ObjectRegistry(schema: start.snapshot.schema)
@@ -119,12 +142,18 @@ public actor Context {
             counters: coordinator.counters,
             published: parent == nil ? coordinator.published : nil,
             registry: registry,
-            executor: self.executor,
+            executor: executor,
+            isObservable: isObservable ?? executor.isMain,
             reads: reads
         )
     }
 
     private var reads: ReadLog? { state.reads }
+
+    deinit {
+        merging?.cancel()
+        followers.finish()
+    }
 
     /// A context for a transaction on this one.
     func transactionContext() -> Context {
@@ -135,6 +164,7 @@ public actor Context {
             mergePolicy,
             author,
             executor,
+            isObservable: false,
             isTransaction: true,
             reads: state.reads
         )

@@ -34,6 +34,8 @@ public struct ContextExecutor: Sendable {
         )
     }
 
+    var isMain: Bool { owner == nil }
+
     /// Stops the program unless it is running there.
     func requireCurrent(_ message: @autoclosure () -> String) {
         precondition(message())
@@ -66,7 +68,7 @@ extension ContextActor {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { context.unownedExecutor }
 
     /// Runs a closure on the context at once and gives back what it returns; objects are the actor's own.
-    public func withContext<Result>(_ body: (isolated Context) throws -> Result) rethrows -> Result {
+    public func withContext<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
         try context.sync(body)
     }
 }

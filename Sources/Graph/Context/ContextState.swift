@@ -12,6 +12,8 @@ final class ContextState {
     /// What a transaction reads, if that is to count.
     @usableFromInline let reads: ReadLog?
     let executor: ContextExecutor
+    /// nil if nobody can track what is read here.
+    private let observation: ContextObservation?
     /// nil if the context is nested.
     private let published: PublishedSnapshot?
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
@@ -21,10 +23,13 @@ final class ContextState {
     /// Whether the rows of the save in flight are other than those that objects have.
     private var willSaveChangedRows = false
     @usableFromInline private(set) weak var registry: ObjectRegistry?
+    /// Called with the first change after `isFirstChangeNoted` was reset.
+    var onFirstChange: (() -> Void)?
+    var isFirstChangeNoted = false
     /// Whether an object was written to since the last flush.
     private var needsFlush = false
     /// Ends whenever the working state moves under the objects.
-    @usableFromInline private(set) var epoch = Epoch()
+    @usableFromInline private(set) var epoch: Epoch
 
     init(
         _ base: ContextBase,
@@ -32,6 +37,7 @@ final class ContextState {
         published: PublishedSnapshot?,
         registry: ObjectRegistry,
         executor: ContextExecutor,
+        isObservable: Bool,
         reads: ReadLog?
     ) {
         schema = base.snapshot.schema
@@ -42,6 +48,13 @@ final class ContextState {
         self.executor = executor
         self.reads = reads
         self.published = published
+        observation = isObservable ? ContextObservation(base.snapshot) : nil
+        epoch = Epoch(isCurrent: !isObservable)
+    }
+
+    @usableFromInline
+    func checkIsolation() {
+        executor.requireCurrent("an object was used outside of its context")
     }
 
     // MARK: Objects
@@ -59,7 +72,7 @@ final class ContextState {
         let id = PersistentID<E>(row: counters.next(of: entity))
         let object = makeObject(id, entity, value, flags: .new, epoch: epoch, isDirty: true)
         _ = register(dirty: object)
-        if changesOthers(value, entity) { flushRelationships() }
+        if isObservable || changesOthers(value, entity) { flushRelationships() }
         return object
     }
 
@@ -81,7 +94,7 @@ final class ContextState {
     func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
         let entity = entityIndex(of: E.self)
         flush()
-        var changesOthers = schema.entities[entity].hasCoupledReferences
+        var changesOthers = isObservable || schema.entities[entity].hasCoupledReferences
         let ids = values.map { value in
             let id = PersistentID<E>(row: counters.next(of: entity))
             var value = value
@@ -90,6 +103,7 @@ final class ContextState {
             return id
         }
         if changesOthers { endEpoch() }
+        noteChange()
         return ids
     }
 
@@ -104,7 +118,7 @@ final class ContextState {
     }
 
     @usableFromInline
-    func hasCoupledReferences(_ entity: Int) -> Bool { schema.entities[entity].hasCoupledReferences }
+    func hasCoupledReferences(_ entity: Int) -> Bool { isObservable || schema.entities[entity].hasCoupledReferences }
 
     /// Which object stands for one that gave way to it.
     func replacement(of row: RowNumber, of entity: Int) -> RowNumber? { replacements[entity]?[row] }
@@ -281,8 +295,9 @@ final class ContextState {
     func changeMembers(_ relationship: ToManyDescription, _ body: (inout WorkingState) -> Void) {
         flush()
         body(&working)
+        noteChange()
         // Links change no row.
-        if relationship.toOne != nil { endEpoch() }
+        if relationship.toOne != nil || isObservable { endEpoch() }
     }
 
     // MARK: Changes
@@ -290,6 +305,9 @@ final class ContextState {
     /// The same, to look at an owner's members.
     func flushed(toRead relationship: ToManyDescription, of owner: RowNumber) -> Snapshot {
         reads?.readMembers(of: owner, through: relationship)
+        observation?.access(
+            ContextObservation.Key(entity: relationship.entity, row: owner, property: relationship.property)
+        )
         return flushed
     }
 
@@ -299,11 +317,18 @@ final class ContextState {
         return working.snapshot
     }
 
+    func noteChange() {
+        guard let onFirstChange, !isFirstChangeNoted else { return }
+        isFirstChangeNoted = true
+        onFirstChange()
+    }
+
     /// False if the context is gone, and with it every way to save.
     func register(dirty object: any RegisteredObject) -> Bool {
         guard let registry else { return false }
         registry.dirty.append(object)
         needsFlush = true
+        noteChange()
         return true
     }
 
@@ -324,12 +349,34 @@ final class ContextState {
     func delete(_ row: RowNumber, of entity: Int) {
         flush()
         working.delete(row, of: entity)
+        noteChange()
         endEpoch()
     }
 
     private func endEpoch() {
         epoch.isCurrent = false
-        epoch = Epoch()
+        epoch = Epoch(isCurrent: observation == nil)
+        observation?.tell(working.snapshot)
+    }
+
+    // MARK: Reads that others want to know of
+
+    /// Notes that all objects of an entity were looked at.
+    func didSearch(_ type: any Entity.Type) {
+        guard reads != nil || isObservable, let entity = schema.index(of: type) else { return }
+        reads?.readAll(of: entity)
+        observation?.access(ContextObservation.Key(entity: entity))
+    }
+
+    @usableFromInline var isObservable: Bool { observation != nil }
+
+    /// Notes that a property was read, or the row as a whole.
+    func didRead<E: Entity>(_ row: RowNumber, of type: E.Type, _ entity: Int, _ keyPath: PartialKeyPath<E>?) {
+        guard let observation else { return }
+        let property = keyPath.flatMap { keyPath in
+            schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
+        }
+        observation.access(ContextObservation.Key(entity: entity, row: row, property: property))
     }
 
     func require(_ row: RowNumber, of entity: Int) {
@@ -600,5 +647,10 @@ final class ContextState {
 @usableFromInline
 final class Epoch {
     /// Without the exclusivity check for the reason that `ManagedObject` gives.
-    @exclusivity(unchecked) @usableFromInline var isCurrent = true
+    @exclusivity(unchecked) @usableFromInline var isCurrent: Bool
+
+    /// - Parameter isCurrent: false has every access take the long way, on which it can be noted.
+    init(isCurrent: Bool) {
+        self.isCurrent = isCurrent
+    }
 }

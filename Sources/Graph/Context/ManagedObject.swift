@@ -83,8 +83,8 @@ extension ManagedObject {
     /// The row as a plain value, which may go anywhere. A to-many relationship shows nothing in it; see `ToMany`.
     @inlinable
     public var value: E {
-        if !epoch.isCurrent { catchUp() }
-        return row
+        checkIsolation()
+        return _fastPath(epoch.isCurrent) ? row : caughtUp { nil }
     }
 
     /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits,
@@ -100,7 +100,8 @@ extension ManagedObject {
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
     @inlinable
     public var isDeleted: Bool {
-        if !epoch.isCurrent { catchUp() }
+        checkIsolation()
+        if !epoch.isCurrent { _ = caughtUp { nil } }
         return flags.isDeleted
     }
 
@@ -154,7 +155,8 @@ extension ManagedObject {
     /// The current value of a property.
     @inlinable
     public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V {
-        _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
+        checkIsolation()
+        return _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
     }
 
     /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
@@ -162,9 +164,11 @@ extension ManagedObject {
     @_disfavoredOverload @inlinable
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get {
-            _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
+            checkIsolation()
+            return _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
         }
         set {
+            checkIsolation()
             if _fastPath(isDirty && !isCoupled) {
                 row[keyPath: keyPath] = newValue
             } else if isCoupled {
@@ -181,8 +185,9 @@ extension ManagedObject {
     @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ManagedObject<Target>? {
         get {
-            if !epoch.isCurrent { catchUp() }
-            return row[keyPath: keyPath].id.flatMap { context.object(for: $0) }
+            checkIsolation()
+            let reference = _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
+            return reference.id.flatMap { context.object(for: $0) }
         }
         set {
             if let newValue { context.requireOwn(newValue) }
@@ -195,7 +200,8 @@ extension ManagedObject {
     @_disfavoredOverload @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ToOne<Target> {
         get {
-            _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp()[keyPath: keyPath]
+            checkIsolation()
+            return _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
         }
         set {
             setReference(keyPath, to: newValue)
@@ -218,7 +224,7 @@ extension ManagedObject {
         guard isDirty || beginWrite() else { return }
         var changed = row
         body(&changed)
-        if context.areCoupledReferencesSame(&changed, &row, entity) {
+        if !context.isObservable, context.areCoupledReferencesSame(&changed, &row, entity) {
             row = changed
         } else {
             writeRelationship { $0 = changed }
@@ -261,6 +267,7 @@ extension ManagedObject {
     /// Takes over the row from the working state after it moved under the object; ephemeral values stay the object's own.
     @usableFromInline
     func catchUp() {
+        guard epoch !== context.epoch else { return }
         epoch = context.epoch
         guard !isDirty else { return }
         if context.update(&row, of: id, entity) {
@@ -270,17 +277,28 @@ extension ManagedObject {
         }
     }
 
-    /// The way of a read after the working state moved. It gives the value, so that the common way has no call and joins
-    /// none: for a call the compiler would retain the object.
+    /// The way of a read after the working state moved, or where reads are tracked. It gives the value, so that the common way
+    /// has no call and joins none: for a call the compiler would retain the object. The key path comes in a closure, as one that
+    /// was passed on would have to be made on the common way too.
     @usableFromInline @inline(never)
-    func caughtUp() -> E {
+    func caughtUp(_ keyPath: () -> PartialKeyPath<E>?) -> E {
         catchUp()
+        if context.isObservable { context.didRead(id.row, of: E.self, entity, keyPath()) }
         return row
+    }
+
+    /// Stops a debug build where unsafe code has taken an object elsewhere: what the compiler cannot see.
+    @inlinable @inline(__always)
+    func checkIsolation() {
+        #if DEBUG
+            context.checkIsolation()
+        #endif
     }
 
     /// Makes the object dirty. False if there is nothing to write to any more.
     @usableFromInline
     func beginWrite() -> Bool {
+        checkIsolation()
         if !epoch.isCurrent { catchUp() }
         guard !flags.contains(.deleted), context.register(dirty: self) else { return false }
         isDirty = true

@@ -322,5 +322,6 @@ extension ManagedObject {
     fileprivate func setReference(through toOne: ToOneDescription, to target: RowNumber) {
         guard isDirty || beginWrite() else { return }
         withUnsafeMutableBytes(of: &row) { $0.storeBytes(of: target, toByteOffset: toOne.offset, as: RowNumber.self) }
+        if context.isObservable { context.flushRelationships() }
     }
 }

@@ -9,6 +9,10 @@
 public actor Coordinator {
     let counters: RowCounters
     nonisolated let published: PublishedSnapshot
+    nonisolated let autosaving = AutosavingContexts()
+    /// Where the few tasks run that belong to no caller: those of contexts that merge or save by themselves.
+    nonisolated let taskExecutor: (any TaskExecutor)?
+    nonisolated let clock: any Clock<Duration>
     private var state: CommitState
     private let journal: Journal?
     private nonisolated let path: String
@@ -55,9 +59,13 @@ public actor Coordinator {
         path: String?,
         fileSystem: any StoreFileSystem,
         options: JournalOptions,
-        checksEveryCommit: Bool = false
+        checksEveryCommit: Bool = false,
+        taskExecutor: (any TaskExecutor)? = nil,
+        clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
         self.checksEveryCommit = checksEveryCommit
+        self.taskExecutor = taskExecutor
+        self.clock = clock
         var snapshot = Snapshot(schema: schema)
         var next = schema.entities.map { _ in RowNumber(1) }
         if let path {
@@ -103,9 +111,12 @@ public actor Coordinator {
         guard findings.isEmpty else { throw .inconsistent(findings) }
     }
 
-    /// Ends saving and releases the file, after the saves that are under way. Snapshots and contexts can be read on; saves
+    /// Ends saving and releases the file, after the saves that are under way; contexts that save by themselves do so first. Snapshots and contexts can be read on; saves
     /// throw `.closed`. Closing again only waits until that is done.
     public func close() async throws(GraphError) {
+        if ending == nil {
+            for context in autosaving.all { await context.saveByItself() }
+        }
         ending = ending ?? .closed(path: path)
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()

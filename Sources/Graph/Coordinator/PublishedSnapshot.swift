@@ -59,6 +59,9 @@ final class PublishedSnapshot: Sendable {
 
     // MARK: Following
 
+    /// Whether somebody waits for a commit.
+    var isWaitedFor: Bool { state.withLock { !$0.waiting.isEmpty } }
+
     func addFollower() -> Snapshot {
         state.withLock { state in
             state.followerCount += 1

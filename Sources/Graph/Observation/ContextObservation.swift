@@ -1,0 +1,73 @@
+public import Observation
+
+/// Tells observation tracking what of a context was read, and what of that has changed.
+///
+/// One registrar serves all objects, with a key for each property of each row: so objects carry nothing for it. What has
+/// changed is the difference of two states, whatever led from one to the other: a write, a merge, an undo.
+final class ContextObservation: Observable {
+    /// A property of a row; of a row as a whole, or of all rows, if the rest is nil.
+    struct Key: Hashable, Sendable {
+        let entity: Int
+        var row: RowNumber?
+        var property: Int?
+    }
+
+    private let registrar = ObservationRegistrar()
+    /// The state up to which changes were told.
+    private var told: Snapshot
+
+    init(_ state: Snapshot) {
+        told = state
+    }
+
+    /// Never read: what counts is that its key paths are equal if their keys are.
+    private subscript(key: Key) -> Void { () }
+
+    func access(_ key: Key) {
+        registrar.access(self, keyPath: \.[key])
+    }
+
+    /// Tells of all that has changed up to a state. Code of the program may run.
+    func tell(_ state: Snapshot) {
+        let before = told
+        guard !before.isIdentical(to: state) else { return }
+        told = state
+        for entity in state.schema.entities.indices { tellRows(of: entity, before, state) }
+        for description in state.schema.entities {
+            for relationship in description.toManys { tellMembers(through: relationship, before, state) }
+        }
+    }
+
+    private func tellRows(of entity: Int, _ before: Snapshot, _ after: Snapshot) {
+        let properties = after.schema.entities[entity].properties
+        var isChanged = false
+        after.forEachChange(of: entity, since: before) { row, old, new in
+            isChanged = true
+            tell(Key(entity: entity, row: row))
+            for (number, property) in properties.enumerated() where property.isStored {
+                if let old, let new, property.operations.isIdentical(old + property.offset, new + property.offset) { continue }
+                tell(Key(entity: entity, row: row, property: number))
+            }
+        }
+        if isChanged { tell(Key(entity: entity)) }
+    }
+
+    private func tellMembers(through relationship: ToManyDescription, _ before: Snapshot, _ after: Snapshot) {
+        var owners: Set<RowNumber> = []
+        after.memberIndex(of: relationship).forEachDifference(from: before.memberIndex(of: relationship)) { entry, _ in
+            owners.insert(RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self)))
+            return true
+        }
+        for owner in owners.sorted() {
+            tell(Key(entity: relationship.entity, row: owner, property: relationship.property))
+        }
+    }
+
+    private func tell(_ key: Key) {
+        registrar.withMutation(of: self, keyPath: \.[key]) {}
+    }
+}
+
+/// Properties of objects, and what fetches find, can be tracked by `withObservationTracking` and by views in contexts that were
+/// made for it: see `Context.init`.
+extension ManagedObject: Observable {}
