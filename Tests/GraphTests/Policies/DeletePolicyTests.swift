@@ -14,7 +14,11 @@ struct DeletePolicyTests {
         let id = try await rivals.start { $0.insert(Account(balance: 1, memo: "memo")).id }
         // Versions and commit numbers are to differ.
         try await rivals.theirs.transaction { _ = $0.insert(Account(memo: "other")) }
-        try await rivals.change { try $0.object(for: id).balance = 2 } theirs: { try $0.object(for: id).delete() }
+        try await rivals.change {
+            try $0.object(for: id).balance = 2
+        } theirs: {
+            try $0.object(for: id).delete()
+        }
         return (rivals, id)
     }
 
@@ -318,7 +322,11 @@ struct DeletePolicyTests {
     func `R6 a save of nothing but a delete that others made is none`(policy: Policy) async throws {
         let rivals = try await Rivals(policy.value)
         let id = try await rivals.start { $0.insert(Account()).id }
-        try await rivals.change { try $0.object(for: id).delete() } theirs: { try $0.object(for: id).delete() }
+        try await rivals.change {
+            try $0.object(for: id).delete()
+        } theirs: {
+            try $0.object(for: id).delete()
+        }
         #expect(await rivals.save() == nil)
         #expect(rivals.coordinator.snapshot.commit.number == 2)
         await rivals.expectCommitted(id)
@@ -384,7 +392,11 @@ struct DeletePolicyTests {
         let id = try await rivals.start { $0.insert(Account()).id }
         let third = Context(rivals.coordinator)
         try await third.perform { try $0.object(for: id).memo = "third" }
-        try await rivals.change { try $0.object(for: id).balance = 2 } theirs: { try $0.object(for: id).delete() }
+        try await rivals.change {
+            try $0.object(for: id).balance = 2
+        } theirs: {
+            try $0.object(for: id).delete()
+        }
         #expect(await rivals.save() == nil)
         let error = await #expect(throws: GraphError.self) { try await third.save() }
         guard case .conflicts(let conflicts)? = error else {
@@ -406,7 +418,9 @@ struct DeletePolicyTests {
                 context.insert(Contract(client: ToOne(client.id))).id
             )
         }
-        try await rivals.change { try $0.object(for: advisor).name = "ours" } theirs: { context in
+        try await rivals.change {
+            try $0.object(for: advisor).name = "ours"
+        } theirs: { context in
             try context.object(for: advisor).delete()
             try context.object(for: account).delete()
         }
@@ -414,7 +428,9 @@ struct DeletePolicyTests {
         #expect(rivals.row(advisor) == Advisor(name: "ours"))
         await rivals.expectCommitted(advisor)
 
-        try await rivals.change { try $0.object(for: contract).text = "ours" } theirs: { context in
+        try await rivals.change {
+            try $0.object(for: contract).text = "ours"
+        } theirs: { context in
             try context.object(for: contract).delete()
             try context.object(for: client).delete()
         }
@@ -436,7 +452,9 @@ struct DeletePolicyTests {
             account.card = context.insert(Card(number: 1))
             return (account.id, try #require(account.card?.id))
         }
-        try await rivals.change { try $0.object(for: account).memo = "ours" } theirs: { context in
+        try await rivals.change {
+            try $0.object(for: account).memo = "ours"
+        } theirs: { context in
             try context.object(for: account).delete()
             context.insert(Account(memo: "new", card: ToOne(card)))
         }

@@ -97,7 +97,9 @@ struct MergeRuleTests {
             client.clubs.append(context.insert(Club()))
             return (client.id, try #require(client.clubs.first?.id))
         }
-        try await rivals.change { try $0.object(for: client).name = "ours" } theirs: { context in
+        try await rivals.change {
+            try $0.object(for: client).name = "ours"
+        } theirs: { context in
             let object = try context.object(for: client)
             object.name = "theirs"
             object.accounts.append(context.insert(Account()))
@@ -118,7 +120,9 @@ struct MergeRuleTests {
                 client.accounts.append(contentsOf: accounts)
                 return (client.id, accounts.map(\.id))
             }
-            try await rivals.change { try $0.object(for: client).delete() } theirs: { context in
+            try await rivals.change {
+                try $0.object(for: client).delete()
+            } theirs: { context in
                 try context.object(for: accounts[0]).memo = "theirs"
             }
             #expect(await rivals.save() == nil)
@@ -159,7 +163,9 @@ struct MergeRuleTests {
             context.insert(Club())
             return client.id
         }
-        try await rivals.change { try $0.object(for: client).name = "ours" } theirs: {
+        try await rivals.change {
+            try $0.object(for: client).name = "ours"
+        } theirs: {
             try $0.object(for: client).name = "theirs"
         }
         #expect(await rivals.save() == nil)
@@ -214,7 +220,9 @@ struct MergeRuleTests {
         }
         let rivals = try await Rivals(policy)
         let id = try await rivals.start { $0.insert(base).id }
-        try await rivals.change { copy(ours, into: try $0.object(for: id)) } theirs: {
+        try await rivals.change {
+            copy(ours, into: try $0.object(for: id))
+        } theirs: {
             copy(theirs, into: try $0.object(for: id))
         }
         switch await rivals.save() {
@@ -229,11 +237,12 @@ struct MergeRuleTests {
         }
     }
 
-    @Test(arguments: [
-        (10, 15, 12, 17), (10, 15, 15, 20), (10, 5, 3, -2), (0, .max, .min, -1), (.min, .max, .min + 1, nil),
-        (.max, .max - 1, .max - 2, .max - 3), (0, .max, 1, nil), (0, .min, -1, nil), (-1, .max, .min, 0),
-        (.min, 0, -1, .max),
-    ] as [(Int, Int, Int, Int?)])
+    @Test(
+        arguments: [
+            (10, 15, 12, 17), (10, 15, 15, 20), (10, 5, 3, -2), (0, .max, .min, -1), (.min, .max, .min + 1, nil),
+            (.max, .max - 1, .max - 2, .max - 3), (0, .max, 1, nil), (0, .min, -1, nil), (-1, .max, .min, 0),
+            (.min, 0, -1, .max),
+        ] as [(Int, Int, Int, Int?)])
     func `R5 counter: both changes add up, and a sum that does not fit is a conflict`(
         base: Int,
         ours: Int,
@@ -297,7 +306,8 @@ struct MergeRuleTests {
 
     @Test func `R5 lastWriter: ours`() async throws {
         let rule = MergeRule.property(\Account.memo, .lastWriter)
-        let (row, _) = try await Self.merge(Account(), Account(memo: "a"), Account(balance: 1, memo: "b"), .custom(rule))
+        let (row, _) = try await Self.merge(
+            Account(), Account(memo: "a"), Account(balance: 1, memo: "b"), .custom(rule))
         #expect(row == Account(balance: 1, memo: "a"))
     }
 
@@ -318,7 +328,8 @@ struct MergeRuleTests {
     }
 
     @Test func `R5 a rule for a property is asked only where both sides changed it`() async throws {
-        let rule = MergeRule.property(\Account.balance, PropertyMerge { _, _, _ in throw Refused(description: "asked") })
+        let rule = MergeRule.property(
+            \Account.balance, PropertyMerge { _, _, _ in throw Refused(description: "asked") })
         let (row, conflicts) = try await Self.merge(
             Account(balance: 1, highest: 1),
             Account(balance: 2, highest: 1),
@@ -336,7 +347,8 @@ struct MergeRuleTests {
     private static let counter = MergeRule.property(\Account.balance, .counter)
 
     @Test(arguments: Policy.allCases)
-    func `R5 a row is merged if rules cover all that we changed, whatever holds otherwise`(policy: Policy) async throws {
+    func `R5 a row is merged if rules cover all that we changed, whatever holds otherwise`(policy: Policy) async throws
+    {
         let (row, _) = try await Self.merge(
             Account(balance: 1, highest: 1),
             Account(balance: 2, highest: 1),

@@ -107,7 +107,11 @@ struct UpdatePolicyTests {
     func `R1 a merge that comes to what is in the store writes nothing`(policy: Policy) async throws {
         let rivals = try await Rivals(policy.value)
         let id = try await rivals.start { $0.insert(Account()).id }
-        try await rivals.change { try $0.object(for: id).balance = 5 } theirs: { try $0.object(for: id).balance = 5 }
+        try await rivals.change {
+            try $0.object(for: id).balance = 5
+        } theirs: {
+            try $0.object(for: id).balance = 5
+        }
         #expect(await rivals.save() == nil)
         #expect(rivals.row(id)?.balance == 5 && rivals.version(id) == 2)
         #expect(rivals.coordinator.snapshot.commit.number == 2)
@@ -117,7 +121,11 @@ struct UpdatePolicyTests {
     @Test func `R1 an equal change on both sides is still a conflict under error`() async throws {
         let rivals = try await Rivals()
         let id = try await rivals.start { $0.insert(Account()).id }
-        try await rivals.change { try $0.object(for: id).balance = 5 } theirs: { try $0.object(for: id).balance = 5 }
+        try await rivals.change {
+            try $0.object(for: id).balance = 5
+        } theirs: {
+            try $0.object(for: id).balance = 5
+        }
         #expect(try await rivals.conflicts().map(\.id) == [AnyPersistentID(id)])
     }
 
@@ -126,11 +134,19 @@ struct UpdatePolicyTests {
     {
         let rivals = try await Rivals(.overwrite)
         let id = try await rivals.start { $0.insert(Account()).id }
-        try await rivals.change { try $0.object(for: id).balance = 1 } theirs: { try $0.object(for: id).balance = 2 }
+        try await rivals.change {
+            try $0.object(for: id).balance = 1
+        } theirs: {
+            try $0.object(for: id).balance = 2
+        }
         #expect(try await rivals.conflicts(.error).count == 1)
         #expect(await rivals.save(.rollback) == nil)
         #expect(rivals.row(id)?.balance == 2)
-        try await rivals.change { try $0.object(for: id).balance = 3 } theirs: { try $0.object(for: id).balance = 4 }
+        try await rivals.change {
+            try $0.object(for: id).balance = 3
+        } theirs: {
+            try $0.object(for: id).balance = 4
+        }
         #expect(await rivals.save() == nil)
         #expect(rivals.row(id)?.balance == 3 && rivals.version(id) == 4)
     }
@@ -157,7 +173,11 @@ struct UpdatePolicyTests {
         let rivals = try await Rivals()
         let id = try await rivals.start { $0.insert(Account(balance: 1, highest: 1, lowest: 1)).id }
         // The base moves past the first commit of theirs with an object that both changed; the second comes after it.
-        try await rivals.change { try $0.object(for: id).balance = 2 } theirs: { try $0.object(for: id).highest = 3 }
+        try await rivals.change {
+            try $0.object(for: id).balance = 2
+        } theirs: {
+            try $0.object(for: id).highest = 3
+        }
         await rivals.ours.refresh()
         try await rivals.theirs.transaction { try $0.object(for: id).lowest = 3 }
         #expect(await rivals.save(.mergeByPropertyStoreTrump) == nil)
