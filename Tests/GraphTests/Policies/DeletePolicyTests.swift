@@ -278,6 +278,57 @@ struct DeletePolicyTests {
         await family.expectCommitted()
     }
 
+    @Test(arguments: Policy.settling, [true, false])
+    func `R14 with a dropped delete go others that would take along what it removed`(policy: Policy, isMoved: Bool)
+        async throws
+    {
+        let family = try await Family(policy.value)
+        let id = family.accounts[1]
+        try await family.rivals.change { context in
+            context[id]?.delete()
+            context[family.client]?.delete()
+        } theirs: { context in
+            context[id]?.memo = "theirs"
+            if isMoved { context[id]?.client = nil }
+        }
+        #expect(await family.rivals.save() == nil)
+        switch policy {
+        case .storeTrump where !isMoved, .rollback where !isMoved:
+            #expect(family.rivals.row(id)?.memo == "theirs")
+            try family.expectWhole()
+        case .storeTrump, .rollback:
+            // Where it is now, the client's delete does not reach it.
+            #expect(family.rivals.row(id)?.memo == "theirs" && family.rivals.row(family.client) == nil)
+            #expect(family.rivals.coordinator.snapshot.count(of: Account.self) == 1)
+        default:
+            try family.expectGone()
+        }
+        await family.expectCommitted()
+    }
+
+    @Test(arguments: [Policy.storeTrump, .rollback])
+    func `R14 the same where members have no order`(policy: Policy) async throws {
+        let coordinator = try await Coordinator(
+            for: Album.self, Photo.self, Note.self, Loan.self, Frame.self,
+            checksEveryCommit: true
+        )
+        let (ours, theirs) = (Context(coordinator, mergePolicy: policy.value), Context(coordinator))
+        let (album, photo) = try await theirs.transaction { context in
+            let album = context.insert(Album(title: "one"))
+            return (album.id, context.insert(Photo(album: ToOne(album.id))).id)
+        }
+        await ours.refresh()
+        await ours.perform { context in
+            context[photo]?.delete()
+            context[album]?.delete()
+        }
+        try await theirs.transaction { $0[photo]?.caption = "theirs" }
+        try await ours.save()
+        #expect(coordinator.snapshot.value(for: photo)?.caption == "theirs")
+        #expect(coordinator.snapshot.value(for: photo)?.album.id == album)
+        #expect(coordinator.snapshot.value(for: album) != nil)
+    }
+
     @Test(arguments: Policy.settling)
     func `R14 what came since falls to the cascade of a delete that stays, and stays with one that is dropped`(
         policy: Policy
