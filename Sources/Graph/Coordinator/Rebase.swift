@@ -55,7 +55,7 @@ struct Rebase {
         for conflict in conflicts(of: request) { settle(conflict, in: &settlement, origin) }
         guard settlement.failed.isEmpty else { throw .conflicts(settlement.failed) }
         var ours = request
-        ours.discardRows(settlement.dropped)
+        ours.discardRows(settlement.dropped, judgedOn: head)
         var merged = WorkingState(base: head)
         merged.reapply(ours)
         for (entity, rows) in settlement.rows.enumerated() {

@@ -16,14 +16,16 @@ extension WorkingState {
             missMembers(of: place)
             changes[place.entity].required.remove(place.row)
         }
-        discardRows(places)
+        discardRows(places, judgedOn: base)
         for place in places { discardLinks(of: place) }
         // A row that comes back may refer to one whose delete stays.
         _ = applyDeleteRules()
     }
 
     /// The same for rows alone: links and the order of members stay as they are here.
-    mutating func discardRows(_ places: some Sequence<RowPlace>) {
+    ///
+    /// - Parameter state: says which other deletes would take a deleted row along; these are taken back with it.
+    mutating func discardRows(_ places: some Sequence<RowPlace>, judgedOn state: Snapshot) {
         var deletes: Set<DeleteNumber> = []
         for place in places {
             switch changes[place.entity].kind(of: place.row) {
@@ -33,7 +35,7 @@ extension WorkingState {
             case nil: break
             }
         }
-        takeBack(deletes)
+        takeBack(deletes, judgedOn: state)
     }
 
     /// Forgets members that lead nowhere.
@@ -126,15 +128,24 @@ extension WorkingState {
         denyingLinks.remove(other)
     }
 
-    /// Takes back whole deletes.
-    private mutating func takeBack(_ deletes: Set<DeleteNumber>) {
+    /// Takes back whole deletes, and those that would take along what they removed.
+    private mutating func takeBack(_ deletes: Set<DeleteNumber>, judgedOn state: Snapshot) {
         guard !deletes.isEmpty else { return }
-        var places: [RowPlace] = []
+        var removed: [DeleteNumber: [RowPlace]] = [:]
         for entity in schema.entities.indices where changes[entity].hasDeletes {
             changes[entity].forEachChange { row, kind, _ in
-                guard kind == .deleted, deletes.contains(changes[entity].delete(of: row)) else { return }
-                places.append(RowPlace(entity: entity, row: row))
+                guard kind == .deleted else { return }
+                removed[changes[entity].delete(of: row), default: []].append(RowPlace(entity: entity, row: row))
             }
+        }
+        var places = deletes.sorted().flatMap { removed.removeValue(forKey: $0) ?? [] }
+        var next = 0
+        while next < places.count {
+            for owner in state.owners(cascadingTo: places[next])
+            where changes[owner.entity].kind(of: owner.row) == .deleted {
+                places += removed.removeValue(forKey: changes[owner.entity].delete(of: owner.row)) ?? []
+            }
+            next += 1
         }
         for place in places { takeBackDelete(of: place) }
         for place in places {
@@ -166,8 +177,10 @@ extension WorkingState {
         guard let original = base.entities[place.entity].rows.address(of: place.row) else { return }
         for toOne in schema.entities[place.entity].toOnes where toOne.isCoupled {
             let target = toOne.target(ofRowAt: original)
-            guard target != 0, let partner = snapshot.entities[toOne.target].rows.address(of: target) else { continue }
-            if let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }) {
+            guard target != 0 else { continue }
+            if let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }),
+                let partner = snapshot.entities[toOne.target].rows.address(of: target)
+            {
                 let other = mate.target(ofRowAt: partner)
                 guard other == 0 || other == place.row else { continue }
             }
@@ -189,5 +202,32 @@ extension WorkingState {
                 restoreOrder(of: RowPlace(entity: reference.entity, row: referrer))
             }
         }
+    }
+}
+
+extension Snapshot {
+    /// The rows whose delete takes this one along at once.
+    fileprivate func owners(cascadingTo place: RowPlace) -> [RowPlace] {
+        let description = schema.entities[place.entity]
+        var owners: [RowPlace] = []
+        if let address = entities[place.entity].rows.address(of: place.row) {
+            for toOne in description.toOnes where toOne.ruleOfInverse == .cascade {
+                let target = toOne.target(ofRowAt: address)
+                if target != 0 { owners.append(RowPlace(entity: toOne.target, row: target)) }
+            }
+        }
+        for reference in description.references
+        where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfOwner == .cascade {
+            let referrers = referrers(to: place.row, of: reference.entity, through: reference.toOne)
+            owners += referrers.map { RowPlace(entity: reference.entity, row: $0) }
+        }
+        for number in description.linkLists {
+            guard let mate = schema.adjacencies[number].mate, schema.adjacencies[mate].rule == .cascade else {
+                continue
+            }
+            let members = adjacencies[number].memberRows(of: place.row)
+            owners += members.map { RowPlace(entity: schema.adjacencies[number].members, row: $0) }
+        }
+        return owners
     }
 }

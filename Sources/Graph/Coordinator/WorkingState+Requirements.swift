@@ -2,6 +2,18 @@
 extension WorkingState {
     var hasRequirements: Bool { changes.entities.contains { $0.required.count > 0 } }
 
+    /// Whether the required rows are those of the base.
+    var areRequirementsOfBase: Bool {
+        for (entity, changes) in changes.entities.enumerated() where changes.required.count > 0 {
+            var areSame = true
+            changes.required.forEachRow { row, version, _ in
+                if base.entities[entity].rows.version(of: row) != version { areSame = false }
+            }
+            guard areSame else { return false }
+        }
+        return true
+    }
+
     /// Notes that a row is to be in the store as the base has it. One that the base does not have is new, and nobody else's.
     mutating func require(_ row: RowNumber, of entity: Int) {
         guard !changes[entity].required.contains(row),

@@ -1,0 +1,207 @@
+import Testing
+
+@testable import Graph
+
+/// R18: moving a context's base with changes pending, and what objects say of themselves then.
+struct OverlapTests {
+    @Test func `R18 a refresh gives the objects and properties that both sides changed`() async throws {
+        let rivals = try await Rivals()
+        let ids = try await rivals.start { context in (0...6).map { context.insert(Account(balance: $0)).id } }
+        try await rivals.change { context in
+            // Another property; the same one; the same one alike; deleted there; deleted here; on both sides; here alone.
+            context[ids[0]]?.memo = "ours"
+            for (index, id) in ids[1...3].enumerated() { context[id]?.balance = 100 + index }
+            context[ids[1]]?.memo = "ours"
+            context[ids[4]]?.delete()
+            context[ids[5]]?.delete()
+            context[ids[6]]?.memo = "ours"
+            context.insert(Account())
+        } theirs: { context in
+            context[ids[0]]?.balance = 200
+            context[ids[1]]?.balance = 201
+            context[ids[1]]?.memo = "theirs"
+            context[ids[2]]?.balance = 101
+            context[ids[3]]?.delete()
+            context[ids[4]]?.balance = 204
+            context[ids[5]]?.delete()
+        }
+        let overlaps = await rivals.ours.refresh()
+        #expect(
+            overlaps == [
+                MergeOverlap(id: AnyPersistentID(ids[1]), properties: ["balance", "memo"], isDeletedThere: false),
+                MergeOverlap(id: AnyPersistentID(ids[2]), properties: ["balance"], isDeletedThere: false),
+                MergeOverlap(id: AnyPersistentID(ids[3]), properties: [], isDeletedThere: true),
+                MergeOverlap(id: AnyPersistentID(ids[4]), properties: [], isDeletedThere: false),
+            ]
+        )
+        await rivals.ours.perform { context in
+            #expect(context[ids[0]]?.value == Account(balance: 200, memo: "ours"))
+            #expect(context[ids[1]]?.value == Account(balance: 100, memo: "ours"))
+            #expect(context[ids[2]]?.hasChanges == false && context[ids[2]]?.balance == 101)
+            #expect(context[ids[3]] == nil && context[ids[4]] == nil && context[ids[5]] == nil)
+        }
+        #expect(await rivals.ours.refresh() == [])
+        // The next save counts from there; the row that others deleted is all that conflicts.
+        #expect(try await rivals.conflicts().map(\.id) == [AnyPersistentID(ids[3])])
+        await rivals.ours.perform { $0.discard([AnyPersistentID(ids[3])]) }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(ids[1]) == Account(balance: 100, memo: "ours") && rivals.row(ids[4]) == nil)
+    }
+
+    @Test func `R18 a refresh without changes, or without commits, finds no overlaps`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account()).id }
+        try await rivals.theirs.transaction { try $0.object(for: id).balance = 1 }
+        #expect(await rivals.ours.refresh() == [])
+        try await rivals.ours.perform { try $0.object(for: id).balance = 2 }
+        #expect(await rivals.ours.refresh() == [])
+        #expect(await rivals.save() == nil)
+    }
+
+    @Test func `R18 a nested context's refresh compares with its parent`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account()).id }
+        let child = await Context(parent: rivals.ours)
+        try await child.perform { try $0.object(for: id).balance = 1 }
+        try await rivals.theirs.transaction { try $0.object(for: id).balance = 2 }
+        #expect(await child.refresh() == [])
+        try await rivals.ours.perform { try $0.object(for: id).balance = 3 }
+        let overlaps = await child.refresh()
+        #expect(overlaps.map(\.id) == [AnyPersistentID(id)] && overlaps.map(\.properties) == [["balance"]])
+        let balance = await child.perform { $0[id]?.balance }
+        #expect(balance == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `R18 an object's refresh moves the context, and keeps its changes or drops them`(mergesChanges: Bool)
+        async throws
+    {
+        let rivals = try await Rivals()
+        let (one, other) = try await rivals.start { ($0.insert(Account()).id, $0.insert(Account()).id) }
+        try await rivals.change { context in
+            context[one]?.memo = "ours"
+            context[other]?.memo = "ours"
+        } theirs: { context in
+            context[one]?.balance = 1
+            context[other]?.balance = 1
+            context.insert(Account(memo: "new"))
+        }
+        try await rivals.ours.perform { context throws in
+            let account = try #require(context[one])
+            account.refresh(mergeChanges: mergesChanges)
+            #expect(account.value == Account(balance: 1, memo: mergesChanges ? "ours" : ""))
+            #expect(account.hasChanges == mergesChanges && account.version == RowVersion(2))
+            #expect(context[other]?.value == Account(balance: 1, memo: "ours"))
+            #expect(try context.fetchCount(Account.self) == 3)
+        }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(one) == Account(balance: 1, memo: mergesChanges ? "ours" : ""))
+    }
+
+    @Test func `R18 an object's refresh does nothing to a nested context's state`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account()).id }
+        let child = await Context(parent: rivals.ours)
+        try await rivals.ours.perform { try $0.object(for: id).balance = 1 }
+        try await child.perform { context in
+            let account = try context.object(for: id)
+            account.memo = "child"
+            account.refresh(mergeChanges: true)
+            #expect(account.balance == 0 && account.memo == "child")
+            account.refresh(mergeChanges: false)
+            #expect(account.balance == 0 && account.memo == "" && !context.hasChanges)
+        }
+    }
+
+    @Test func `R18 an object that others deleted says so after its refresh`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account(memo: "last")).id }
+        try await rivals.theirs.transaction { try $0.object(for: id).delete() }
+        try await rivals.ours.perform { context in
+            let account = try context.object(for: id)
+            account.refresh(mergeChanges: true)
+            #expect(account.isDeleted && account.memo == "last" && context[id] == nil)
+            account.refresh(mergeChanges: false)
+            #expect(account.isDeleted && !context.hasChanges)
+        }
+    }
+
+    // MARK: Reset, changed values, retained objects
+
+    @Test func `R18 a reset drops changes, reads the newest state and forgets retained objects`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account()).id }
+        let inserted = await rivals.ours.perform { $0.insert(Account(memo: "new")).id }
+        try await rivals.change {
+            try $0.object(for: id).balance = 1
+        } theirs: {
+            try $0.object(for: id).balance = 2
+        }
+        await rivals.ours.perform { #expect($0.registeredObject(for: id) != nil) }
+        await rivals.ours.reset()
+        await rivals.ours.perform { context in
+            #expect(context.registeredObject(for: id) == nil && context.registeredObject(for: inserted) == nil)
+            #expect(!context.hasChanges && context[id]?.balance == 2 && context[inserted] == nil)
+        }
+        await rivals.expectCommitted(id)
+    }
+
+    @Test func `R18 changed values are those that differ from what the context read`() async throws {
+        let rivals = try await Rivals()
+        let (id, client) = try await rivals.start { context in
+            (context.insert(Account(balance: 1, memo: "memo")).id, context.insert(Client()).id)
+        }
+        try await rivals.ours.perform { context in
+            let account = try context.object(for: id)
+            #expect(account.changedValues.isEmpty)
+            account.balance = 2
+            account.client = try context.object(for: client)
+            let values = account.changedValues
+            #expect(Set(values.keys) == ["balance", "client"])
+            #expect(values["balance"] as? Int == 2 && (values["client"] as? ToOne<Client>)?.id == client)
+            // The client's side is the account's.
+            #expect(try context.object(for: client).changedValues.isEmpty)
+            account.balance = 1
+            account.client = nil
+            #expect(account.changedValues.isEmpty)
+            account.memo = "ours"
+            let card = context.insert(Card(number: 3))
+            #expect(Set(card.changedValues.keys) == ["number", "account"])
+            card.delete()
+            #expect(card.changedValues.isEmpty)
+        }
+        // After a refresh, from the new base on.
+        try await rivals.theirs.transaction { try $0.object(for: id).memo = "ours" }
+        await rivals.ours.refresh()
+        let names = await rivals.ours.perform { Set($0[id]?.changedValues.keys.map { $0 } ?? []) }
+        #expect(names == [])
+        await rivals.ours.perform { $0[id]?.delete() }
+        let count = await rivals.ours.perform { $0.registeredObject(for: id)?.changedValues.count }
+        #expect(count == 0)
+    }
+
+    @Test func `R17 objects that nobody holds are kept only if the context retains them, or they have changes`()
+        async throws
+    {
+        let coordinator = try await Coordinator.bank()
+        let context = Context(coordinator)
+        let ids = try await context.transaction { context in (1...2).map { context.insert(Account(balance: $0)).id } }
+        #expect(await context.retainsRegisteredObjects == false)
+        await context.perform { _ = $0[ids[0]] }
+        await context.perform { context in
+            #expect(context.registeredObject(for: ids[0]) == nil)
+            context[ids[0]]?.balance = 9
+        }
+        await context.perform { context in
+            #expect(context.registeredObject(for: ids[0])?.balance == 9)
+            context.rollback()
+            context.retainsRegisteredObjects = true
+            _ = context[ids[1]]
+        }
+        await context.perform { context in
+            #expect(context.registeredObject(for: ids[1])?.balance == 2)
+            context.retainsRegisteredObjects = false
+        }
+        await context.perform { #expect($0.registeredObject(for: ids[1]) == nil) }
+    }
+}

@@ -1,0 +1,177 @@
+import Testing
+
+@testable import Graph
+
+/// R2: rows that a save depends on without changing them.
+struct RequirementTests {
+    /// Ours inserts a club because of an account's balance, which theirs changes or deletes.
+    private static func rivals(
+        _ policy: MergePolicy,
+        place: Rivals.Place = .context,
+        theirs: @Sendable (isolated Context, Account.ID) throws -> Void
+    ) async throws -> (Rivals, Account.ID) {
+        let rivals = try await Rivals(policy, givenTo: place)
+        let id = try await rivals.start { $0.insert(Account(balance: 1)).id }
+        try await rivals.change { context in
+            context.require(unchanged: try context.object(for: id))
+            context.insert(Club(name: "new"))
+            #expect(context.hasChanges && context.updatedObjects.isEmpty)
+        } theirs: {
+            try theirs($0, id)
+        }
+        return (rivals, id)
+    }
+
+    private static func hasClub(_ rivals: Rivals) -> Bool { rivals.coordinator.snapshot.count(of: Club.self) == 1 }
+
+    @Test(arguments: Policy.allCases, Rivals.Place.allCases)
+    func `R2 others changed a required row: error fails, the others pass and leave it alone`(
+        policy: Policy,
+        place: Rivals.Place
+    ) async throws {
+        let (rivals, id) = try await Self.rivals(policy.value, place: place) { try $0.object(for: $1).balance = 2 }
+        if policy == .error {
+            let conflict = try #require(try await rivals.conflicts().first)
+            #expect(conflict.id == AnyPersistentID(id))
+            #expect(conflict.oldVersion == RowVersion(1) && conflict.newVersion == RowVersion(2))
+            let rows = try #require(conflict.rows(of: Account.self))
+            #expect(rows.base?.balance == 1 && rows.ours?.balance == 1 && rows.theirs?.balance == 2)
+            #expect(conflict.differences.map(\.property) == ["balance"])
+            #expect(conflict.differences.map(\.isChangedHere) == [false])
+            #expect(!Self.hasClub(rivals))
+            // It goes on failing until the context has read the row anew.
+            #expect(try await rivals.conflicts().count == 1)
+            await rivals.ours.refresh()
+        }
+        #expect(await rivals.save() == nil)
+        #expect(Self.hasClub(rivals) && rivals.row(id)?.balance == 2 && rivals.version(id) == 2)
+        await rivals.expectCommitted(id)
+    }
+
+    @Test(arguments: Policy.allCases)
+    func `R2 others deleted a required row: error fails, the others pass`(policy: Policy) async throws {
+        let (rivals, id) = try await Self.rivals(policy.value) { try $0.object(for: $1).delete() }
+        if policy == .error {
+            let conflict = try #require(try await rivals.conflicts().first)
+            #expect(conflict.newVersion == RowVersion(0) && conflict.theirs == nil)
+            await rivals.ours.refresh()
+            // It is gone, and that is no less a change.
+            #expect(try await rivals.conflicts().count == 1)
+            await rivals.ours.perform { $0.discard([AnyPersistentID(id)]) }
+        }
+        #expect(await rivals.save() == nil)
+        #expect(Self.hasClub(rivals) && rivals.row(id) == nil)
+        await rivals.expectCommitted(id)
+    }
+
+    @Test(arguments: Policy.allCases)
+    func `R2 nobody changed a required row: nothing fails, nothing of it is written`(policy: Policy) async throws {
+        let (rivals, id) = try await Self.rivals(policy.value) { context, _ in _ = context.insert(Account()) }
+        #expect(await rivals.save() == nil)
+        #expect(Self.hasClub(rivals) && rivals.version(id) == 1)
+        // It has been judged, and is not required any more.
+        try await rivals.change {
+            $0.insert(Club())
+        } theirs: {
+            try $0.object(for: id).balance = 3
+        }
+        #expect(await rivals.save() == nil)
+    }
+
+    @Test func `R2 rules for entities are asked about required rows`() async throws {
+        struct Refused: Error {}
+        let rules: [(MergePolicy, Account?)] = [
+            (.custom(.entity(Account.self) { _, _, _ in .keep }), Account(balance: 2)),
+            (.custom(.entity(Account.self) { _, _, _ in .delete }), nil),
+            (.custom(.entity(Account.self) { _, _, _ in .row(Account(memo: "merged")) }), Account(memo: "merged")),
+        ]
+        for (policy, expected) in rules {
+            let (rivals, id) = try await Self.rivals(policy) { try $0.object(for: $1).balance = 2 }
+            #expect(await rivals.save() == nil)
+            #expect(Self.hasClub(rivals) && rivals.row(id) == expected)
+            await rivals.expectCommitted(id)
+        }
+        let (rivals, _) = try await Self.rivals(.custom(.entity(Account.self) { _, _, _ in throw Refused() })) {
+            try $0.object(for: $1).balance = 2
+        }
+        #expect(try await rivals.conflicts().map(\.reason) == ["Refused()"])
+    }
+
+    @Test func `R2 rules for properties leave required rows to what holds otherwise`() async throws {
+        for policy in Policy.allCases {
+            let rule = MergeRule.property(\Account.balance, .counter)
+            let (rivals, id) = try await Self.rivals(.custom(rule, otherwise: policy.value)) {
+                try $0.object(for: $1).balance = 2
+            }
+            if policy == .error { #expect(try await rivals.conflicts().count == 1) }
+            if policy != .error { #expect(await rivals.save() == nil) }
+            #expect(rivals.row(id)?.balance == 2)
+        }
+    }
+
+    @Test func `R2 a required row that is changed here, too, conflicts once`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account()).id }
+        try await rivals.change { context in
+            let account = try context.object(for: id)
+            context.require(unchanged: account)
+            account.balance = 1
+        } theirs: {
+            try $0.object(for: id).balance = 2
+        }
+        #expect(try await rivals.conflicts().count == 1)
+        #expect(await rivals.save(.mergeByPropertyObjectTrump) == nil)
+        #expect(rivals.row(id)?.balance == 1)
+    }
+
+    @Test func `R2 a save of nothing but requirements fails or comes to nothing`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account()).id }
+        try await rivals.ours.perform { $0.require(unchanged: try $0.object(for: id)) }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.coordinator.snapshot.commit.number == 1)
+        try await rivals.change {
+            $0.require(unchanged: try $0.object(for: id))
+        } theirs: {
+            try $0.object(for: id).balance = 1
+        }
+        #expect(try await rivals.conflicts().count == 1)
+        await rivals.ours.perform { $0.rollback() }
+        #expect(await rivals.ours.hasChanges == false)
+        #expect(await rivals.save() == nil)
+    }
+
+    @Test func `R2 a requirement of a transaction that throws is gone with it`() async throws {
+        struct Abandoned: Error {}
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account()).id }
+        await #expect(throws: Abandoned.self) {
+            try await rivals.ours.transaction { context in
+                context.require(unchanged: try context.object(for: id))
+                throw Abandoned()
+            }
+        }
+        try await rivals.change {
+            $0.insert(Club())
+        } theirs: {
+            try $0.object(for: id).balance = 1
+        }
+        #expect(await rivals.save() == nil)
+    }
+
+    @Test func `R2 write skew is kept out by requiring what was read`() async throws {
+        let rivals = try await Rivals()
+        let (one, other) = try await rivals.start { context in
+            (context.insert(Account(balance: 1)).id, context.insert(Account(balance: 1)).id)
+        }
+        // Each takes from one account because the other one has something.
+        try await rivals.change { context in
+            context.require(unchanged: try context.object(for: other))
+            try context.object(for: one).balance = 0
+        } theirs: { context in
+            context.require(unchanged: try context.object(for: one))
+            try context.object(for: other).balance = 0
+        }
+        #expect(try await rivals.conflicts().map(\.id) == [AnyPersistentID(other)])
+    }
+}
