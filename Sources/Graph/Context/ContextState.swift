@@ -518,7 +518,7 @@ final class ContextState {
     func rebase(_ request: SaveRequest) throws(GraphError) -> WorkingState {
         flush()
         let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
-        var merged = try rebase.run(request.state, origin: request.origin)
+        var merged = try rebase.run(request.state, origin: request.origin).merged
         try merged.judgeReferences(isForgiving: request.policy.kind != .error)
         return merged
     }

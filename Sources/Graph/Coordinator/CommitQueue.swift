@@ -7,7 +7,13 @@ struct CommitQueue {
     enum Turn: Sendable {
         /// Write the next group; this save is its first.
         case lead
-        case done(Result<Void, GraphError>)
+        case done(Result<Writing, GraphError>)
+    }
+
+    /// How a group came to the disk.
+    struct Writing: Sendable {
+        var commitCount = 0
+        var duration = Duration.zero
     }
 
     /// One save's place.

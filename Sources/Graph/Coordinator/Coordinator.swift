@@ -16,9 +16,11 @@ public actor Coordinator {
     private var state: CommitState
     private let journal: Journal?
     private nonisolated let path: String
+    nonisolated let storeID: StoreID
     private var queue = CommitQueue()
     private let transactionLimitBytes: Int
     private let checksEveryCommit: Bool
+    private let tracer: (@Sendable (CommitTrace) -> Void)?
     /// For transactions that have met a conflict.
     private var retryTurns = TurnQueue()
     /// Why no further save is taken, once that is so.
@@ -32,6 +34,8 @@ public actor Coordinator {
     ///     coordinator is released.
     ///   - checksEveryCommit: has every save checked as ``check()`` does before it is accepted; one that would break the
     ///     store fails with `.inconsistent`. For tests: it takes time in proportion to the store.
+    ///   - trace: told what becomes of each save, on the coordinator: to be brief. nil prints it where the environment has
+    ///     `GRAPH_TRACE=1`.
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
     ///   `.invalidRecord`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
     ///   `.inputOutput`. The file is left as it is then. If the file has original names, also `.outcomeUnknown`: whether it
@@ -41,7 +45,8 @@ public actor Coordinator {
     public init<each E: Entity>(
         for types: repeat (each E).Type,
         at path: String? = nil,
-        checksEveryCommit: Bool = false
+        checksEveryCommit: Bool = false,
+        trace: (@Sendable (CommitTrace) -> Void)? = nil
     ) async throws(GraphError) {
         var entities: [EntityDescription] = []
         repeat entities.append(EntityDescription((each E).self))
@@ -50,7 +55,8 @@ public actor Coordinator {
             path: path,
             fileSystem: PosixFileSystem(),
             options: JournalOptions(),
-            checksEveryCommit: checksEveryCommit
+            checksEveryCommit: checksEveryCommit,
+            trace: trace
         )
     }
 
@@ -60,10 +66,12 @@ public actor Coordinator {
         fileSystem: any StoreFileSystem,
         options: JournalOptions,
         checksEveryCommit: Bool = false,
+        trace: (@Sendable (CommitTrace) -> Void)? = nil,
         taskExecutor: (any TaskExecutor)? = nil,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
         self.checksEveryCommit = checksEveryCommit
+        tracer = trace ?? CommitTrace.printer
         self.taskExecutor = taskExecutor
         self.clock = clock
         var snapshot = Snapshot(schema: schema)
@@ -83,11 +91,13 @@ public actor Coordinator {
             }
             self.journal = journal
             self.path = journal.path
+            storeID = journal.storeID
             snapshot = replay.snapshot
             next = replay.counters
         } else {
             journal = nil
             self.path = "memory"
+            storeID = StoreID(random: options.random)
         }
         transactionLimitBytes = options.transactionLimitBytes
         counters = RowCounters(next: next)
@@ -145,6 +155,23 @@ public actor Coordinator {
     /// Judges, records and publishes a save. From the judgement to the place in the queue nothing suspends, so that the
     /// order of judgement is the order of the file.
     func commit(_ request: SaveRequest) async throws(GraphError) -> Outcome {
+        guard let tracer else { return try await commit(request) { _ in } }
+        var trace = CommitTrace(store: path, origin: request.origin)
+        do throws(GraphError) {
+            let outcome = try await commit(request) { $0(&trace) }
+            tracer(trace)
+            return outcome
+        } catch {
+            trace.error = error
+            tracer(trace)
+            throw error
+        }
+    }
+
+    private func commit(
+        _ request: SaveRequest,
+        _ trace: ((inout CommitTrace) -> Void) -> Void
+    ) async throws(GraphError) -> Outcome {
         if let ending { throw ending }
         let commit: CommitState.Commit
         do throws(GraphError) {
@@ -159,6 +186,7 @@ public actor Coordinator {
             try await waitForDurability()
             return outcome(of: commit, isAsCaptured: false)
         }
+        trace { $0.count(commit) }
         guard journal != nil else {
             state.accept(commit)
             published.publish([commit.step])
@@ -177,7 +205,10 @@ public actor Coordinator {
             throw .transactionTooLarge(lengthBytes: record.count, limitBytes: transactionLimitBytes)
         }
         state.accept(commit)
-        try await makeDurable(CommitQueue.Entry(step: commit.step, record: record))
+        let writing = try await makeDurable(CommitQueue.Entry(step: commit.step, record: record))
+        trace { trace in
+            (trace.recordBytes, trace.groupSize, trace.writing) = (record.count, writing.commitCount, writing.duration)
+        }
         return outcome(of: commit, isAsCaptured: commit.isAsRequested && published.value.commit == commit.number)
     }
 
@@ -206,22 +237,25 @@ public actor Coordinator {
         try await makeDurable(CommitQueue.Entry(step: nil, record: nil))
     }
 
-    private func makeDurable(_ entry: CommitQueue.Entry) async throws(GraphError) {
+    @discardableResult
+    private func makeDurable(_ entry: CommitQueue.Entry) async throws(GraphError) -> CommitQueue.Writing {
         if !queue.append(entry) {
             let turn = await withCheckedContinuation { queue.suspendLast($0) }
             if case .done(let result) = turn { return try result.get() }
         }
-        try await lead().get()
+        return try await lead().get()
     }
 
     /// Writes the group whose first save runs this, and answers all of it.
-    private func lead() async -> Result<Void, GraphError> {
+    private func lead() async -> Result<CommitQueue.Writing, GraphError> {
         let group = queue.takeGroup()
         let records = group.compactMap(\.record).map { Journal.Record(kind: .commit, payload: $0) }
-        var result: Result<Void, GraphError> = .success(())
+        var result: Result<CommitQueue.Writing, GraphError> = .success(CommitQueue.Writing())
         if !records.isEmpty, let journal {
+            let start = ContinuousClock.now
             do throws(GraphError) {
                 try await journal.write(records)
+                result = .success(CommitQueue.Writing(commitCount: records.count, duration: ContinuousClock.now - start))
             } catch {
                 result = .failure(error)
             }

@@ -46,13 +46,17 @@ struct Rebase {
         }
     }
 
-    /// The changes of `request`, counted from head.
+    /// The changes of `request`, counted from head, and how many conflicts were settled on the way.
     ///
     /// - Throws: `.conflicts` with all that the policy does not settle.
-    func run(_ request: WorkingState, origin: ChangeOrigin) throws(GraphError) -> WorkingState {
+    func run(
+        _ request: WorkingState,
+        origin: ChangeOrigin
+    ) throws(GraphError) -> (merged: WorkingState, settledConflicts: Int) {
         var settlement = Settlement(rows: schema.entities.map { RowTable(layout: $0.layout) })
         // The conflicts' addresses lie in the request and in head, which both outlast them.
-        for conflict in conflicts(of: request) { settle(conflict, in: &settlement, origin) }
+        let conflicts = conflicts(of: request)
+        for conflict in conflicts { settle(conflict, in: &settlement, origin) }
         guard settlement.failed.isEmpty else { throw .conflicts(settlement.failed) }
         var ours = request
         ours.discardRows(settlement.dropped, judgedOn: head)
@@ -66,7 +70,7 @@ struct Rebase {
         for place in settlement.deleted { merged.delete(place.row, of: place.entity) }
         // A parent's save has to see to them too.
         if comparison == .versions { merged.dropRequirements() }
-        return merged
+        return (merged, conflicts.count)
     }
 
     // MARK: Finding

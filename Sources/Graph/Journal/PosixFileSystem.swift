@@ -19,6 +19,16 @@ struct PosixFileSystem: StoreFileSystem {
         return UInt64(clamping: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(clamping: Int64(time.tv_nsec))
     }
 
+    static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+
+    /// Writes a line to standard error, in one piece.
+    static func writeToStandardError(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
     func resolve(_ path: String) throws(IOError) -> String {
         guard let resolved = realpath(path, nil) else { throw .current(.resolve) }
         defer { free(resolved) }

@@ -1,0 +1,86 @@
+/// What became of one save, for people who want to see what their program commits.
+///
+/// With `GRAPH_TRACE=1` in the environment each one is printed to standard error:
+///
+/// ```
+/// graph: commit 27 to photos.graph by import (App/Library.swift:12): Image +3 ~1 −0; 213 bytes, 4 commits written in 0.8 ms
+/// graph: refused by photos.graph (App/Library.swift:31): could not merge changes: 1 conflict …
+/// ```
+public struct CommitTrace: Sendable, CustomStringConvertible {
+    /// How many rows of one entity the commit wrote.
+    public struct EntityCount: Sendable, Hashable {
+        /// The entity's name.
+        public let entity: String
+        /// The rows inserted, changed and deleted.
+        public internal(set) var inserted = 0, updated = 0, deleted = 0
+    }
+
+    /// The file's path; `memory` without one.
+    public let store: String
+    /// Who saved, and where in the program; with the commit's number, if there was a commit.
+    public internal(set) var origin: ChangeOrigin
+    /// Why there was none.
+    public internal(set) var error: GraphError?
+    /// The entities with rows that were written, in the order in which the store was opened with them.
+    public internal(set) var rows: [EntityCount] = []
+    /// Links made and ended, and members placed, at one end of each relationship.
+    public internal(set) var addedLinks = 0, removedLinks = 0
+    /// How many conflicts the merge policy has settled.
+    public internal(set) var settledConflicts = 0
+    /// The size of the record; 0 without a file.
+    public internal(set) var recordBytes = 0
+    /// How many commits were written with the same sync.
+    public internal(set) var groupSize = 1
+    /// How long writing and syncing them took; zero without a file.
+    public internal(set) var writing = Duration.zero
+
+    /// Prints to standard error, if the environment asks for that.
+    static var printer: (@Sendable (CommitTrace) -> Void)? {
+        guard PosixFileSystem.environment("GRAPH_TRACE") == "1" else { return nil }
+        return { trace in PosixFileSystem.writeToStandardError(trace.description) }
+    }
+
+    init(store: String, origin: ChangeOrigin) {
+        self.store = store
+        self.origin = origin
+    }
+
+    mutating func count(_ commit: CommitState.Commit) {
+        let (state, schema) = (commit.state, commit.state.schema)
+        origin = commit.origin
+        settledConflicts = commit.settledConflicts
+        for entity in schema.entities.indices where !state.changes[entity].isEmpty {
+            var count = EntityCount(entity: schema.entities[entity].name)
+            state.changes[entity].forEachChange { _, kind, _ in
+                switch kind {
+                case .inserted: count.inserted += 1
+                case .updated: count.updated += 1
+                case .deleted: count.deleted += 1
+                }
+            }
+            rows.append(count)
+        }
+        for (number, list) in schema.adjacencies.enumerated() where list.isRecorded(as: number) {
+            let difference = state.snapshot.adjacencies[number].difference(from: state.base.adjacencies[number])
+            addedLinks += difference.added.count
+            removedLinks += difference.removed.count
+        }
+    }
+
+    /// One line, or several for an error with several findings.
+    public var description: String {
+        let who = [origin.author.map { "by \($0)" }, origin.callSite.map { "(\($0))" }].compactMap { $0 }
+            .joined(separator: " ")
+        if let error { return "graph: refused by \(store) \(who): \(error)" }
+        let outcome = origin.commit.map { "commit \($0) to \(store)" } ?? "nothing to do in \(store)"
+        var parts = rows.map { "\($0.entity) +\($0.inserted) ~\($0.updated) −\($0.deleted)" }
+        if addedLinks + removedLinks > 0 { parts.append("links +\(addedLinks) −\(removedLinks)") }
+        var text = "graph: \(outcome) \(who): " + parts.joined(separator: ", ")
+        if settledConflicts > 0 { text += "; \(settledConflicts) conflict\(settledConflicts == 1 ? "" : "s") settled" }
+        if recordBytes > 0 {
+            let milliseconds = Double(writing / .microseconds(1)) / 1000
+            text += "; \(recordBytes) bytes, \(groupSize) commit\(groupSize == 1 ? "" : "s") written in \(milliseconds) ms"
+        }
+        return text
+    }
+}
