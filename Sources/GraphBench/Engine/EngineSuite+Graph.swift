@@ -4,6 +4,7 @@ extension EngineSuite {
         let families = [
             EngineInsert.contenders, EngineCommit.contenders, EngineRead.contenders, EngineTraversal.contenders,
             EngineLinks.contenders, EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
+            EngineContexts.contenders,
         ]
         var suite = EngineSuite()
         for family in families {

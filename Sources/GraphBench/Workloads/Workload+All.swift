@@ -2,5 +2,5 @@ extension Workload {
     /// Every workload, in the order of the report.
     static let all: [Workload] =
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
-        + changeWorkloads + reopenWorkloads + propertyWorkloads
+        + changeWorkloads + contextWorkloads + reopenWorkloads + propertyWorkloads
 }
