@@ -20,14 +20,24 @@ struct DependencyGraph {
         var versions = ""
     }
 
+    /// Which of several states that look the same to a read it is taken to be of.
+    enum Readings {
+        /// The one that the transaction began with.
+        case atBegin
+        /// The one that the transaction's writes were put upon, if that looks the same.
+        case atCommit
+    }
+
     let transactions: [History.Transaction]
+    private let readings: Readings
     private(set) var edges: [Edge] = []
     private(set) var anomalies: [Anomaly]
     let order: VersionOrder
     /// The rows that ever met a predicate.
     private var matchingRows: [History.Predicate: [History.Row]] = [:]
 
-    init(_ history: History) {
+    init(_ history: History, readings: Readings) {
+        self.readings = readings
         transactions = history.transactions
         order = VersionOrder(history)
         anomalies = order.anomalies
@@ -118,8 +128,12 @@ struct DependencyGraph {
             } else {
                 version = transactions[place].base.flatMap { order.place(of: row, after: $0) } ?? 0
             }
-            guard let version, version < entries.count else { continue }
+            guard var version, version < entries.count else { continue }
             let isMatch = entries[version].matches.contains(predicate)
+            if let latest = latest(row, place), latest > version, isMatch == entries[latest].matches.contains(predicate)
+            {
+                version = latest
+            }
             if isMatch != (found[row] != nil) {
                 note(.search, place, "\(found[row] == nil ? "misses" : "finds") \(row) in \(predicate), wrongly")
             }
@@ -162,6 +176,7 @@ struct DependencyGraph {
         guard case .present(let version, let stamp) = sighting else {
             let dead = entries.indices.filter { entries[$0].version.isDead }
             if entries.isEmpty || dead.count == 1 { return dead.first }
+            if let latest = latest(row, reader), entries[latest].version.isDead { return latest }
             if let base, entries[base].version.isDead { return base }
             if base != nil || dead.isEmpty { note(.garbage, reader, "does not see \(row)") }
             return dead.first
@@ -181,6 +196,12 @@ struct DependencyGraph {
             if !entries.isEmpty { note(.garbage, reader, "read \(row) \(sighting), which nobody wrote") }
         }
         return nil
+    }
+
+    /// The place of a row's version in the state that a transaction's writes were put upon.
+    private func latest(_ row: History.Row, _ place: Int) -> Int? {
+        guard readings == .atCommit, case .committed(let commit?) = transactions[place].outcome else { return nil }
+        return order.place(of: row, after: commit - 1)
     }
 
     // MARK: Own writes

@@ -149,3 +149,10 @@ extension History.Transaction: CustomStringConvertible {
             + operations.map { "  \($0)" }).joined(separator: "\n")
     }
 }
+
+extension History {
+    /// Whose transactions ended in which order and how.
+    var course: String {
+        transactions.map { "\($0.session)\($0.outcome == .rejected ? "-" : "+")" }.joined()
+    }
+}

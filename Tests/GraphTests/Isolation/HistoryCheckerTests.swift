@@ -164,6 +164,17 @@ struct HistoryCheckerTests {
                 .T(3, .search("P", found: [:], passed: ["x": 1, "y": 1]), .write("y", 1, 2, matching: ["P"])),
             ]),
         Example(
+            "a row that came and went", [],
+            .T(1, .read("y", 1), .insert("x", matching: ["P"]), outcome: .committed(1)),
+            .T(2, .delete("x", 1), outcome: .committed(2)),
+            .T(3, base: 0, .read("x", .absent), .search("P", found: [:]), .write("y", 1, 2), outcome: .committed(3))),
+        Example(
+            "a row that came", snapshot: [], serializable: [.g2Item],
+            [
+                .T(1, .read("y", 1), .insert("x"), outcome: .committed(1)),
+                .T(3, base: 0, .read("x", .absent), .write("y", 1, 2), outcome: .committed(3)),
+            ]),
+        Example(
             "a row that a search should have given", [.search],
             .T(1, .insert("x", matching: ["P"]), outcome: .committed(1)), .T(2, base: 1, .search("P", found: [:]))),
         Example(

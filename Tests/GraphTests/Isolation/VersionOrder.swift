@@ -7,6 +7,8 @@ struct VersionOrder {
         let commit: UInt64?
         let stamp: Int?
         let matches: Set<History.Predicate>
+        /// The version that the writer changed.
+        var from = History.Version.unborn
     }
 
     /// Who wrote something that is not a committed version.
@@ -72,6 +74,9 @@ struct VersionOrder {
     private func precedes(_ lhs: Entry, _ rhs: Entry) -> Bool {
         if lhs.version != rhs.version { return lhs.version < rhs.version }
         if lhs.commit != rhs.commit { return lhs.commit ?? .max < rhs.commit ?? .max }
+        // Deletes of one row in one commit: all but one did nothing, and have found no number of their own.
+        func isNext(_ entry: Entry) -> Bool { entry.from.number == entry.version.number }
+        if isNext(lhs) != isNext(rhs) { return isNext(lhs) }
         func count(_ entry: Entry) -> Int { entry.writer.map { installed[$0].count } ?? 0 }
         return count(lhs) > count(rhs)
     }
@@ -126,7 +131,9 @@ extension VersionOrder.Entry {
     fileprivate init(_ write: History.Write, by writer: Int, _ outcome: History.Outcome) {
         var commit: UInt64?
         if case .committed(let number) = outcome { commit = number }
-        self.init(version: write.to, writer: writer, commit: commit, stamp: write.stamp, matches: write.matches)
+        self.init(
+            version: write.to, writer: writer, commit: commit, stamp: write.stamp, matches: write.matches,
+            from: write.from)
     }
 }
 
