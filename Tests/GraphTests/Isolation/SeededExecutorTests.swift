@@ -9,7 +9,7 @@ struct SeededExecutorTests {
     /// Tasks that read, let others go first, and write: the textbook's lost update.
     private static func count(on executor: SeededExecutor, tasks: Int) -> (total: Int, order: String)? {
         executor.run {
-            let counter = Counter()
+            let counter = LoggedRegister()
             await withTaskGroup(of: Void.self) { group in
                 for task in 0..<tasks {
                     group.addTask {
@@ -61,7 +61,7 @@ struct SeededExecutorTests {
         // The bug: the last task is at its end before the first one begins, although it makes many more steps.
         func isFound(_ seed: UInt64, _ strategy: SeededExecutor.Strategy) throws -> Bool {
             let order = SeededExecutor(seed: seed, strategy: strategy).run {
-                let counter = Counter()
+                let counter = LoggedRegister()
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask { _ = await counter.read(by: 0) }
                     group.addTask {
@@ -109,7 +109,7 @@ struct SeededExecutorTests {
     }
 }
 
-private actor Counter {
+private actor LoggedRegister {
     var value = 0
     var order = ""
 
