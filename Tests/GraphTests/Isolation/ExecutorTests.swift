@@ -17,7 +17,8 @@ struct ExecutorTests {
         }
     }
 
-    @MainActor @Test func `a context on the main actor is used there without waiting, and its objects are the caller's`()
+    @MainActor @Test
+    func `a context on the main actor is used there without waiting, and its objects are the caller's`()
         async throws
     {
         let context = Context(try await Self.coordinator(), executor: .main)

@@ -1,0 +1,88 @@
+extension History {
+    /// Looks up in the committed states which commit has which transaction's writes, and which versions it made of them.
+    ///
+    /// - Parameter states: all of them, in order.
+    /// - Returns: what no isolation level explains: commits that are missing, writes that no commit has or several have, and
+    ///   writes of rejected transactions in a commit.
+    mutating func settle(_ states: [LedgerState]) -> [String] {
+        var contradictions: [String] = []
+        for (before, after) in zip(states, states.dropFirst()) where after.commit != before.commit + 1 {
+            contradictions.append("commit \(after.commit) follows commit \(before.commit)")
+        }
+        let index = CommitIndex(states)
+        for place in transactions.indices.dropFirst() {
+            contradictions += transactions[place].settle(index).map { "T\(transactions[place].number) \($0)" }
+        }
+        return contradictions
+    }
+}
+
+/// Where stamps first show in the committed states, and where rows last did.
+private struct CommitIndex {
+    struct Place {
+        let commit: UInt64
+        let version: UInt64
+    }
+
+    private(set) var stamps: [Int: Place] = [:]
+    private(set) var ends: [History.Row: Place] = [:]
+
+    init(_ states: [LedgerState]) {
+        var last: [History.Row: LedgerState.Account] = [:]
+        for state in states {
+            for (row, account) in last where state.accounts[row] == nil {
+                ends[row] = Place(commit: state.commit, version: account.version)
+            }
+            last = state.accounts
+            for account in last.values where stamps[account.stamp] == nil {
+                stamps[account.stamp] = Place(commit: state.commit, version: account.version)
+            }
+        }
+    }
+}
+
+extension History.Transaction {
+    /// The last write of each row, by its place among the operations.
+    private var lastWrites: [(place: Int, write: History.Write)] {
+        var last: [History.Row: (place: Int, write: History.Write)] = [:]
+        for (place, operation) in operations.enumerated() {
+            if case .write(let write) = operation { last[write.row] = (place, write) }
+        }
+        return last.values.sorted { $0.place < $1.place }
+    }
+
+    fileprivate mutating func settle(_ index: CommitIndex) -> [String] {
+        var contradictions: [String] = []
+        let writes = lastWrites
+        guard outcome != .rejected else {
+            for case .write(let write) in operations {
+                guard let place = write.stamp.flatMap({ index.stamps[$0] }) else { continue }
+                contradictions.append("was rejected, and commit \(place.commit) has its \(write.row)")
+            }
+            return contradictions
+        }
+        var commits: Set<UInt64> = []
+        var deletes: [(place: Int, end: UInt64)] = []
+        for (place, write) in writes {
+            var write = write
+            if let stamp = write.stamp, let made = index.stamps[stamp] {
+                commits.insert(made.commit)
+                write.to = History.Version(number: made.version, isDead: false)
+            } else if write.stamp == nil, let end = index.ends[write.row] {
+                deletes.append((place, end.commit))
+                write.to = .deleted(after: end.version)
+            } else if write.to != .unborn && outcome != .unknown {
+                contradictions.append("was committed, but no commit has its \(write.row)")
+            }
+            operations[place] = .write(write)
+        }
+        // Who deletes a row that others have deleted already has nothing to do; a delete of later is none of its.
+        let commit = commits.first ?? deletes.map(\.end).max()
+        for (place, end) in deletes where end > commit ?? 0 {
+            contradictions.append("was committed as \(commit ?? 0) without \(operations[place])")
+        }
+        if commits.count > 1 { contradictions.append("has commits \(commits.sorted())") }
+        if outcome != .unknown || commit != nil { outcome = .committed(commit) }
+        return contradictions
+    }
+}

@@ -1,0 +1,119 @@
+import Synchronization
+
+@testable import Graph
+
+/// Writes down transactions while they run.
+final class HistoryRecorder: Sendable {
+    private struct State {
+        var time = 0
+        var stamp = 0
+        var rows = Ledger.Rows()
+        var transactions: [History.Transaction] = []
+        var contradictions: [String] = []
+        var counts: [String: Int] = [:]
+        var snapshots: [CommitNumber: Snapshot] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    init(_ rows: Ledger.Rows) {
+        state = Mutex(State(rows: rows))
+    }
+
+    /// A committed state that somebody has come by.
+    func see(_ snapshot: Snapshot) {
+        state.withLock { $0.snapshots[snapshot.commit] = snapshot }
+    }
+
+    /// The transactions, between one that made the first state that was seen and one that reads the last.
+    ///
+    /// - Precondition: all committed states from the first on were seen. In memory, whoever commits sees exactly that commit.
+    func history(_ contradictions: inout [String]) -> History {
+        let (snapshots, transactions) = state.withLock { ($0.snapshots, $0.transactions) }
+        let states = snapshots.sorted { $0.key < $1.key }.map { LedgerState($0.value) }
+        var history = History(transactions: [states[0].beginning] + transactions)
+        contradictions += history.settle(states)
+        history.transactions.append(states[states.count - 1].end(at: now()))
+        return history
+    }
+
+    /// The moment: greater than all moments before.
+    func now() -> Int {
+        state.withLock { state in
+            state.time += 1
+            return state.time
+        }
+    }
+
+    /// What a step chooses from. The rows include those that others have inserted and not committed.
+    func choices() -> LedgerChoices {
+        state.withLock { state in
+            state.stamp += 1
+            return LedgerChoices(rows: state.rows, stamp: state.stamp)
+        }
+    }
+
+    /// - Parameter begin: a moment before the transaction's base was taken.
+    func begin(session: Int, at begin: Int, on base: CommitNumber) -> Transaction {
+        Transaction(recorder: self, session: session, begin: begin, base: base.number)
+    }
+
+    var contradictions: [String] { state.withLock { $0.contradictions } }
+
+    var counts: [String: Int] { state.withLock { $0.counts } }
+
+    func count(_ what: String) {
+        state.withLock { $0.counts[what, default: 0] += 1 }
+    }
+
+    /// Notes what no outcome of a transaction should be.
+    func note(_ contradiction: String) {
+        state.withLock { $0.contradictions.append(contradiction) }
+    }
+
+    private func note(_ trace: LedgerTrace) {
+        state.withLock { state in
+            state.contradictions += trace.contradictions
+            if let inserted = trace.inserted { state.rows.accounts.append(inserted) }
+        }
+    }
+
+    private func add(_ transaction: History.Transaction) {
+        state.withLock { state in
+            var transaction = transaction
+            transaction.number = state.transactions.count + 1
+            state.transactions.append(transaction)
+        }
+    }
+
+    /// A transaction under way.
+    final class Transaction: Sendable {
+        private let recorder: HistoryRecorder
+        private let transaction: Mutex<History.Transaction>
+
+        fileprivate init(recorder: HistoryRecorder, session: Int, begin: Int, base: UInt64) {
+            self.recorder = recorder
+            transaction = Mutex(
+                History.Transaction(
+                    number: 0, session: session, begin: begin, end: begin, base: base, operations: [],
+                    outcome: .rejected))
+        }
+
+        func add(_ trace: LedgerTrace) {
+            recorder.note(trace)
+            transaction.withLock { $0.operations += trace.operations }
+        }
+
+        /// - Returns: the moment.
+        @discardableResult
+        func end(_ outcome: History.Outcome) -> Int {
+            let now = recorder.now()
+            let ended = transaction.withLock { transaction in
+                (transaction.end, transaction.outcome) = (now, outcome)
+                return transaction
+            }
+            recorder.add(ended)
+            return now
+        }
+    }
+}

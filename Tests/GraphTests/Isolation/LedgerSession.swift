@@ -1,0 +1,187 @@
+import Synchronization
+
+@testable import Graph
+
+/// One program among several: runs transactions, in all forms that there are, and records them.
+struct LedgerSession: Sendable {
+    let number: Int
+    let coordinator: Coordinator
+    let recorder: HistoryRecorder
+    let level: IsolationLevel
+    var random: SeededGenerator
+
+    private struct Abandoned: Error {}
+
+    /// How a transaction is run.
+    private enum Form: CaseIterable {
+        /// On a context that lives longer, step by step, and ended by a save.
+        case steps
+        /// In one go.
+        case closure
+        /// On a context nested in the one that lives longer.
+        case nested
+        /// On a fresh context, again and again until it succeeds.
+        case coordinator
+    }
+
+    private struct Plan: Sendable {
+        /// With how often to yield after each.
+        var steps: [(step: LedgerStep, yields: Int)] = []
+        var isAbandoned = false
+    }
+
+    mutating func run() async {
+        var begin = recorder.now()
+        let context = Context(coordinator, isolation: level)
+        for _ in 0..<Int.random(in: 2...4, using: &random) {
+            if Bool.random(using: &random) {
+                let now = recorder.now()
+                await context.refresh()
+                begin = now
+            }
+            let plan = plan()
+            switch Form.allCases.randomElement(using: &random) ?? .steps {
+            case .coordinator:
+                await runOnCoordinator(plan)
+            case let form:
+                let base = await context.baseState.commit
+                let transaction = recorder.begin(session: number, at: begin, on: base)
+                let now = recorder.now()
+                let outcome = await outcome { try await run(plan, as: form, on: context, transaction) }
+                let newest = await context.baseState
+                recorder.see(newest)
+                transaction.end(outcome)
+                recorder.count("\(form) \(outcome)")
+                if case .committed = outcome {
+                    // Without changes there was nothing to save, and the base stayed.
+                    if newest.commit != base { begin = now }
+                } else if !chance(4) {
+                    let now = recorder.now()
+                    await context.rollback(to: .latest)
+                    begin = now
+                } else {
+                    await context.rollback()
+                }
+            }
+        }
+    }
+
+    private mutating func chance(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &random) == 0 }
+
+    private mutating func plan() -> Plan {
+        var plan = Plan()
+        for _ in 0..<Int.random(in: 1...5, using: &random) {
+            plan.steps.append((.random(&random), Int.random(in: 0...2, using: &random)))
+        }
+        plan.isAbandoned = chance(12)
+        return plan
+    }
+
+    private func run(
+        _ plan: Plan,
+        as form: Form,
+        on context: Context,
+        _ transaction: HistoryRecorder.Transaction
+    ) async throws {
+        let recorder = recorder
+        switch form {
+        case .steps, .coordinator:
+            for (step, yields) in plan.steps {
+                try await context.perform { context in
+                    transaction.add(try context.take(step, recorder.choices()))
+                }
+                for _ in 0..<yields { await Task.yield() }
+            }
+            if plan.isAbandoned { throw Abandoned() }
+            try await context.save()
+        case .closure:
+            try await context.transaction { context in
+                for (step, _) in plan.steps { transaction.add(try context.take(step, recorder.choices())) }
+                if plan.isAbandoned { throw Abandoned() }
+            }
+        case .nested:
+            try await context.transaction { context in
+                for (step, yields) in plan.steps {
+                    transaction.add(try context.take(step, recorder.choices()))
+                    for _ in 0..<yields { await Task.yield() }
+                }
+                if plan.isAbandoned { throw Abandoned() }
+            }
+        }
+    }
+
+    /// Every attempt is a transaction of the history. One that is followed by another was rejected. Fresh contexts are ahead of
+    /// the one that lives longer, and so no part of its session.
+    private func runOnCoordinator(_ plan: Plan) async {
+        let attempts = Attempts(recorder, session: -number)
+        let recorder = recorder
+        let outcome = await outcome {
+            try await coordinator.transaction(isolation: level, retries: 2) { context in
+                let transaction = attempts.begin(on: context)
+                for (step, yields) in plan.steps {
+                    transaction.add(try context.take(step, recorder.choices()))
+                    for _ in 0..<yields { await Task.yield() }
+                }
+                attempts.bodyEnds()
+                if plan.isAbandoned { throw Abandoned() }
+            }
+        }
+        if let context = attempts.context { recorder.see(await context.baseState) }
+        attempts.end(outcome)
+        recorder.count("coordinator \(outcome)")
+    }
+
+    private func outcome(of body: () async throws -> Void) async -> History.Outcome {
+        do {
+            try await body()
+            return .committed(nil)
+        } catch {
+            switch error {
+            case is Abandoned, GraphError.conflicts, GraphError.retriesExhausted: break
+            default: recorder.note("session \(number): \(error)")
+            }
+            return .rejected
+        }
+    }
+}
+
+extension Context {
+    /// The committed state that this context reads.
+    var baseState: Snapshot { state.base }
+}
+
+/// The attempts of one transaction on the coordinator.
+private final class Attempts: Sendable {
+    private let recorder: HistoryRecorder
+    private let session: Int
+    private let state: Mutex<(begin: Int, context: Context?, current: HistoryRecorder.Transaction?)>
+
+    init(_ recorder: HistoryRecorder, session: Int) {
+        self.recorder = recorder
+        self.session = session
+        state = Mutex((recorder.now(), nil, nil))
+    }
+
+    /// The context of the last attempt.
+    var context: Context? { state.withLock { $0.context } }
+
+    func begin(on context: isolated Context) -> HistoryRecorder.Transaction {
+        end(.rejected)
+        let base = context.baseState.commit
+        return state.withLock { state in
+            let transaction = recorder.begin(session: session, at: state.begin, on: base)
+            (state.context, state.current) = (context, transaction)
+            return transaction
+        }
+    }
+
+    /// The next attempt, if there is one, takes its base after this moment.
+    func bodyEnds() {
+        let now = recorder.now()
+        state.withLock { $0.begin = now }
+    }
+
+    func end(_ outcome: History.Outcome) {
+        state.withLock { $0.current }?.end(outcome)
+    }
+}
