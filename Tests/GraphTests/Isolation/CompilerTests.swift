@@ -133,6 +133,73 @@ struct CompilerTests {
                 }
                 """
         ),
+        Rejected(
+            testDescription: "returning an object from a transaction that waits",
+            message: "as a 'sending' result risks causing data races",
+            source: """
+                func leak(_ context: Context) async throws {
+                    let person = try await context.transaction { context in
+                        await Task.yield()
+                        return context.insert(Person(name: "Ada"))
+                    }
+                    print(person)
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "returning an object from a transaction of the coordinator",
+            message: "does not conform to the 'Sendable' protocol",
+            source: """
+                func leak(_ coordinator: Coordinator) async throws {
+                    let person = try await coordinator.transaction { $0.insert(Person(name: "Ada")) }
+                    print(person)
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "a transaction that waits without a context of its own",
+            message: "a transaction that waits has a context of its own",
+            source: """
+                extension Context {
+                    func work() async throws {
+                        try await transaction {
+                            await Task.yield()
+                            insert(Person(name: "Ada"))
+                        }
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "sync from nowhere in particular",
+            message: "in a synchronous nonisolated context",
+            source: """
+                func leak(_ context: Context) {
+                    print(context.sync { $0.insert(Person(name: "Ada")) })
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "using an object that the main actor holds in the closure of sync",
+            message: "capture of 'person' with non-Sendable type 'ManagedObject<Person>'",
+            source: """
+                @MainActor func mix(_ context: Context) {
+                    let person = context.sync { $0.insert(Person(name: "Ada")) }
+                    context.sync { _ in person.delete() }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "sending an object away that the main actor holds",
+            message: "sending 'person' risks causing data races",
+            source: """
+                actor Other { func take(_ person: Person.Object) {} }
+                @MainActor func leak(_ context: Context, to other: Other) async {
+                    let person = context.sync { $0.insert(Person(name: "Ada")) }
+                    await other.take(person)
+                }
+                """
+        ),
     ]
 
     @Test(arguments: rejected)
@@ -160,6 +227,42 @@ struct CompilerTests {
 
             actor Reader {
                 func read(_ snapshot: Snapshot) throws -> Int { try snapshot.fetchCount(Person.self) }
+            }
+
+            @MainActor final class Library {
+                let context: Context
+                var people: [Person.Object] = []
+
+                init(_ coordinator: Coordinator) { context = Context(coordinator, executor: .main) }
+
+                func load(_ name: String) throws {
+                    people = try context.sync { try $0.fetch(Person.self, where: { $0.name == name }) }
+                    let first = context.sync { $0.insert(Person(name: name)) }
+                    print(people.map { $0.name + first.name })
+                }
+            }
+
+            actor Importer: ContextActor {
+                let context: Context
+                init(_ coordinator: Coordinator) { context = Context(coordinator) }
+                func load() throws -> [String] {
+                    let people = try withContext { try $0.fetch(Person.self) }
+                    return people.map(\\.name)
+                }
+            }
+
+            extension Context {
+                func waits() async throws {
+                    try await transaction { insert(Person(name: "Ada")) }
+                    let count = try await perform {
+                        await Task.yield()
+                        return try fetchCount(Person.self)
+                    }
+                    try await transaction { context in
+                        await Task.yield()
+                        for _ in 0..<count { context.insert(Person(name: "Eve")) }
+                    }
+                }
             }
 
             func use(_ coordinator: Coordinator) async throws -> [Person] {
