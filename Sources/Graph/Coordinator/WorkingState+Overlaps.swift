@@ -5,17 +5,23 @@ extension WorkingState {
         for (entity, description) in schema.entities.enumerated() {
             let (old, new) = (base.entities[entity].rows, other.entities[entity].rows)
             changes[entity].forEachChange { row, kind, _ in
-                guard kind != .inserted, let original = old.address(of: row), old.version(of: row) != new.version(of: row)
+                // What was known of a row may be older than the base, if the context has kept up by itself.
+                let kept = changes[entity].lostBases
+                let knownVersion = kept.version(of: row) ?? old.version(of: row)
+                guard kind != .inserted, let original = kept.address(of: row) ?? old.address(of: row),
+                    knownVersion != new.version(of: row)
                 else { return }
                 let theirs = new.address(of: row)
                 let ours = snapshot.entities[entity].rows.address(of: row)
                 guard ours != nil || theirs != nil else { return }
                 var names: [String] = []
                 if let ours, let theirs {
-                    func differs(_ row: UnsafeRawPointer, _ property: Property) -> Bool {
-                        !property.operations.isIdentical(row + property.offset, original + property.offset)
+                    func differ(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, _ property: Property) -> Bool {
+                        !property.operations.isIdentical(lhs + property.offset, rhs + property.offset)
                     }
-                    names = description.properties.filter { $0.isStored && differs(ours, $0) && differs(theirs, $0) }
+                    let ourBase = old.address(of: row) ?? original
+                    names = description.properties
+                        .filter { $0.isStored && differ(ours, ourBase, $0) && differ(theirs, original, $0) }
                         .map(\.name)
                     guard !names.isEmpty else { return }
                 }

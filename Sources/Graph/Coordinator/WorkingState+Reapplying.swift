@@ -58,8 +58,10 @@ extension WorkingState {
         let theirs = snapshot.entities[entity].rows.address(of: row)
         let ours =
             later.snapshot.entities[entity].rows.address(of: row) ?? later.changes[entity].lostRows.address(of: row)
-        let original =
-            later.base.entities[entity].rows.address(of: row) ?? later.changes[entity].lostBases.address(of: row)
+        let kept = later.changes[entity].lostBases.address(of: row)
+        let original = later.base.entities[entity].rows.address(of: row) ?? kept
+        // What a conflict is judged by: the base may have moved past it, with the change on top.
+        let known = kept ?? original
         switch (change.kind, ours, original) {
         case (.inserted, let ours?, _):
             description.layout.withCopy(of: ours) { copy in
@@ -76,14 +78,14 @@ extension WorkingState {
             if let last = later.changes[entity].lastRows.address(of: row) {
                 changes[entity].lastRows.set(row, version: .none, copying: last)
             }
-            guard isConflict, let original else { break }
+            guard isConflict, let known else { break }
             changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: change.delete)
-            changes[entity].lostBases.set(row, version: baseVersion, copying: original)
+            changes[entity].lostBases.set(row, version: baseVersion, copying: known)
         case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(row, of: entity):
             break
         case (.updated, let ours?, let original?) where theirs == nil:
             changes[entity].set(row, .updated, baseVersion: baseVersion)
-            changes[entity].lostBases.set(row, version: baseVersion, copying: original)
+            changes[entity].lostBases.set(row, version: baseVersion, copying: known ?? original)
             changes[entity].lostRows.set(row, version: baseVersion.next, copying: ours)
         case (.updated, let ours?, let original?):
             guard let theirs else { break }
@@ -95,13 +97,13 @@ extension WorkingState {
                     (merged + toOne.offset).storeBytes(of: target, as: RowNumber.self)
                 }
                 description.redirect(merged, by: replacements)
+                let known = known ?? original
                 let isConflict =
-                    keepingBases
-                    && description.changeSameProperty(UnsafeRawPointer(merged), theirs, since: original)
+                    keepingBases && description.changeSameProperty(UnsafeRawPointer(merged), theirs, since: known)
                 update(row, of: entity, copying: merged)
                 guard isConflict else { return }
                 changes[entity].set(row, .updated, baseVersion: baseVersion)
-                changes[entity].lostBases.set(row, version: baseVersion, copying: original)
+                changes[entity].lostBases.set(row, version: baseVersion, copying: known)
             }
         default:
             break

@@ -154,6 +154,35 @@ struct CommitFeedTests {
         #expect(await context.perform { $0[other]?.name } == "changed")
     }
 
+    @Test(.bug(id: "merging twice"))
+    func `R23 a conflict outlasts further merges, and a refresh reports the overlap`() async throws {
+        let (coordinator, id) = try await Self.store()
+        let context = Context(coordinator)
+        await context.perform { $0[id]?.age = 5 }
+        let merges = await context.perform { context in
+            context.automaticallyMergesChanges = true
+            return context.events
+        }
+        for change in [("one", 9), ("renamed", 9), ("renamed again", 9)] {
+            try await coordinator.transaction { context in
+                context[id]?.name = change.0
+                context[id]?.age = change.1
+                context.insert(Team(name: change.0))
+            }
+            for await case .didMerge in merges { break }
+        }
+        let value = await context.perform { $0[id]?.value }
+        #expect(value?.name == "renamed again" && value?.age == 5)
+        let conflicts = await context.conflicts()
+        #expect(conflicts.map(\.oldVersion.number) == [1] && conflicts.map(\.newVersion.number) == [4])
+        #expect(conflicts.first?.rows(of: Person.self)?.base?.age == 0)
+        let overlaps = await context.refresh()
+        #expect(overlaps.map(\.properties) == [["age"]])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.age == 5)
+        #expect(coordinator.snapshot.value(for: id)?.name == "renamed again")
+    }
+
     @Test func `autosave saves after its delay, and when the coordinator closes`() async throws {
         let (coordinator, id) = try await Self.store()
         let context = Context(coordinator)
@@ -185,6 +214,11 @@ extension ContextEvent {
 
 extension Context {
     fileprivate func setMerging(_ isOn: Bool) { automaticallyMergesChanges = isOn }
+    fileprivate func conflicts() async -> [MergeConflict] {
+        guard case .conflicts(let conflicts)? = await dryRun().error else { return [] }
+        return conflicts
+    }
+
     fileprivate func setAutosave(_ delay: Duration?) { autosave = delay }
 }
 
