@@ -434,6 +434,34 @@ struct NestedContextTests {
         #expect(await root.hasChanges == false)
     }
 
+    @Test func `R12 R13 what a child deleted is in no list of its parent's, also where that is to be denied`()
+        async throws
+    {
+        let coordinator = try await Coordinator.school()
+        let root = Context(coordinator)
+        let (course, paper) = try await root.transaction { context in
+            let course = context.insert(Course(title: "Logic"))
+            course.readings.append(context.insert(Paper(title: "On Logic")))
+            return (course.id, try #require(course.readings.first?.id))
+        }
+        let child = await Context(parent: root)
+        try await child.transaction { $0[paper]?.delete() }
+        await root.perform { context in
+            #expect(context[paper] == nil)
+            #expect(context[course]?.readings.count == 0 && context[course]?.readings.ids == [])
+        }
+        let error = await #expect(throws: GraphError.self) { try await root.save() }
+        guard case .deleteDenied(let denied)? = error else {
+            Issue.record("not denied")
+            return
+        }
+        #expect(denied.map(\.relationship) == ["Paper.courses"])
+        await root.perform { context in
+            context.discard([AnyPersistentID(paper)])
+            #expect(context[course]?.readings.ids == [paper] && !context.hasChanges)
+        }
+    }
+
     // MARK: Several levels
 
     @Test func `R21 conflicts and merges happen at each of three levels`() async throws {
