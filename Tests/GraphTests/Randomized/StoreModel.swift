@@ -95,7 +95,7 @@ struct StoreModel: Sendable {
     }
 
     /// The rows that refer to one, with the slots in which they do.
-    private func referrers(to target: ID) -> [(id: ID, slot: Int)] {
+    func referrers(to target: ID) -> [(id: ID, slot: Int)] {
         var found: [(id: ID, slot: Int)] = []
         for (entity, shape) in StoreShape.entities.enumerated() {
             for (slot, toOne) in shape.toOnes.enumerated() where toOne.target == target.entity {
