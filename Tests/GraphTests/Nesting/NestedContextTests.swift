@@ -462,6 +462,17 @@ struct NestedContextTests {
         }
     }
 
+    @Test func `R13 a child deletes what was never saved: nothing denies that`() async throws {
+        let coordinator = try await Coordinator(for: Lease.self, House.self, checksEveryCommit: true)
+        let root = Context(coordinator)
+        let house = try await root.transaction { $0.insert(House()).id }
+        let lease = await root.perform { $0.insert(Lease(house: ToOne(house))).id }
+        let child = await Context(parent: root)
+        try await child.transaction { $0[lease]?.delete() }
+        try await root.save()
+        #expect(coordinator.snapshot.count(of: Lease.self) == 0)
+    }
+
     // MARK: Several levels
 
     @Test func `R21 conflicts and merges happen at each of three levels`() async throws {
@@ -570,5 +581,22 @@ struct NestedContextTests {
         #expect(await balance(id, in: root) == 2)
         #expect(coordinator.snapshot.value(for: id)?.balance == 0)
         #expect(await child.hasChanges == false)
+    }
+}
+
+/// Cannot be deleted while its house is there.
+private struct Lease: Entity {
+    var house: ToOne<House> = nil
+
+    static let schema = EntitySchema<Lease>("Lease") {
+        $0.toOne("house", \.house, deleteRule: .deny)
+    }
+}
+
+private struct House: Entity {
+    var name = ""
+
+    static let schema = EntitySchema<House>("House") {
+        $0.attribute("name", \.name)
     }
 }
