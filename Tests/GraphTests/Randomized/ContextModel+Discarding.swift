@@ -55,6 +55,13 @@ extension ContextModel {
             work.insert(id, row)
             work.lastRows[id] = nil
             deletes[id] = nil
+            for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
+                guard case .toOne(let mate) = toOne.inverse else { continue }
+                for partner in work.ids(of: toOne.target)
+                where work.rows[partner]?.targets[mate] == id.row && partner.row != base.rows[id]?.targets[slot] {
+                    work.setTarget(of: partner, mate, to: 0)
+                }
+            }
         }
         for id in taken {
             restoreReferences(of: id)
@@ -145,6 +152,7 @@ extension ContextModel {
         let before = work.rows
         body(&work)
         for id in before.keys where work.rows[id] == nil { deletes[id] = number }
+        missing = missing.filter { before[$0.list.ownerID] == nil || work.rows[$0.list.ownerID] != nil }
     }
 }
 

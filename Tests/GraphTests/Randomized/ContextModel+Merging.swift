@@ -172,5 +172,6 @@ extension ContextModel {
         for id in request.returning where base.rows[id] == nil { returning.insert(id) }
         for id in state.rows.keys { lost[id] = nil }
         work = state
+        if request.hasChanges { applyDeleteRules() }
     }
 }
