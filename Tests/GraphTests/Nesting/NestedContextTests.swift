@@ -473,6 +473,38 @@ struct NestedContextTests {
         #expect(coordinator.snapshot.count(of: Lease.self) == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `R6 R21 what a parent deleted and a child brings back is denied by nothing`(isFastForward: Bool) async throws {
+        let coordinator = try await Coordinator.school()
+        let root = Context(coordinator)
+        let (course, paper) = try await root.transaction { context in
+            let course = context.insert(Course(title: "Logic"))
+            course.readings.append(context.insert(Paper(title: "On Logic")))
+            return (course.id, try #require(course.readings.first?.id))
+        }
+        let child = await Context(parent: root, mergePolicy: .overwrite)
+        await child.perform { $0[paper]?.title = "On Sets" }
+        await root.perform { $0[paper]?.delete() }
+        try await child.save()
+        if !isFastForward { try await Context(coordinator).transaction { _ = $0.insert(Student(name: "Ada")) } }
+        try await root.save()
+        #expect(coordinator.snapshot.value(for: paper)?.title == "On Sets")
+        // Its links stay as the delete left them.
+        #expect(try coordinator.snapshot.related(\Course.readings, of: course) == [])
+
+        let other = try await Coordinator(for: Lease.self, House.self, checksEveryCommit: true)
+        let context = Context(other)
+        let lease = try await context.transaction { context in
+            context.insert(Lease(house: ToOne(context.insert(House()).id))).id
+        }
+        let nested = await Context(parent: context, mergePolicy: .overwrite)
+        await nested.perform { $0[lease]?.rent = 5 }
+        await context.perform { $0[lease]?.delete() }
+        try await nested.save()
+        try await context.save()
+        #expect(other.snapshot.value(for: lease)?.rent == 5)
+    }
+
     // MARK: Several levels
 
     @Test func `R21 conflicts and merges happen at each of three levels`() async throws {
@@ -586,9 +618,11 @@ struct NestedContextTests {
 
 /// Cannot be deleted while its house is there.
 private struct Lease: Entity {
+    var rent = 0
     var house: ToOne<House> = nil
 
     static let schema = EntitySchema<Lease>("Lease") {
+        $0.attribute("rent", \.rent)
         $0.toOne("house", \.house, deleteRule: .deny)
     }
 }
