@@ -164,7 +164,7 @@ extension ContextModel {
 
     private mutating func absorb(_ request: ContextModel) {
         var state = request.work
-        state.denyingLinks.formUnion(work.denyingLinks)
+        state.denyingLinks.formUnion(work.denyingLinks.filter { state.rows[$0.list.ownerID] == nil })
         state.lastRows.merge(work.lastRows) { new, _ in new }
         for (id, number) in request.deletes where state.rows[id] == nil { deletes[id] = deleteCount + number }
         deleteCount += request.deleteCount
