@@ -56,6 +56,7 @@ struct WorkingState: Sendable {
                 version = baseVersion.next
             }
         } else {
+            changes[entity].remove(row)
             changes[entity].set(row, .inserted, baseVersion: lastVersion)
         }
         snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)

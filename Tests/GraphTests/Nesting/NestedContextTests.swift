@@ -341,6 +341,24 @@ struct NestedContextTests {
         #expect(coordinator.snapshot.version(of: id) == RowVersion(3))
     }
 
+    @Test func `R6 a row that its parent had lost comes back through a child as one that is inserted`() async throws {
+        let id = try await account()
+        let child = await Context(parent: root, mergePolicy: .overwrite)
+        for context in [root, child] { await context.perform { $0[id]?.balance += 1 } }
+        try await Context(coordinator).transaction { try $0.object(for: id).delete() }
+        await root.refresh()
+        await root.perform { context in
+            #expect(context[id] == nil && context.updatedObjects.count == 1)
+        }
+        try await child.save()
+        await root.perform { context in
+            #expect(context[id]?.isInserted == true && context[id]?.committedValue == nil)
+            #expect(context[id]?.version == RowVersion(0) && context.updatedObjects.isEmpty)
+        }
+        try await root.save()
+        #expect(coordinator.snapshot.version(of: id) == RowVersion(3))
+    }
+
     // MARK: Relationships
 
     @Test func `R3 R21 links and members of siblings add up`() async throws {
