@@ -527,7 +527,10 @@ final class ContextState {
 
     /// Makes a nested context's changes this one's own. All other rules are for this one's save to judge.
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
-        working.reapply(try rebase(request))
+        let changes = try rebase(request)
+        working.reapply(changes)
+        // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
+        if !changes.isUnchanged { _ = working.applyDeleteRules() }
         endEpoch()
         return Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
     }

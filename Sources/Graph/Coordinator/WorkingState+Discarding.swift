@@ -170,6 +170,16 @@ extension WorkingState {
             }
             insert(place.row, of: place.entity, copying: copy)
         }
+        // Who denied the delete still refers to it, and may have come to do so after the base.
+        for toOne in description.toOnes {
+            guard let mate = toOne.mate else { continue }
+            let partner = toOne.target(ofRowAt: original)
+            for referrer in snapshot.referrers(to: place.row, of: toOne.target, through: mate) where referrer != partner
+            {
+                let mate = schema.entities[toOne.target].toOnes[mate]
+                setReference(of: referrer, of: toOne.target, through: mate, to: 0)
+            }
+        }
     }
 
     /// Gives a row that came back its partners, where they have no others, and its places in orders.

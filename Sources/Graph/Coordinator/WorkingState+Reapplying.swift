@@ -75,7 +75,8 @@ extension WorkingState {
         case (.deleted, _, _) where theirs != nil:
             let isConflict = keepingBases && snapshot.entities[entity].rows.version(of: row) != baseVersion
             remove(row, of: entity, by: change.delete)
-            if let last = later.changes[entity].lastRows.address(of: row) {
+            // One that was never saved is not deleted either.
+            if changes[entity].kind(of: row) == .deleted, let last = later.changes[entity].lastRows.address(of: row) {
                 changes[entity].lastRows.set(row, version: .none, copying: last)
             }
             guard isConflict, let known else { break }

@@ -44,6 +44,7 @@ struct WorkingState: Sendable {
         lastVersion: RowVersion = .none
     ) {
         let description = schema.entities[entity]
+        forgetDelete(of: row, of: entity)
         var version = RowVersion.none.next
         if let original = base.entities[entity].rows.address(of: row) {
             let baseVersion = changes[entity].baseVersion(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
@@ -55,6 +56,7 @@ struct WorkingState: Sendable {
                 version = baseVersion.next
             }
         } else {
+            changes[entity].remove(row)
             changes[entity].set(row, .inserted, baseVersion: lastVersion)
         }
         snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
@@ -62,6 +64,13 @@ struct WorkingState: Sendable {
         for toOne in description.toOnes where toOne.isCoupled {
             couple(row, of: entity, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
         }
+    }
+
+    /// What denied a row's delete says nothing any more once the row is there again.
+    private mutating func forgetDelete(of row: RowNumber, of entity: Int) {
+        changes[entity].lastRows.remove(row)
+        guard !denyingLinks.isEmpty else { return }
+        denyingLinks = denyingLinks.filter { $0.owner != row || schema.adjacencies[$0.list].entity != entity }
     }
 
     /// Replaces a row that exists. Writing what is there is no change, and a row that equals its base again is none

@@ -341,6 +341,24 @@ struct NestedContextTests {
         #expect(coordinator.snapshot.version(of: id) == RowVersion(3))
     }
 
+    @Test func `R6 a row that its parent had lost comes back through a child as one that is inserted`() async throws {
+        let id = try await account()
+        let child = await Context(parent: root, mergePolicy: .overwrite)
+        for context in [root, child] { await context.perform { $0[id]?.balance += 1 } }
+        try await Context(coordinator).transaction { try $0.object(for: id).delete() }
+        await root.refresh()
+        await root.perform { context in
+            #expect(context[id] == nil && context.updatedObjects.count == 1)
+        }
+        try await child.save()
+        await root.perform { context in
+            #expect(context[id]?.isInserted == true && context[id]?.committedValue == nil)
+            #expect(context[id]?.version == RowVersion(0) && context.updatedObjects.isEmpty)
+        }
+        try await root.save()
+        #expect(coordinator.snapshot.version(of: id) == RowVersion(3))
+    }
+
     // MARK: Relationships
 
     @Test func `R3 R21 links and members of siblings add up`() async throws {
@@ -432,6 +450,77 @@ struct NestedContextTests {
         }
         try await root.save()
         #expect(await root.hasChanges == false)
+    }
+
+    @Test func `R12 R13 what a child deleted is in no list of its parent's, also where that is to be denied`()
+        async throws
+    {
+        let coordinator = try await Coordinator.school()
+        let root = Context(coordinator)
+        let (course, paper) = try await root.transaction { context in
+            let course = context.insert(Course(title: "Logic"))
+            course.readings.append(context.insert(Paper(title: "On Logic")))
+            return (course.id, try #require(course.readings.first?.id))
+        }
+        let child = await Context(parent: root)
+        try await child.transaction { $0[paper]?.delete() }
+        await root.perform { context in
+            #expect(context[paper] == nil)
+            #expect(context[course]?.readings.count == 0 && context[course]?.readings.ids == [])
+        }
+        let error = await #expect(throws: GraphError.self) { try await root.save() }
+        guard case .deleteDenied(let denied)? = error else {
+            Issue.record("not denied")
+            return
+        }
+        #expect(denied.map(\.relationship) == ["Paper.courses"])
+        await root.perform { context in
+            context.discard([AnyPersistentID(paper)])
+            #expect(context[course]?.readings.ids == [paper] && !context.hasChanges)
+        }
+    }
+
+    @Test func `R13 a child deletes what was never saved: nothing denies that`() async throws {
+        let coordinator = try await Coordinator(for: Lease.self, House.self, checksEveryCommit: true)
+        let root = Context(coordinator)
+        let house = try await root.transaction { $0.insert(House()).id }
+        let lease = await root.perform { $0.insert(Lease(house: ToOne(house))).id }
+        let child = await Context(parent: root)
+        try await child.transaction { $0[lease]?.delete() }
+        try await root.save()
+        #expect(coordinator.snapshot.count(of: Lease.self) == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `R6 R21 what a parent deleted and a child brings back is denied by nothing`(isFastForward: Bool) async throws {
+        let coordinator = try await Coordinator.school()
+        let root = Context(coordinator)
+        let (course, paper) = try await root.transaction { context in
+            let course = context.insert(Course(title: "Logic"))
+            course.readings.append(context.insert(Paper(title: "On Logic")))
+            return (course.id, try #require(course.readings.first?.id))
+        }
+        let child = await Context(parent: root, mergePolicy: .overwrite)
+        await child.perform { $0[paper]?.title = "On Sets" }
+        await root.perform { $0[paper]?.delete() }
+        try await child.save()
+        if !isFastForward { try await Context(coordinator).transaction { _ = $0.insert(Student(name: "Ada")) } }
+        try await root.save()
+        #expect(coordinator.snapshot.value(for: paper)?.title == "On Sets")
+        // Its links stay as the delete left them.
+        #expect(try coordinator.snapshot.related(\Course.readings, of: course) == [])
+
+        let other = try await Coordinator(for: Lease.self, House.self, checksEveryCommit: true)
+        let context = Context(other)
+        let lease = try await context.transaction { context in
+            context.insert(Lease(house: ToOne(context.insert(House()).id))).id
+        }
+        let nested = await Context(parent: context, mergePolicy: .overwrite)
+        await nested.perform { $0[lease]?.rent = 5 }
+        await context.perform { $0[lease]?.delete() }
+        try await nested.save()
+        try await context.save()
+        #expect(other.snapshot.value(for: lease)?.rent == 5)
     }
 
     // MARK: Several levels
@@ -542,5 +631,24 @@ struct NestedContextTests {
         #expect(await balance(id, in: root) == 2)
         #expect(coordinator.snapshot.value(for: id)?.balance == 0)
         #expect(await child.hasChanges == false)
+    }
+}
+
+/// Cannot be deleted while its house is there.
+private struct Lease: Entity {
+    var rent = 0
+    var house: ToOne<House> = nil
+
+    static let schema = EntitySchema<Lease>("Lease") {
+        $0.attribute("rent", \.rent)
+        $0.toOne("house", \.house, deleteRule: .deny)
+    }
+}
+
+private struct House: Entity {
+    var name = ""
+
+    static let schema = EntitySchema<House>("House") {
+        $0.attribute("name", \.name)
     }
 }

@@ -263,6 +263,26 @@ struct DiscardTests {
         try await expectUnchanged()
     }
 
+    @Test func `R12 what comes back is nobody's partner whom it did not have before`() async throws {
+        let coordinator = try await Coordinator(for: Ring.self, Finger.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        let (ring, finger) = try await context.transaction { ($0.insert(Ring()).id, $0.insert(Finger()).id) }
+        await context.perform { context in
+            // The finger denies the delete, and goes on referring to the ring.
+            context[finger]?.ring = context[ring]
+            context[ring]?.delete()
+            context.discard([AnyPersistentID(ring)])
+            #expect(context[finger]?.ring == nil && context[ring]?.finger == nil && !context.hasChanges)
+            context[finger]?.ring = context[ring]
+        }
+        try await context.save()
+        await context.perform { context in
+            context[ring]?.delete()
+            context.discard([AnyPersistentID(ring)])
+            #expect(context[finger]?.ring?.id == ring && context[ring]?.finger?.id == finger && !context.hasChanges)
+        }
+    }
+
     // MARK: After a save that failed
 
     enum Failure: CaseIterable, Sendable {
@@ -424,5 +444,22 @@ extension GraphError {
         case .validationFailed(let failures): Set(failures.map(\.id))
         default: []
         }
+    }
+}
+
+private struct Finger: Entity {
+    var ring: ToOne<Ring> = nil
+
+    static let schema = EntitySchema<Finger>("Finger") {
+        $0.toOne("ring", \.ring)
+    }
+}
+
+/// Cannot be deleted while it is on a finger.
+private struct Ring: Entity {
+    var finger: ToOne<Finger> = nil
+
+    static let schema = EntitySchema<Ring>("Ring") {
+        $0.toOne("finger", \.finger, inverse: \Finger.ring, deleteRule: .deny)
     }
 }

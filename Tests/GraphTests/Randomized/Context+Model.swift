@@ -48,7 +48,7 @@ extension StoreModel.ID {
 }
 
 extension AnyPersistentID {
-    fileprivate init(_ id: StoreModel.ID) {
+    init(_ id: StoreModel.ID) {
         self.init(entityName: StoreShape.entities[id.entity].name, row: id.row)
     }
 }

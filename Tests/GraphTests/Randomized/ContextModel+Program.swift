@@ -29,7 +29,7 @@ extension ContextModel {
         case .change(let list, let change):
             perform(change, on: list)
         case .delete(let id):
-            work.delete(id)
+            delete(id)
         }
         return change
     }

@@ -17,14 +17,20 @@ extension ContextModel {
     /// Judges the save against head and moves head if it succeeds.
     ///
     /// - Returns: new rows that gave way to others, with those.
-    mutating func save(to head: inout StoreModel) throws(Failure) -> [StoreModel.ID: StoreModel.ID] {
+    mutating func save(
+        to head: inout StoreModel,
+        _ policy: StorePolicy
+    ) throws(Failure) -> [StoreModel.ID: StoreModel.ID] {
         guard hasChanges else { return [:] }
         var request = self
         request.willSave()
-        try Failure.check(.conflicts, request.conflicts(with: head))
-        request.reapply(to: head)
+        try request.rebase(onto: head, by: .store, policy)
         var merged = request.work
         merged.applyDeleteRules(since: head)
+        if policy.otherwise != .error {
+            request.missing = []
+            merged.dropDanglingReferences(since: head)
+        }
         let replaced = merged.replaceDuplicates(since: head)
         try Failure.check(.notUnique, merged.uniquenessViolations(since: head))
         let missing = request.missingMembers(of: merged, replaced)
@@ -32,7 +38,7 @@ extension ContextModel {
         try Failure.check(.denied, merged.deniedDeletes(since: head))
         try Failure.check(.invalid, merged.wrongCounts())
         try Failure.check(.invalid, merged.invalidRows())
-        head = merged.committed(after: head)
+        head = merged.committed(after: head, returning: request.returning)
         self = ContextModel(base: head)
         return replaced
     }
@@ -47,19 +53,7 @@ extension ContextModel {
         }
     }
 
-    private func conflicts(with head: StoreModel) -> Set<String> {
-        let changes = changes
-        var conflicts: Set<String> = []
-        for id in changes.updated.union(changes.deleted) {
-            let old = lost[id]?.version ?? base.versions[id] ?? 0
-            let new = head.versions[id] ?? 0
-            let bothDeleted = new == 0 && changes.deleted.contains(id)
-            if old != new, !bothDeleted, lost[id] != nil || !letsGoOnly(id) { conflicts.insert("\(id) \(old) \(new)") }
-        }
-        return conflicts
-    }
-
-    private func missingMembers(of merged: StoreModel, _ replaced: [StoreModel.ID: StoreModel.ID]) -> Set<String> {
+    func missingMembers(of merged: StoreModel, _ replaced: [StoreModel.ID: StoreModel.ID]) -> Set<String> {
         Set(
             missing.compactMap { missing in
                 let owner = replaced[missing.list.ownerID] ?? missing.list.ownerID
@@ -178,7 +172,7 @@ extension StoreModel {
 
     // MARK: References, counts and validation
 
-    fileprivate func danglingReferences(since head: StoreModel) -> Set<String> {
+    func danglingReferences(since head: StoreModel) -> Set<String> {
         var dangling: Set<String> = []
         for (id, row) in rows {
             for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
@@ -219,12 +213,14 @@ extension StoreModel {
     // MARK: Committing
 
     /// The state that the next commit makes of this one, or head if there is nothing to commit.
-    fileprivate func committed(after head: StoreModel) -> StoreModel {
+    fileprivate func committed(after head: StoreModel, returning: Set<ID>) -> StoreModel {
         guard rows != head.rows || lists != head.lists else { return head }
         var state = self
         state.versions = head.versions.filter { rows[$0.key] != nil }
         for (id, row) in rows where head.rows[id] != row { state.versions[id, default: 0] += 1 }
         state.commits += 1
+        // Nothing that was ever called by this identifier had this version.
+        for id in returning where rows[id] != nil && head.rows[id] == nil { state.versions[id] = state.commits }
         state.denyingLinks = []
         state.lastRows = [:]
         return state

@@ -5,6 +5,8 @@ struct ContextModel: Sendable {
     /// A row changed here that others had deleted by the last refresh.
     struct Lost: Sendable {
         let version: UInt64
+        let base: StoreModel.Row
+        let ours: StoreModel.Row
     }
 
     /// A member that is pending and leads nowhere.
@@ -23,6 +25,11 @@ struct ContextModel: Sendable {
     var work: StoreModel
     var lost: [StoreModel.ID: Lost] = [:]
     var missing: Set<Missing> = []
+    /// Which of the context's deletes removed a row.
+    var deletes: [StoreModel.ID: Int] = [:]
+    var deleteCount = 0
+    /// Rows that were in the store before, and were deleted there, and that this context inserts again.
+    var returning: Set<StoreModel.ID> = []
 
     init(base: StoreModel) {
         self.base = base
@@ -54,7 +61,7 @@ struct ContextModel: Sendable {
 
     mutating func refresh(to head: StoreModel) {
         reapply(to: head)
-        work.applyDeleteRules(since: head)
+        applyDeleteRules()
     }
 
     /// Gives an owner these members and no others; ones that do not exist stay pending.
@@ -76,15 +83,16 @@ struct ContextModel: Sendable {
         for id in changes.inserted.union(changes.updated).union(changes.deleted).sorted() {
             if changes.deleted.contains(id) {
                 merged.removeForReapplying(id)
-            } else if let ours = work.rows[id] {
-                guard let original = base.rows[id] else {
-                    merged.insert(id, ours)
+            } else if let ours = lost[id]?.ours ?? work.rows[id] {
+                guard let original = lost[id]?.base ?? base.rows[id] else {
+                    if merged.rows[id] == nil { merged.insert(id, ours) } else { merged.write(id, ours) }
                     continue
                 }
                 if let theirs = merged.rows[id] {
                     merged.write(id, self.merged(id, ours: ours, original: original, theirs: theirs))
-                } else if !letsGoOnly(id) {
-                    lost[id] = Lost(version: base.versions[id] ?? 0)
+                    lost[id] = nil
+                } else if lost[id] == nil, !letsGoOnly(id) {
+                    lost[id] = Lost(version: base.versions[id] ?? 0, base: original, ours: ours)
                 }
             }
         }
@@ -163,7 +171,7 @@ struct ContextModel: Sendable {
 
 extension StoreModel {
     /// Replaces a row that exists, and what its changed references entail at their other ends.
-    fileprivate mutating func write(_ id: ID, _ row: Row) {
+    mutating func write(_ id: ID, _ row: Row) {
         guard let old = rows.updateValue(Row(attributes: row.attributes, targets: rows[id]?.targets ?? []), forKey: id)
         else { return }
         for (slot, target) in row.targets.enumerated() where target != old.targets[slot] {

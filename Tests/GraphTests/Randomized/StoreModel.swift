@@ -71,6 +71,7 @@ struct StoreModel: Sendable {
     /// Adds a row, and what its references entail at their other ends.
     mutating func insert(_ id: ID, _ row: Row) {
         rows[id] = Row(attributes: row.attributes, targets: row.targets.map { _ in 0 })
+        denyingLinks = denyingLinks.filter { $0.list.ownerID != id }
         for (slot, target) in row.targets.enumerated() { setTarget(of: id, slot, to: target) }
     }
 
@@ -95,7 +96,7 @@ struct StoreModel: Sendable {
     }
 
     /// The rows that refer to one, with the slots in which they do.
-    private func referrers(to target: ID) -> [(id: ID, slot: Int)] {
+    func referrers(to target: ID) -> [(id: ID, slot: Int)] {
         var found: [(id: ID, slot: Int)] = []
         for (entity, shape) in StoreShape.entities.enumerated() {
             for (slot, toOne) in shape.toOnes.enumerated() where toOne.target == target.entity {
@@ -259,7 +260,7 @@ struct StoreModel: Sendable {
 
     /// Applies the delete rules to whatever leads to rows of `head` that are gone here, other than those that deny.
     mutating func applyDeleteRules(since head: StoreModel) {
-        var deleted: [ID] { head.rows.keys.filter { rows[$0] == nil } }
+        var deleted: [ID] { head.rows.keys.filter { rows[$0] == nil }.sorted() }
         for id in deleted {
             for referrer in referrers(to: id) where rule(of: referrer) == .cascade { delete(referrer.id) }
             for link in links(of: id) where link.list.shape.rule == .cascade {

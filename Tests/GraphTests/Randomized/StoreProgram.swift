@@ -16,8 +16,12 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     enum Action: Sendable {
         /// Several changes are made without looking at the context in between.
         case change([Change])
-        case transaction([Change], isAbandoned: Bool)
-        case save(rollsBackOnFailure: Bool)
+        case transaction([Change], isAbandoned: Bool, StorePolicy)
+        /// Work in a nested context, while this one goes on.
+        case nested(Nested)
+        case save(rollsBackOnFailure: Bool, StorePolicy)
+        /// The numbers are read modulo the count of changed objects.
+        case discard([Int])
         case rollback
         case rollbackToLatest
         case refresh
@@ -31,6 +35,16 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case refer(entity: Int, row: Int, slot: Int, target: Int, asValue: Bool)
         case change(relationship: Int, owner: Int, MemberChange)
         case delete(entity: Int, row: Int)
+    }
+
+    struct Nested: Sendable {
+        var changes: [Change]
+        /// What happens here before the nested context saves.
+        var meanwhile: [Action]
+        let policy: StorePolicy
+        /// Whether this is a transaction that waits meanwhile.
+        let isTransaction: Bool
+        let isAbandoned: Bool
     }
 
     struct Members: Sendable {
@@ -93,12 +107,19 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case .change(var changes) where changes.indices.contains(position):
             changes.remove(at: position)
             program.steps[number] = Step(context: steps[number].context, action: .change(changes))
-        case .transaction(var changes, let isAbandoned) where changes.indices.contains(position):
+        case .transaction(var changes, let isAbandoned, let policy) where changes.indices.contains(position):
             changes.remove(at: position)
             program.steps[number] = Step(
                 context: steps[number].context,
-                action: .transaction(changes, isAbandoned: isAbandoned)
+                action: .transaction(changes, isAbandoned: isAbandoned, policy)
             )
+        case .nested(var nested) where position < nested.changes.count + nested.meanwhile.count:
+            if nested.changes.indices.contains(position) {
+                nested.changes.remove(at: position)
+            } else {
+                nested.meanwhile.remove(at: position - nested.changes.count)
+            }
+            program.steps[number] = Step(context: steps[number].context, action: .nested(nested))
         default:
             return nil
         }

@@ -45,7 +45,7 @@ struct StoreProgramGenerator {
                 inserts.append(insert(entity, values: [2 * number + 2, 2 * number + 2]))
             }
         }
-        var steps = [StoreProgram.Step(context: 0, action: .transaction(inserts, isAbandoned: false))]
+        var steps = [StoreProgram.Step(context: 0, action: .transaction(inserts, isAbandoned: false, .error))]
         for context in 1..<StoreProgram.contextCount {
             steps.append(StoreProgram.Step(context: context, action: .refresh))
         }
@@ -57,16 +57,42 @@ struct StoreProgramGenerator {
 
     private mutating func action() -> StoreProgram.Action {
         switch number(below: 100) {
-        case ..<50: .change([change()])
-        case ..<66: .change((0..<(2 + number(below: 3))).map { _ in change() })
-        case ..<69: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true)
-        case ..<73: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: false)
-        case ..<86: .save(rollsBackOnFailure: chance(1, in: 2))
+        case ..<46: .change([change()])
+        case ..<60: .change((0..<(2 + number(below: 3))).map { _ in change() })
+        case ..<62: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true, policy())
+        case ..<65: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: false, policy())
+        case ..<71: .nested(nested())
+        case ..<74: .discard([any()] + (0..<number(below: 3)).map { _ in any() })
+        case ..<86: .save(rollsBackOnFailure: chance(1, in: 2), policy())
         case ..<94: .refresh
         case ..<96: .rollbackToLatest
         case ..<98: .rollback
         default: .reopen
         }
+    }
+
+    private mutating func nested() -> StoreProgram.Nested {
+        StoreProgram.Nested(
+            changes: (0..<(1 + number(below: 3))).map { _ in change() },
+            meanwhile: chance(1, in: 2) ? [] : (0..<(1 + number(below: 2))).map { _ in meanwhile() },
+            policy: policy(),
+            isTransaction: chance(1, in: 2),
+            isAbandoned: chance(1, in: 5)
+        )
+    }
+
+    private mutating func meanwhile() -> StoreProgram.Action {
+        switch number(below: 10) {
+        case ..<6: .change((0..<(1 + number(below: 2))).map { _ in change() })
+        case 6: .save(rollsBackOnFailure: false, policy())
+        case 7: .refresh
+        case 8: .discard([any()])
+        default: chance(1, in: 2) ? .rollback : .rollbackToLatest
+        }
+    }
+
+    private mutating func policy() -> StorePolicy {
+        chance(2, in: 5) ? .error : StorePolicy.allCases[number(below: StorePolicy.allCases.count)]
     }
 
     private mutating func change() -> StoreProgram.Change {

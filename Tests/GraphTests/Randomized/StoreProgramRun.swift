@@ -77,10 +77,19 @@ struct StoreProgramRun {
             try await contexts[c].perform { context in
                 for change in changes { try context.perform(change) }
             }
-        case .transaction(let changes, let isAbandoned):
-            try await transaction(changes, isAbandoned: isAbandoned, in: c)
-        case .save(let rollsBackOnFailure):
-            try await save(c, rollsBackOnFailure: rollsBackOnFailure)
+        case .transaction(let changes, let isAbandoned, let policy):
+            try await transaction(changes, isAbandoned: isAbandoned, policy, in: c)
+        case .nested(let nested):
+            try await run(nested, in: c)
+        case .save(let rollsBackOnFailure, let policy):
+            try await save(c, rollsBackOnFailure: rollsBackOnFailure, policy)
+        case .discard(let numbers):
+            let changes = models[c].changes
+            let changed = changes.inserted.union(changes.updated).union(changes.deleted).sorted()
+            guard !changed.isEmpty else { return }
+            let ids = Set(numbers.map { changed[$0 % changed.count] }).sorted()
+            models[c].discard(ids)
+            await contexts[c].perform { context in context.discard(ids.map { AnyPersistentID($0) }) }
         case .rollback:
             await contexts[c].rollback()
             models[c].rollback(to: models[c].base)
@@ -95,7 +104,11 @@ struct StoreProgramRun {
         }
     }
 
-    private mutating func transaction(_ changes: [StoreProgram.Change], isAbandoned: Bool, in c: Int) async throws {
+    private mutating func transaction(
+        _ changes: [StoreProgram.Change], isAbandoned: Bool,
+        _ policy: StorePolicy,
+        in c: Int
+    ) async throws {
         let savepoint = models[c]
         let oldHead = head
         let changes = changes.compactMap { models[c].perform($0, next: &next) }
@@ -105,7 +118,7 @@ struct StoreProgramRun {
             models[c] = savepoint
         } else {
             do throws(ContextModel.Failure) {
-                replaced = try models[c].save(to: &head)
+                replaced = try models[c].save(to: &head, policy)
             } catch {
                 expected = error
                 models[c] = savepoint
@@ -113,7 +126,7 @@ struct StoreProgramRun {
         }
         var actual: ContextModel.Failure?
         do {
-            try await contexts[c].transaction { [held = held[c]] context in
+            try await contexts[c].transaction(mergePolicy: policy.mergePolicy) { [held = held[c]] context in
                 for change in changes { try context.perform(change) }
                 if isAbandoned { throw Abandoned() }
                 held?.hold(context.insertedObjects)
@@ -127,18 +140,97 @@ struct StoreProgramRun {
         try await compareOutcome(c, expected, actual, replaced, since: oldHead)
     }
 
-    private mutating func save(_ c: Int, rollsBackOnFailure: Bool) async throws {
-        let oldHead = head
+    private mutating func run(_ nested: StoreProgram.Nested, in c: Int) async throws {
+        var child = models[c].nested
+        let changes = nested.changes.compactMap { child.perform($0, next: &next) }
+        if nested.isTransaction { return try await runTransaction(nested, child, changes, in: c) }
+        let context = await Context(parent: contexts[c], mergePolicy: nested.policy.mergePolicy)
+        try await context.perform { context in
+            for change in changes { try context.perform(change) }
+        }
+        for action in nested.meanwhile { try await perform(StoreProgram.Step(context: c, action: action)) }
+        try await context.perform { [child] context in try context.compare(with: child, held: nil) }
+        guard !nested.isAbandoned else { return }
         var expected: ContextModel.Failure?
-        var replaced: [StoreModel.ID: StoreModel.ID] = [:]
         do throws(ContextModel.Failure) {
-            replaced = try models[c].save(to: &head)
+            try child.save(into: &models[c], nested.policy)
         } catch {
             expected = error
         }
         var actual: ContextModel.Failure?
         do {
-            try await contexts[c].save()
+            try await context.save()
+        } catch {
+            actual = try ContextModel.Failure(error, of: .parent)
+        }
+        try await compareOutcome(c, expected, actual, [:], since: head)
+        try await context.perform { [child] context in try context.compare(with: child, held: nil) }
+    }
+
+    /// The same as a transaction that waits.
+    private mutating func runTransaction(
+        _ nested: StoreProgram.Nested,
+        _ child: ContextModel,
+        _ changes: [StoreChange],
+        in c: Int
+    ) async throws {
+        let (began, mayEnd) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+        let transaction = Task { [context = contexts[c]] in
+            try await context.transaction(mergePolicy: nested.policy.mergePolicy) { context in
+                defer { began.continuation.finish() }
+                for change in changes { try context.perform(change) }
+                began.continuation.finish()
+                for await _ in mayEnd.stream {}
+                try context.compare(with: child, held: nil)
+                if nested.isAbandoned { throw Abandoned() }
+            }
+        }
+        for await _ in began.stream {}
+        do {
+            for action in nested.meanwhile { try await perform(StoreProgram.Step(context: c, action: action)) }
+        } catch {
+            mayEnd.continuation.finish()
+            throw error
+        }
+        let oldHead = head
+        let savepoint = models[c]
+        var child = child
+        var expected: ContextModel.Failure?
+        var replaced: [StoreModel.ID: StoreModel.ID] = [:]
+        if !nested.isAbandoned {
+            do throws(ContextModel.Failure) {
+                try child.save(into: &models[c], nested.policy)
+                replaced = try models[c].save(to: &head, nested.policy)
+            } catch {
+                expected = error
+                models[c] = savepoint
+            }
+        }
+        mayEnd.continuation.finish()
+        var actual: ContextModel.Failure?
+        do {
+            try await transaction.value
+        } catch is Abandoned {
+        } catch let error as GraphError {
+            actual = try ContextModel.Failure(error, of: expected?.isOfParent == true ? .parent : .store)
+        } catch {
+            throw error
+        }
+        try await compareOutcome(c, expected, actual, replaced, since: oldHead)
+    }
+
+    private mutating func save(_ c: Int, rollsBackOnFailure: Bool, _ policy: StorePolicy) async throws {
+        let oldHead = head
+        var expected: ContextModel.Failure?
+        var replaced: [StoreModel.ID: StoreModel.ID] = [:]
+        do throws(ContextModel.Failure) {
+            replaced = try models[c].save(to: &head, policy)
+        } catch {
+            expected = error
+        }
+        var actual: ContextModel.Failure?
+        do {
+            try await contexts[c].save(mergePolicy: policy.mergePolicy)
         } catch {
             actual = try ContextModel.Failure(error)
         }
@@ -217,8 +309,10 @@ struct StoreProgramRun {
 
 extension ContextModel.Failure {
     /// - Throws: the error, if it is none that a save gives by the rules.
-    fileprivate init(_ error: GraphError) throws {
+    fileprivate init(_ error: GraphError, of comparison: ContextModel.Comparison = .store) throws {
         switch error {
+        case .conflicts(let conflicts) where comparison == .parent:
+            self.init(.conflicts, conflicts.map { "\($0.id) \($0.newVersion.number == 0 ? "deleted" : "changed")" })
         case .conflicts(let conflicts):
             self.init(.conflicts, conflicts.map { "\($0.id) \($0.oldVersion) \($0.newVersion)" })
         case .notUnique(let violations):
@@ -232,6 +326,11 @@ extension ContextModel.Failure {
         default:
             throw error
         }
+    }
+
+    /// Whether conflicts with the context that the saving one is nested in were found.
+    fileprivate var isOfParent: Bool {
+        stage == .conflicts && offenders.allSatisfy { $0.hasSuffix("deleted") || $0.hasSuffix("changed") }
     }
 
     private init(_ stage: Stage, _ offenders: [String]) {

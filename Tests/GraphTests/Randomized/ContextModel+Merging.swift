@@ -1,0 +1,177 @@
+@testable import Graph
+
+/// What becomes of rows that both sides changed: R5 and R6, for one row after the other.
+extension ContextModel {
+    /// What a context is compared with when it saves.
+    enum Comparison {
+        /// The store, by versions.
+        case store
+        /// The context that it is nested in, by rows.
+        case parent
+    }
+
+    private struct Conflict {
+        let id: StoreModel.ID
+        let base: StoreModel.Row?
+        let ours: StoreModel.Row?
+        let theirs: StoreModel.Row?
+        let text: String
+    }
+
+    private struct Settlement {
+        var dropped: [StoreModel.ID] = []
+        var rows: [StoreModel.ID: StoreModel.Row] = [:]
+        var deleted: [StoreModel.ID] = []
+        var failed: Set<String> = []
+    }
+
+    /// Puts the changes on top of what others have made, and settles what conflicts.
+    mutating func rebase(
+        onto theirs: StoreModel,
+        by comparison: Comparison,
+        _ policy: StorePolicy
+    ) throws(Failure) {
+        var settlement = Settlement()
+        for conflict in conflicts(with: theirs, by: comparison) { settle(conflict, policy, &settlement) }
+        try Failure.check(.conflicts, settlement.failed)
+        discardRows(settlement.dropped, judgedOn: theirs)
+        reapply(to: theirs)
+        for (id, row) in settlement.rows.sorted(by: { $0.key < $1.key }) {
+            lost[id] = nil
+            if work.rows[id] == nil {
+                if base.rows[id] == nil { returning.insert(id) }
+                work.insert(id, row)
+            } else {
+                work.write(id, row)
+            }
+        }
+        for id in settlement.deleted { delete(id) }
+    }
+
+    private func conflicts(with theirs: StoreModel, by comparison: Comparison) -> [Conflict] {
+        let changes = changes
+        var conflicts: [Conflict] = []
+        for id in changes.inserted.union(changes.updated).union(changes.deleted).sorted() {
+            let original = lost[id]?.base ?? base.rows[id]
+            let (ours, other) = (lost[id]?.ours ?? work.rows[id], theirs.rows[id])
+            let old = lost[id]?.version ?? base.versions[id] ?? 0
+            let new = theirs.versions[id] ?? 0
+            let isChangedThere = comparison == .store ? old != new : original != other
+            let text = comparison == .store ? "\(id) \(old) \(new)" : "\(id) \(other == nil ? "deleted" : "changed")"
+            if changes.inserted.contains(id) {
+                guard let other, ours != other else { continue }
+            } else {
+                guard isChangedThere, ours != nil || other != nil, lost[id] != nil || !letsGoOnly(id) else { continue }
+            }
+            conflicts.append(Conflict(id: id, base: original, ours: ours, theirs: other, text: text))
+        }
+        return conflicts
+    }
+
+    private func settle(_ conflict: Conflict, _ policy: StorePolicy, _ settlement: inout Settlement) {
+        let id = conflict.id
+        func keep() {
+            if conflict.base == nil { settlement.rows[id] = conflict.theirs } else { settlement.dropped.append(id) }
+        }
+        if policy.hasFunction(for: id.entity) {
+            switch StorePolicy.Decision(conflict.ours?.attributes[0], conflict.theirs?.attributes[0]) {
+            case .keep:
+                keep()
+            case .delete:
+                guard conflict.ours != nil else { return }
+                keep()
+                settlement.deleted.append(id)
+            case .row(let label):
+                if conflict.ours == nil { settlement.dropped.append(id) }
+                guard var row = conflict.ours ?? conflict.theirs else { return }
+                row.attributes[0] = label
+                settlement.rows[id] = row
+            }
+            return
+        }
+        if let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs {
+            return settle(id, base, ours, theirs, conflict.text, policy, &settlement)
+        }
+        switch policy.otherwise {
+        case .storeTrump, .rollback: keep()
+        case .objectTrump, .overwrite: if let ours = conflict.ours { settlement.rows[id] = ours }
+        default: settlement.failed.insert(conflict.text)
+        }
+    }
+
+    /// Both sides changed a row that both still have.
+    private func settle(
+        _ id: StoreModel.ID,
+        _ base: StoreModel.Row,
+        _ ours: StoreModel.Row,
+        _ theirs: StoreModel.Row,
+        _ text: String,
+        _ policy: StorePolicy,
+        _ settlement: inout Settlement
+    ) {
+        let counter = policy.counter(of: id.entity)
+        let isCovered =
+            counter != nil && ours.targets == base.targets
+            && ours.attributes.indices.allSatisfy { $0 == counter || ours.attributes[$0] == base.attributes[$0] }
+        let winner = isCovered ? .objectTrump : policy.otherwise
+        if winner == .error { settlement.failed.insert(text) }
+        if winner == .rollback, counter == nil { return settlement.dropped.append(id) }
+        func merged<Value: Equatable>(_ base: Value, _ ours: Value, _ theirs: Value) -> Value {
+            switch winner {
+            case .storeTrump: theirs == base ? ours : theirs
+            case .objectTrump: ours == base ? theirs : ours
+            case .overwrite: ours
+            default: theirs
+            }
+        }
+        var row = theirs
+        for number in row.attributes.indices {
+            let (old, here, there) = (base.attributes[number], ours.attributes[number], theirs.attributes[number])
+            let addsUp = number == counter && here != old && there != old
+            row.attributes[number] = addsUp ? here + there - old : merged(old, here, there)
+        }
+        for slot in row.targets.indices {
+            row.targets[slot] = merged(base.targets[slot], ours.targets[slot], theirs.targets[slot])
+        }
+        settlement.rows[id] = row
+    }
+
+    // MARK: Nested contexts
+
+    /// What a context nested in this one starts from.
+    var nested: ContextModel {
+        var state = work
+        (state.denyingLinks, state.lastRows) = ([], [:])
+        return ContextModel(base: state)
+    }
+
+    /// Hands a nested context's changes to the one that it is nested in.
+    mutating func save(into parent: inout ContextModel, _ policy: StorePolicy) throws(Failure) {
+        guard hasChanges else { return }
+        var request = self
+        let theirs = parent.nested.base
+        try request.rebase(onto: theirs, by: .parent, policy)
+        request.applyDeleteRules()
+        if policy.otherwise != .error {
+            request.missing = []
+            request.work.dropDanglingReferences(since: theirs)
+        }
+        let missing = request.missingMembers(of: request.work, [:])
+        try Failure.check(.dangling, request.work.danglingReferences(since: theirs).union(missing))
+        parent.absorb(request)
+        self = parent.nested
+    }
+
+    private mutating func absorb(_ request: ContextModel) {
+        var state = request.work
+        state.denyingLinks.formUnion(work.denyingLinks.filter { state.rows[$0.list.ownerID] == nil })
+        state.lastRows.merge(work.lastRows) { new, _ in new }
+        for (id, number) in request.deletes where state.rows[id] == nil { deletes[id] = deleteCount + number }
+        deleteCount += request.deleteCount
+        missing.formUnion(request.missing)
+        for id in request.returning where base.rows[id] == nil { returning.insert(id) }
+        for id in state.rows.keys { lost[id] = nil }
+        work = state
+        if request.hasChanges { applyDeleteRules() }
+    }
+}
