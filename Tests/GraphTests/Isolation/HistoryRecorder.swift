@@ -25,6 +25,22 @@ final class HistoryRecorder: Sendable {
         state.withLock { $0.snapshots[snapshot.commit] = snapshot }
     }
 
+    /// R28. Sees each commit of a feed, until it ends.
+    ///
+    /// - Returns: the last one.
+    func follow(_ commits: StoreChanges) async -> CommitNumber {
+        var last = state.withLock { $0.snapshots.keys.min() ?? .none }
+        for await change in commits {
+            if change.commits != last.next...last.next { note("the feed gives \(change.commits) after \(last)") }
+            if change.state.before.commit != last {
+                note("the feed goes from \(change.state.before.commit), not from \(last)")
+            }
+            last = change.state.after.commit
+            see(change.state.after)
+        }
+        return last
+    }
+
     /// The transactions, with the states that were seen.
     ///
     /// - Precondition: all committed states from the first on were seen. In memory, whoever commits sees exactly that commit.

@@ -31,12 +31,12 @@ struct LedgerRun: Sendable {
                 number: number, coordinator: coordinator, recorder: recorder, level: level, mayFail: disk != nil,
                 random: SeededGenerator(seed: random.next()))
         }
-        let executor = SeededExecutor(
-            seed: random.next(),
-            strategy: seed.isMultiple(of: 2) ? .uniform : .priorities(changes: 2, steps: 60 * sessions.count))
+        let executor = SeededExecutor(seed: random.next() << 1 | seed & 1, sessions: sessions.count)
         let disturbance = Disturbance(&random, mayClose: disk != nil)
         let queue = disk?.hold(coordinator)
+        let commits = coordinator.commits
         let end: Void? = executor.run(settle: { queue?.run() }) {
+            let follower = Task(executorPreference: executor) { await recorder.follow(commits) }
             let tasks = sessions.map { session in
                 Task(executorPreference: executor) {
                     var session = session
@@ -45,12 +45,14 @@ struct LedgerRun: Sendable {
             }
             await disturbance.disturb(tasks, coordinator)
             for task in tasks { await task.value }
+            try? await coordinator.close()
+            let last = await follower.value
+            if last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
         }
         var contradictions = recorder.contradictions + coordinator.check()
         if end == nil { contradictions.append("the sessions hang") }
         if let disk {
             queue?.release()
-            try? await coordinator.close()
             history = recorder.history(try disk.states(), &contradictions)
         } else {
             history = recorder.history(&contradictions)

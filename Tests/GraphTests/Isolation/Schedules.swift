@@ -45,7 +45,7 @@ enum Schedules {
     }
 
     private static let first = StoreProgramTests.setting("GRAPH_SEED") ?? 1
-    static let count = StoreProgramTests.setting("GRAPH_SCHEDULES") ?? 1_000
+    static let count = StoreProgramTests.setting("GRAPH_SCHEDULES") ?? 2_000
 
     /// Two at a time. The first failures are recorded, each with the line that repeats it; what came up is printed, so that
     /// blind spots are seen.

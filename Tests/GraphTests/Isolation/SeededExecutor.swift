@@ -53,6 +53,14 @@ final class SeededExecutor: TaskExecutor {
         state = Mutex(State(random: random, changePoints: changePoints.sorted(by: >)))
     }
 
+    /// Uniform choice for even seeds, priorities for odd ones.
+    convenience init(seed: UInt64, sessions: Int) {
+        self.init(
+            seed: seed,
+            strategy: seed.isMultiple(of: 2) ? .uniform : .priorities(changes: 2, steps: 60 * sessions)
+        )
+    }
+
     /// Which task had each step: the schedule.
     var trace: [Int] { state.withLock { $0.trace } }
 
