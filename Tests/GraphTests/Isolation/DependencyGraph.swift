@@ -236,12 +236,14 @@ struct DependencyGraph {
     /// Edges that follow from others are left out.
     private mutating func addTime() {
         var last: [Int: Int] = [:]
-        let places = transactions.indices.sorted { transactions[$0].end < transactions[$1].end }
-        for place in places {
-            let session = transactions[place].session
-            if let previous = last[session] { edges.append(Edge(from: previous, to: place, kind: .time)) }
-            last[session] = place
+        for (place, transaction) in transactions.enumerated() {
+            if let previous = last[transaction.session] {
+                edges.append(Edge(from: previous, to: place, kind: .time))
+            }
+            // The session goes on without knowing whether it happened.
+            if transaction.end < .max { last[transaction.session] = place }
         }
+        let places = transactions.indices.sorted { transactions[$0].end < transactions[$1].end }
         for place in places {
             let begin = transactions[place].begin
             let over = places.prefix { transactions[$0].end < begin }

@@ -1,5 +1,6 @@
 extension History {
-    /// Looks up in the committed states which commit has which transaction's writes, and which versions it made of them.
+    /// Looks up in the committed states which commit has which transaction's writes, and which versions it made of them. That
+    /// also tells which transactions of unknown outcome happened.
     ///
     /// - Parameter states: all of them, in order.
     /// - Returns: what no isolation level explains: commits that are missing, writes that no commit has or several have, and
@@ -10,7 +11,11 @@ extension History {
             contradictions.append("commit \(after.commit) follows commit \(before.commit)")
         }
         let index = CommitIndex(states)
+        let claimed = Set(transactions.flatMap { $0.stamps }.compactMap { index.stamps[$0]?.commit })
         for place in transactions.indices.dropFirst() {
+            if transactions[place].outcome == .unknown, !transactions[place].happened(index, claimed) {
+                transactions[place].outcome = .rejected
+            }
             contradictions += transactions[place].settle(index).map { "T\(transactions[place].number) \($0)" }
         }
         return contradictions
@@ -51,6 +56,15 @@ extension History.Transaction {
         return last.values.sorted { $0.place < $1.place }
     }
 
+    fileprivate var stamps: [Int] { lastWrites.compactMap(\.write.stamp) }
+
+    /// Whether a commit has its writes. If all of them are deletes, the commit must be nobody else's.
+    fileprivate func happened(_ index: CommitIndex, _ claimed: Set<UInt64>) -> Bool {
+        let stamps = stamps
+        guard stamps.isEmpty else { return stamps.contains { index.stamps[$0] != nil } }
+        return lastWrites.contains { _, write in index.ends[write.row].map { !claimed.contains($0.commit) } ?? false }
+    }
+
     fileprivate mutating func settle(_ index: CommitIndex) -> [String] {
         var contradictions: [String] = []
         let writes = lastWrites
@@ -71,7 +85,7 @@ extension History.Transaction {
             } else if write.stamp == nil, let end = index.ends[write.row] {
                 deletes.append((place, end.commit))
                 write.to = .deleted(after: end.version)
-            } else if write.to != .unborn && outcome != .unknown {
+            } else if write.to != .unborn {
                 contradictions.append("was committed, but no commit has its \(write.row)")
             }
             operations[place] = .write(write)
@@ -82,7 +96,7 @@ extension History.Transaction {
             contradictions.append("was committed as \(commit ?? 0) without \(operations[place])")
         }
         if commits.count > 1 { contradictions.append("has commits \(commits.sorted())") }
-        if outcome != .unknown || commit != nil { outcome = .committed(commit) }
+        outcome = .committed(commit)
         return contradictions
     }
 }

@@ -2,6 +2,7 @@
 ///
 /// The terms are Adya's (Weak Consistency, 1999).
 struct History: Sendable {
+    /// Those of one session in their order.
     var transactions: [Transaction] = []
 
     /// Something that has versions.
@@ -73,7 +74,7 @@ struct History: Sendable {
         var session: Int
         /// The time by which it had not chosen the state that it read.
         var begin: Int
-        /// The time by which it was answered.
+        /// The time by which it was answered; the end of all time if its outcome is unknown.
         var end: Int
         /// The commit whose state it read. Needed only for what reads leave open: which absence a read found, and the
         /// versions of rows that a search does not mention.

@@ -25,16 +25,46 @@ final class HistoryRecorder: Sendable {
         state.withLock { $0.snapshots[snapshot.commit] = snapshot }
     }
 
-    /// The transactions, between one that made the first state that was seen and one that reads the last.
+    /// R28. Sees each commit of a feed, until it ends.
+    ///
+    /// - Returns: the last one.
+    func follow(_ commits: StoreChanges) async -> CommitNumber {
+        var last = state.withLock { $0.snapshots.keys.min() ?? .none }
+        for await change in commits {
+            if change.commits != last.next...last.next { note("the feed gives \(change.commits) after \(last)") }
+            if change.state.before.commit != last {
+                note("the feed goes from \(change.state.before.commit), not from \(last)")
+            }
+            last = change.state.after.commit
+            see(change.state.after)
+        }
+        return last
+    }
+
+    /// The transactions, with the states that were seen.
     ///
     /// - Precondition: all committed states from the first on were seen. In memory, whoever commits sees exactly that commit.
     func history(_ contradictions: inout [String]) -> History {
-        let (snapshots, transactions) = state.withLock { ($0.snapshots, $0.transactions) }
-        let states = snapshots.sorted { $0.key < $1.key }.map { LedgerState($0.value) }
-        var history = History(transactions: [states[0].beginning] + transactions)
+        history(seenStates, &contradictions)
+    }
+
+    /// The transactions, between one that made the first of the committed states and one that reads the last.
+    func history(_ states: [LedgerState], _ contradictions: inout [String]) -> History {
+        for seen in seenStates {
+            let state = states.first { $0.commit == seen.commit }
+            if state?.accounts != seen.accounts {
+                contradictions.append("nobody should have seen commit \(seen.commit) so")
+            }
+        }
+        var history = History(transactions: [states[0].beginning] + state.withLock { $0.transactions })
         contradictions += history.settle(states)
         history.transactions.append(states[states.count - 1].end(at: now()))
         return history
+    }
+
+    private var seenStates: [LedgerState] {
+        let snapshots = state.withLock { $0.snapshots }
+        return snapshots.sorted { $0.key < $1.key }.map { LedgerState($0.value) }
     }
 
     /// The moment: greater than all moments before.
@@ -109,7 +139,8 @@ final class HistoryRecorder: Sendable {
         func end(_ outcome: History.Outcome) -> Int {
             let now = recorder.now()
             let ended = transaction.withLock { transaction in
-                (transaction.end, transaction.outcome) = (now, outcome)
+                // What may happen later is never over.
+                (transaction.end, transaction.outcome) = (outcome == .unknown ? .max : now, outcome)
                 return transaction
             }
             recorder.add(ended)

@@ -35,16 +35,21 @@ struct InvariantTests {
     @Test(arguments: [IsolationLevel.snapshot, .serializable])
     func `transfers keep the total, and every reader sees it`(level: IsolationLevel) async throws {
         try await Schedules.run(suite: "InvariantTests", "bank, \(level)", share: 4) { seed in
-            let coordinator = try await Coordinator(for: Bank.Account.self, Bank.Holder.self)
+            let executor = SeededExecutor(seed: seed, sessions: 5)
+            let entities = [EntityDescription(Bank.Account.self), EntityDescription(Bank.Holder.self)]
+            let coordinator = try await Coordinator(
+                Schema(entities), path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
+                taskExecutor: executor)
             try await Context(coordinator).transaction { context in
                 let holders = (0..<2).map { _ in context.insert(Bank.Holder()) }
                 for number in 0..<4 {
                     context.insert(Bank.Account(balance: Self.total / 4, holder: ToOne(holders[number % 2].id)))
                 }
             }
-            return await InvariantRun(seed: seed, sessions: 4) { session, random in
+            return await InvariantRun(seed: seed, sessions: 5, executor) { session, random in
+                if session == 0 { return try await Self.watch(coordinator) }
                 for _ in 0..<4 {
-                    if session == 0 {
+                    if session == 1 {
                         try await Self.audit(coordinator, &random)
                     } else {
                         try await Self.transfer(coordinator, level, &random)
@@ -89,6 +94,24 @@ struct InvariantTests {
         }
     }
 
+    /// R23. A context that keeps up by itself goes from one committed state to the next.
+    private static func watch(_ coordinator: Coordinator) async throws {
+        let context = Context(coordinator)
+        await context.perform { $0.automaticallyMergesChanges = true }
+        var last = CommitNumber.none
+        for _ in 0..<12 {
+            let base = try await context.perform { context in
+                try check(context.fetch(Bank.Account.self).reduce(0) { $0 + $1.balance })
+                try check(context.fetch(Bank.Holder.self).flatMap(\.accounts).reduce(0) { $0 + $1.balance })
+                return context.baseState.commit
+            }
+            if base < last { throw Violation(text: "back from commit \(last) to \(base)") }
+            last = base
+            await Task.yield()
+        }
+        await context.perform { $0.automaticallyMergesChanges = false }
+    }
+
     private static func audit(_ coordinator: Coordinator, _ random: inout SeededGenerator) async throws {
         try check(coordinator.snapshot.fetchValues(Bank.Account.self).reduce(0) { $0 + $1.balance })
         let context = Context(coordinator)
@@ -120,7 +143,8 @@ struct InvariantTests {
                 for (node, next) in zip(nodes, nodes.dropFirst() + nodes.prefix(1)) { node.next = next }
                 return nodes.map(\.id)
             }
-            return await InvariantRun(seed: seed, sessions: 4) { session, random in
+            return await InvariantRun(seed: seed, sessions: 4, SeededExecutor(seed: seed, sessions: 4)) {
+                session, random in
                 for _ in 0..<4 {
                     let start = nodes[Int.random(in: nodes.indices, using: &random)]
                     if session == 0 {
@@ -177,7 +201,8 @@ struct InvariantTests {
             let doctors = try await Context(coordinator).transaction { context in
                 (0..<3).map { _ in context.insert(Duty.Doctor()).id }
             }
-            let run = await InvariantRun(seed: seed, sessions: 3) { session, _ in
+            let run = await InvariantRun(seed: seed, sessions: 3, SeededExecutor(seed: seed, sessions: 3)) {
+                session, _ in
                 try await coordinator.transaction(isolation: level) { context in
                     await Task.yield()
                     guard try context.fetchCount(Duty.Doctor.self, where: { $0.isOnCall }) > 1 else { return }
@@ -211,13 +236,10 @@ private struct InvariantRun {
     init(
         seed: UInt64,
         sessions: Int,
+        _ executor: SeededExecutor,
         _ session: @escaping @Sendable (Int, inout SeededGenerator) async throws -> Void,
         check: () throws -> Void
     ) async {
-        let executor = SeededExecutor(
-            seed: seed,
-            strategy: seed.isMultiple(of: 2) ? .uniform : .priorities(changes: 2, steps: 60 * sessions)
-        )
         var failures =
             executor.run {
                 await withTaskGroup(of: String?.self) { group in

@@ -37,10 +37,6 @@ enum Ledger {
         var predicate: History.Predicate { History.Predicate(name: rawValue) }
     }
 
-    static func schema() throws(GraphError) -> Schema {
-        try Schema([EntityDescription(Branch.self), EntityDescription(Account.self)])
-    }
-
     /// Which accounts and branches there may be, committed or not.
     struct Rows: Sendable {
         var branches: [Branch.ID] = []
@@ -75,7 +71,7 @@ extension History.Predicate {
 
 /// A committed state, as far as histories speak of it.
 struct LedgerState: Sendable {
-    struct Account: Sendable {
+    struct Account: Sendable, Equatable {
         let version: UInt64
         let stamp: Int
         let matches: Set<History.Predicate>
@@ -117,13 +113,19 @@ extension LedgerState {
     }
 }
 
-extension Coordinator {
-    private static let ledgerSchema = Result { () throws(GraphError) in try Ledger.schema() }
+extension Schema {
+    private static let shared = Result { () throws(GraphError) in
+        try Schema([EntityDescription(Ledger.Branch.self), EntityDescription(Ledger.Account.self)])
+    }
 
+    static func ledger() throws(GraphError) -> Schema { try shared.get() }
+}
+
+extension Coordinator {
     /// A store in memory.
     static func ledger(checksEveryCommit: Bool = false) async throws -> Coordinator {
         try await Coordinator(
-            try ledgerSchema.get(), path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
+            .ledger(), path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
             checksEveryCommit: checksEveryCommit)
     }
 }

@@ -8,6 +8,8 @@ struct LedgerSession: Sendable {
     let coordinator: Coordinator
     let recorder: HistoryRecorder
     let level: IsolationLevel
+    /// Whether the disk may.
+    let mayFail: Bool
     var random: SeededGenerator
 
     private struct Abandoned: Error {}
@@ -137,7 +139,11 @@ struct LedgerSession: Sendable {
             return .committed(nil)
         } catch {
             switch error {
-            case is Abandoned, GraphError.conflicts, GraphError.retriesExhausted: break
+            case is Abandoned, is CancellationError, GraphError.conflicts, GraphError.retriesExhausted: break
+            case GraphError.outcomeUnknown where mayFail: return .unknown
+            case GraphError.diskFull where mayFail, GraphError.storeFailed where mayFail,
+                GraphError.closed where mayFail:
+                recorder.count("saves that failed")
             default: recorder.note("session \(number): \(error)")
             }
             return .rejected

@@ -29,7 +29,7 @@ final class SeededExecutor: TaskExecutor {
         var random: SeededGenerator
         var waiting: [WaitingJob] = []
         /// The runtime's identifiers of tasks go up with all tasks of the process; these numbers start at 0.
-        var tasks: [Substring: Int] = [:]
+        var tasks: [UInt64: Int] = [:]
         var priorities: [UInt64] = []
         /// The steps at which the running task falls behind; the last one is the next.
         var changePoints: [Int] = []
@@ -51,6 +51,14 @@ final class SeededExecutor: TaskExecutor {
             changePoints = (0..<changes).map { _ in Int.random(in: 1...max(steps, 1), using: &random) }
         }
         state = Mutex(State(random: random, changePoints: changePoints.sorted(by: >)))
+    }
+
+    /// Uniform choice for even seeds, priorities for odd ones.
+    convenience init(seed: UInt64, sessions: Int) {
+        self.init(
+            seed: seed,
+            strategy: seed.isMultiple(of: 2) ? .uniform : .priorities(changes: 2, steps: 60 * sessions)
+        )
     }
 
     /// Which task had each step: the schedule.
@@ -102,14 +110,17 @@ final class SeededExecutor: TaskExecutor {
 extension SeededExecutor.State {
     /// The number of a job's task. A job without a name is an actor's turn: it belongs to the task that is running.
     mutating func task(named name: String) -> Int {
-        let digits = name.drop { !$0.isNumber }.prefix { $0.isNumber }
+        let digits = name.utf8.drop { !Self.isDigit($0) }.prefix(while: Self.isDigit)
         guard !digits.isEmpty else { return trace.last ?? 0 }
-        if let task = tasks[digits] { return task }
-        tasks[digits] = priorities.count
+        let identifier = digits.reduce(0) { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }
+        if let task = tasks[identifier] { return task }
+        tasks[identifier] = priorities.count
         // Above the priorities that change points give.
         priorities.append(random.next() | 1 << 63)
         return priorities.count - 1
     }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     /// The place of the job to run next, the one that came first among those of one task.
     mutating func highestPriority() -> Int {

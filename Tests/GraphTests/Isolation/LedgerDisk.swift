@@ -1,0 +1,99 @@
+import Dispatch
+import Synchronization
+
+@testable import Graph
+
+/// A ledger's file on a simulated disk, whose writes and syncs fail where a seed says.
+///
+/// The journal runs on a queue of its own, which is held while a step runs and let go between steps, so that the schedule does
+/// not depend on how fast it is: a write happens when the step that asked for it is over, and the coordinator learns of it
+/// in a later step, which the schedule chooses. In between, others commit on top of what is not published yet.
+final class LedgerDisk: InterposedDisk {
+    let disk = SimulatedDisk()
+    private let faults: Mutex<Faults>
+    private static let path = "/data/ledger.graph"
+    private static let options = JournalFixture.options()
+
+    private struct Faults {
+        var isActive = false
+        var writes = 0
+        var syncs = 0
+        var fullWrites: Set<Int> = []
+        var failingSync: (number: Int, reverts: Bool)?
+    }
+
+    init(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var faults = Faults()
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: faults.failingSync = (Int.random(in: 1...12, using: &random), Bool.random(using: &random))
+        case 1, 2: faults.fullWrites = Set((0..<5).map { _ in Int.random(in: 1...20, using: &random) })
+        default: break
+        }
+        self.faults = Mutex(faults)
+    }
+
+    /// A journal's queue, held.
+    struct HeldQueue: Sendable {
+        fileprivate let queue: DispatchQueue
+
+        /// Lets everything happen that the journal was asked for.
+        func run() {
+            queue.resume()
+            queue.sync {}
+            queue.suspend()
+        }
+
+        /// Holds it no more.
+        func release() { queue.resume() }
+    }
+
+    func open() async throws -> Coordinator {
+        try await Coordinator(.ledger(), path: Self.path, fileSystem: self, options: Self.options)
+    }
+
+    func hold(_ coordinator: Coordinator) -> HeldQueue {
+        // The queue is nobody's business but the journal's, and the coordinator's reference to that never changes.
+        guard let journal = Mirror(reflecting: coordinator).descendant("journal") as? Journal,
+            let queue = Mirror(reflecting: journal).descendant("executor", "queue") as? DispatchQueue
+        else { preconditionFailure("the journal runs elsewhere now") }
+        queue.suspend()
+        return HeldQueue(queue: queue)
+    }
+
+    /// From here on things may fail.
+    func activateFaults() {
+        faults.withLock { $0.isActive = true }
+    }
+
+    /// The states that the file gives, one for each commit, once the coordinator has been closed.
+    func states() throws -> [LedgerState] {
+        let schema = try Schema.ledger()
+        var (replay, states) = (StoreReplay(schema: schema, path: Self.path), [LedgerState]())
+        let opening = JournalOpening(fileSystem: disk, options: Self.options)
+        _ = try opening.open(at: Self.path, schema: SchemaRecord(schema).bytes, seal: [], into: &replay) {
+            (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
+            try replay.apply(entry)
+            if entry.kind == .commit { states.append(LedgerState(replay.snapshot)) }
+        }
+        return states
+    }
+
+    func willWrite() throws(IOError) {
+        let isFull = faults.withLock { faults in
+            guard faults.isActive else { return false }
+            faults.writes += 1
+            return faults.fullWrites.contains(faults.writes)
+        }
+        if isFull { throw IOError(operation: .write, reason: .diskFull, code: 28) }
+    }
+
+    func willSync() {
+        let failing = faults.withLock { faults -> (number: Int, reverts: Bool)? in
+            guard faults.isActive else { return nil }
+            faults.syncs += 1
+            return faults.syncs == faults.failingSync?.number ? faults.failingSync : nil
+        }
+        if let failing { disk.fail(operation: disk.operationCount, with: .syncFailure(reverts: failing.reverts)) }
+    }
+}
