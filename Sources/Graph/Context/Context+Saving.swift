@@ -28,7 +28,7 @@ extension Context {
     }
 
     func origin(_ fileID: StaticString, _ line: UInt) -> ChangeOrigin {
-        ChangeOrigin(author: author, callSite: CallSite(fileID: "\(fileID)", line: line))
+        ChangeOrigin(author: author, callSite: CallSite(fileID, line))
     }
 
     /// A save without its turn and without what follows from its failure.

@@ -32,7 +32,7 @@ extension Coordinator {
         line: UInt = #line,
         _ body: @Sendable (isolated Context) async throws -> Result
     ) async throws -> Result {
-        let origin = ChangeOrigin(author: author, callSite: CallSite(fileID: "\(fileID)", line: line))
+        let origin = ChangeOrigin(author: author, callSite: CallSite(fileID, line))
         func attempt() async throws -> Attempt<Result> {
             let context = Context(
                 self,
@@ -51,29 +51,40 @@ extension Coordinator {
             }
             return .succeeded(result)
         }
-        var outcome = try await attempt()
-        if case .succeeded(let result) = outcome { return result }
+        var error: GraphError
+        switch try await attempt() {
+        case .succeeded(let result): return result
+        case .failed(let first): error = first
+        }
+        func retry() async throws -> Result {
+            for _ in 0..<max(retries, 0) {
+                try Task.checkCancellation()
+                switch try await attempt() {
+                case .succeeded(let result): return result
+                case .failed(let next): error = next
+                }
+            }
+            throw error.afterAttempts(max(retries, 0) + 1)
+        }
+        // One that a transaction under way makes must not wait for it.
+        if Self.isRetrying { return try await retry() }
         await beginRetry()
         do {
-            var count = 1
-            while case .failed(let error) = outcome {
-                guard count <= retries else { throw error.afterAttempts(count) }
-                try Task.checkCancellation()
-                outcome = try await attempt()
-                count += 1
-            }
+            let result = try await Self.$isRetrying.withValue(true) { try await retry() }
+            await endRetry()
+            return result
         } catch {
             await endRetry()
             throw error
         }
-        await endRetry()
-        guard case .succeeded(let result) = outcome else { preconditionFailure("a transaction without outcome") }
-        return result
     }
+
+    /// Whether the task has its turn to try again, with this coordinator or another one.
+    @TaskLocal private static var isRetrying = false
 }
 
-private enum Attempt<Result: Sendable>: Sendable {
-    case succeeded(Result)
+private enum Attempt<Value: Sendable>: Sendable {
+    case succeeded(Value)
     case failed(GraphError)
 }
 

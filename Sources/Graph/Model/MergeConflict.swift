@@ -66,13 +66,29 @@ public struct ChangeOrigin: Sendable, Hashable {
 
 /// A place in the program's source.
 public struct CallSite: Sendable, Hashable, CustomStringConvertible {
-    /// Module and file: `App/Library.swift`.
-    public let fileID: String
+    private let file: StaticString
     /// From 1.
     public let line: UInt
 
+    init(_ file: StaticString, _ line: UInt) {
+        self.file = file
+        self.line = line
+    }
+
+    /// Module and file: `App/Library.swift`.
+    public var fileID: String { file.description }
+
     /// `App/Library.swift:12`
-    public var description: String { "\(fileID):\(line)" }
+    public var description: String { "\(file):\(line)" }
+
+    /// Whether both are the same place.
+    public static func == (lhs: CallSite, rhs: CallSite) -> Bool { lhs.line == rhs.line && lhs.fileID == rhs.fileID }
+
+    /// By file and line.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(fileID)
+        hasher.combine(line)
+    }
 }
 
 extension EntityDescription {

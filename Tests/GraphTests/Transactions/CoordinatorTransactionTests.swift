@@ -165,6 +165,22 @@ struct CoordinatorTransactionTests {
         #expect(ids.map { coordinator.snapshot.value(for: $0)?.age } == [200, 200])
     }
 
+    @Test func `a transaction that tries again inside of one that does waits for nobody`() async throws {
+        let (coordinator, ids) = try await Self.store(ages: 0, 0)
+        let tries = Counter()
+        try await coordinator.transaction { context in
+            try context.object(for: ids[0]).age += 1
+            guard tries.next() <= 2 else { return }
+            try await Context(coordinator).transaction { $0[ids[0]]?.age += 10 }
+            let inner = Counter()
+            try await coordinator.transaction { context in
+                try context.object(for: ids[1]).age += 1
+                if inner.next() == 1 { try await Context(coordinator).transaction { $0[ids[1]]?.age += 10 } }
+            }
+        }
+        #expect(ids.map { coordinator.snapshot.value(for: $0)?.age } == [21, 22])
+    }
+
     @Test func `a unique value that came meanwhile is seen by the next attempt`() async throws {
         let coordinator = try await Coordinator(for: Person.self, Team.self)
         let tries = Counter()
