@@ -37,6 +37,9 @@ extension Context {
 
     /// The values of the objects that match, without making objects of them; otherwise as `fetch`.
     ///
+    /// Code of another actor, such as the main actor, fetches with a predicate inside of `perform`, since a closure that it
+    /// writes outside is that actor's own, unless it begins with `@Sendable in`.
+    ///
     /// - Parameter includesPendingChanges: false gives the committed state that the context started from.
     @inlinable
     public func fetchValues<E: Entity>(
