@@ -28,15 +28,7 @@ extension Context {
         defer { endSave() }
         let latest = coordinator.snapshot
         guard latest.commit > state.base.commit else { return }
-        _ = merge(ContextBase(snapshot: latest), keepingBases: true)
-    }
-
-    /// Moves to another base and says so.
-    func merge(_ base: ContextBase, keepingBases: Bool) -> [MergeOverlap] {
-        let before = followers.isEmpty ? nil : state.flushed
-        let overlaps = state.refresh(to: base, keepingBases: keepingBases)
-        if let before { followers.send(.didMerge(StateChange(before: before, after: state.flushed))) }
-        return overlaps
+        _ = state.refresh(to: ContextBase(snapshot: latest), keepingBases: true)
     }
 
     /// How long after the first unsaved change the context saves by itself; nil, as at first, for never.
@@ -64,10 +56,11 @@ extension Context {
     func saveByItself() async {
         state.isFirstChangeNoted = false
         guard autosaveDelay != nil, state.hasChanges else { return }
-        // Reported to whoever follows the events.
-        try? await save()
+        // Reported to whoever follows the events. A coordinator that closes has it done even if it is told so by a task that
+        // is cancelled.
+        try? await save(nil, ChangeOrigin(author: author), isCancellable: false)
     }
 
     /// What happens to this context from now on: its saves, and what it takes over from others.
-    public var events: ContextEvents { followers.add() }
+    public var events: ContextEvents { state.followers.add() }
 }

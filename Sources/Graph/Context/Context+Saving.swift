@@ -6,8 +6,9 @@ extension Context {
     /// changes are pending as before. Saves of one context run one after another.
     ///
     /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
-    /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.validationFailed`, `.notEncodable`, or
-    ///   what the store's file makes of it. After `.outcomeUnknown` the store takes no more saves.
+    /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.validationFailed`, `.notEncodable`,
+    ///   `.cancelled` if the task was cancelled before the changes were handed over, or what the store's file makes of it.
+    ///   After `.outcomeUnknown` the store takes no more saves.
     ///
     /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. A
     /// `catch` without a pattern after it, which throws on, avoids that.
@@ -17,10 +18,14 @@ extension Context {
         line: UInt = #line
     ) async throws(GraphError) {
         guard !isTransaction else { return }
+        try await save(mergePolicy, origin(fileID, line), isCancellable: true)
+    }
+
+    func save(_ policy: MergePolicy?, _ origin: ChangeOrigin, isCancellable: Bool) async throws(GraphError) {
         await beginSave()
         defer { endSave() }
         do {
-            try await commitChanges(mergePolicy, origin(fileID, line))
+            try await commitChanges(policy, origin, isCancellable: isCancellable)
         } catch {
             state.saveFailed()
             throw error
@@ -32,10 +37,17 @@ extension Context {
     }
 
     /// A save without its turn and without what follows from its failure.
-    func commitChanges(_ policy: MergePolicy?, _ origin: ChangeOrigin) async throws(GraphError) {
+    ///
+    /// - Parameter isCancellable: whether it fails if the task is cancelled before the changes are taken.
+    func commitChanges(
+        _ policy: MergePolicy?,
+        _ origin: ChangeOrigin,
+        isCancellable: Bool = true
+    ) async throws(GraphError) {
+        if isCancellable, Task.isCancelled { throw .cancelled }
         guard let captured = state.capture(runningHooks: parent == nil) else { return }
         let request = self.request(captured, policy, origin)
-        followers.send(.willSave(StateChange(before: captured.base, after: captured.snapshot)))
+        state.followers.send(.willSave(StateChange(before: captured.base, after: captured.snapshot)))
         let outcome: Outcome
         do {
             if let parent {
@@ -44,12 +56,12 @@ extension Context {
                 outcome = try await coordinator.commit(request)
             }
         } catch {
-            followers.send(.saveFailed(error))
+            state.followers.send(.saveFailed(error))
             throw error
         }
-        let before = followers.isEmpty ? nil : state.flushed
+        let before = state.followers.isEmpty ? nil : state.flushed
         state.didSave(outcome)
-        if let before { followers.send(.didSave(StateChange(before: before, after: state.flushed))) }
+        if let before { state.followers.send(.didSave(StateChange(before: before, after: state.flushed))) }
     }
 
     private func request(_ state: WorkingState, _ policy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {
@@ -98,12 +110,14 @@ extension Context {
     /// That is no conflict, and the next save counts from the new state. Only a row that others deleted stays one that they
     /// deleted: it is gone from fetches, and a save reports changes made to it.
     ///
+    /// A transaction of the coordinator reads one state from its begin to its end: in it this does nothing.
+    ///
     /// - Returns: the objects that both sides changed, and what of them.
     @discardableResult
     public func refresh() async -> [MergeOverlap] {
         await beginSave()
         defer { endSave() }
-        return merge(await latest(), keepingBases: false)
+        return state.refresh(to: await latest())
     }
 
     /// Drops all unsaved changes, reads the newest state, and forgets every object that nobody holds, retained ones included,
@@ -117,6 +131,7 @@ extension Context {
 
     /// The newest state that this context could be based on.
     func latest() async -> ContextBase {
+        if state.isBaseFixed { return ContextBase(snapshot: state.base) }
         guard let parent else { return ContextBase(snapshot: coordinator.snapshot) }
         return await parent.stateForChildren
     }

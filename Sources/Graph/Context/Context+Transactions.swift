@@ -114,8 +114,15 @@ extension Context {
         // Sound, because the executor has just said that it is the one running: what `assumeIsolated` does, for results that
         // stay where they are.
         return try withoutActuallyEscaping(body) { body in
-            try unsafeBitCast(body, to: (@Sendable (Context) throws -> Result).self)(self)
+            let visit: @Sendable (isolated Context) throws -> Result = { try $0.visit(body) }
+            return try unsafeBitCast(visit, to: (@Sendable (Context) throws -> Result).self)(self)
         }
+    }
+
+    private func visit<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
+        beginVisit()
+        defer { endVisit() }
+        return try body(self)
     }
 
     // MARK: -

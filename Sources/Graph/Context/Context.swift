@@ -31,7 +31,7 @@ public actor Context {
     let isTransaction: Bool
     /// For saves, and what must not come between.
     private var turns = TurnQueue()
-    var followers = EventFollowers()
+    private nonisolated let followers: EventFollowers
     /// Takes over others' commits.
     var merging: Task<Void, Never>?
     var autosaveDelay: Duration?
@@ -137,15 +137,18 @@ public actor Context {
         mergePolicy.requireRules(toFit: start.snapshot.schema)
         let registry = ObjectRegistry(schema: start.snapshot.schema)
         self.registry = registry
-        state = ContextState(
+        let state = ContextState(
             start,
             counters: coordinator.counters,
             published: parent == nil ? coordinator.published : nil,
             registry: registry,
             executor: executor,
             isObservable: isObservable ?? executor.isMain,
+            isBaseFixed: parent == nil && (isTransaction || reads != nil),
             reads: reads
         )
+        followers = state.followers
+        self.state = state
     }
 
     private var reads: ReadLog? { state.reads }

@@ -5,29 +5,32 @@
 final class ContextState {
     @usableFromInline let schema: Schema
     private let counters: RowCounters
-    private(set) var working: WorkingState
-    private(set) var history = UndoHistory()
+    var working: WorkingState
+    var history = UndoHistory()
     /// The committed state below the base, if the context is nested.
-    private var committed: Snapshot?
+    var committed: Snapshot?
     /// What a transaction reads, if that is to count.
     @usableFromInline let reads: ReadLog?
     let executor: ContextExecutor
     /// nil if nobody can track what is read here.
-    private let observation: ContextObservation?
+    let observation: ContextObservation?
     /// nil if the context is nested.
-    private let published: PublishedSnapshot?
+    let published: PublishedSnapshot?
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
-    private var inFlight: (state: WorkingState, objects: [any RegisteredObject])?
+    var inFlight: (state: WorkingState, objects: [any RegisteredObject])?
     /// New rows that gave way to others when they were saved and whose objects somebody held then.
-    private var replacements: Replacements = [:]
+    var replacements: Replacements = [:]
     /// Whether the rows of the save in flight are other than those that objects have.
-    private var willSaveChangedRows = false
+    var willSaveChangedRows = false
     @usableFromInline private(set) weak var registry: ObjectRegistry?
+    let followers = EventFollowers()
+    /// Whether the base stays until the context ends: a transaction reads one state.
+    let isBaseFixed: Bool
     /// Called with the first change after `isFirstChangeNoted` was reset.
     var onFirstChange: (() -> Void)?
     var isFirstChangeNoted = false
     /// Whether an object was written to since the last flush.
-    private var needsFlush = false
+    var needsFlush = false
     /// Ends whenever the working state moves under the objects.
     @usableFromInline private(set) var epoch: Epoch
 
@@ -38,6 +41,7 @@ final class ContextState {
         registry: ObjectRegistry,
         executor: ContextExecutor,
         isObservable: Bool,
+        isBaseFixed: Bool,
         reads: ReadLog?
     ) {
         schema = base.snapshot.schema
@@ -47,6 +51,7 @@ final class ContextState {
         self.registry = registry
         self.executor = executor
         self.reads = reads
+        self.isBaseFixed = isBaseFixed
         self.published = published
         observation = isObservable ? ContextObservation(base.snapshot) : nil
         epoch = Epoch(isCurrent: !isObservable)
@@ -137,7 +142,7 @@ final class ContextState {
             let object = unsafeDowncast(object, to: ManagedObject<E>.self)
             return object.isDeleted ? nil : object
         }
-        if let reads { reads.readRow(id.row, of: entity) }
+        if reads != nil || isObservable { didLookUp(id.row, of: entity) }
         // Valid, because this holds the working state, and nothing changes it meanwhile.
         guard let address = workingAddress(of: id.row, of: entity) else { return nil }
         let value = address.assumingMemoryBound(to: E.self).pointee
@@ -228,80 +233,6 @@ final class ContextState {
         precondition(object.context === self, "\(object.id) belongs to another context")
     }
 
-    // MARK: What objects ask
-
-    /// Replaces an object's row by the one of the working state, all but its ephemeral values. False if there is none.
-    func update<E: Entity>(_ row: inout E, of id: PersistentID<E>, _ entity: Int) -> Bool {
-        guard var current: E = working.snapshot.entities[entity].rows.value(of: id.row) else { return false }
-        let description = schema.entities[entity]
-        if !description.ephemerals.isEmpty {
-            withUnsafePointer(to: &row) { old in
-                withUnsafeMutablePointer(to: &current) { description.copyEphemerals(from: old, to: $0) }
-            }
-        }
-        row = current
-        return true
-    }
-
-    /// The committed state that the context reads from; a save in flight is not part of it.
-    @usableFromInline var base: Snapshot { inFlight?.state.base ?? working.base }
-
-    /// Rows that count from a base of their own instead, in the changes since that state.
-    private func lostBases(of entity: Int) -> RowTable {
-        inFlight?.state.changes[entity].lostBases ?? working.changes[entity].lostBases
-    }
-
-    func committedValue<E: Entity>(of id: PersistentID<E>, _ entity: Int) -> E? {
-        if let committed { return committed.entities[entity].rows.value(of: id.row) }
-        return lostBases(of: entity).value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
-    }
-
-    func version(of row: RowNumber, of entity: Int) -> RowVersion {
-        if let committed { return committed.entities[entity].rows.version(of: row) ?? .none }
-        return lostBases(of: entity).version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
-    }
-
-    func changeKind(of row: RowNumber, of entity: Int) -> ChangeKind? {
-        flush()
-        return working.changes[entity].kind(of: row)
-    }
-
-    /// The stored properties in which a row differs from the base; all, if the base does not have it.
-    func changedProperties(of row: RowNumber, of entity: Int) -> [Property] {
-        flush()
-        let properties = schema.entities[entity].properties.filter(\.isStored)
-        guard working.changes[entity].kind(of: row) != nil,
-            let ours = working.snapshot.entities[entity].rows.address(of: row)
-        else { return [] }
-        guard let original = working.base.entities[entity].rows.address(of: row) else { return properties }
-        return properties.filter { !$0.operations.isIdentical(ours + $0.offset, original + $0.offset) }
-    }
-
-    // MARK: Relationships
-
-    /// Has the working state show what objects were told of their relationships, and the other objects what followed from it.
-    @usableFromInline
-    func flushRelationships() {
-        flush()
-        endEpoch()
-    }
-
-    /// Whether the working state has a row, or will have it with the next flush.
-    func exists(_ row: RowNumber, of entity: Int) -> Bool {
-        if workingAddress(of: row, of: entity) != nil { return true }
-        flush()
-        return workingAddress(of: row, of: entity) != nil
-    }
-
-    /// Changes an owner's members. Whatever was written to objects before comes first, so that the last write wins.
-    func changeMembers(_ relationship: ToManyDescription, _ body: (inout WorkingState) -> Void) {
-        flush()
-        body(&working)
-        noteChange()
-        // Links change no row.
-        if relationship.toOne != nil || isObservable { endEpoch() }
-    }
-
     // MARK: Changes
 
     /// The same, to look at an owner's members.
@@ -335,6 +266,9 @@ final class ContextState {
     }
 
     func flush() {
+        #if DEBUG
+            checkIsolation()
+        #endif
         guard needsFlush else { return }
         needsFlush = false
         guard let registry else { return }
@@ -355,30 +289,10 @@ final class ContextState {
         endEpoch()
     }
 
-    private func endEpoch() {
+    func endEpoch() {
         epoch.isCurrent = false
         epoch = Epoch(isCurrent: observation == nil)
         observation?.tell(working.snapshot)
-    }
-
-    // MARK: Reads that others want to know of
-
-    /// Notes that all objects of an entity were looked at.
-    func didSearch(_ type: any Entity.Type) {
-        guard reads != nil || isObservable, let entity = schema.index(of: type) else { return }
-        reads?.readAll(of: entity)
-        observation?.access(ContextObservation.Key(entity: entity))
-    }
-
-    @usableFromInline var isObservable: Bool { observation != nil }
-
-    /// Notes that a property was read, or the row as a whole.
-    func didRead<E: Entity>(_ row: RowNumber, of type: E.Type, _ entity: Int, _ keyPath: PartialKeyPath<E>?) {
-        guard let observation else { return }
-        let property = keyPath.flatMap { keyPath in
-            schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
-        }
-        observation.access(ContextObservation.Key(entity: entity, row: row, property: property))
     }
 
     func require(_ row: RowNumber, of entity: Int) {
@@ -395,253 +309,6 @@ final class ContextState {
     var hasChanges: Bool {
         flush()
         return !working.isUnchanged || inFlight != nil
-    }
-
-    // MARK: Saving
-
-    /// Whether a save has taken changes with it and is not answered yet.
-    var isSaveUnderWay: Bool { inFlight != nil }
-
-    /// Takes the changes for a save, and has `willSave()` see to them; nil if there are none. What is changed from here on
-    /// counts from the state taken, without what `willSave()` did to it.
-    func capture(runningHooks: Bool) -> WorkingState? {
-        flush()
-        guard !working.isUnchanged else {
-            _ = registry?.release()
-            return nil
-        }
-        history.didCapture(working)
-        let captured = working
-        inFlight = (captured, registry?.release() ?? [])
-        working = WorkingState(base: captured.snapshot)
-        var request = captured
-        willSaveChangedRows = runningHooks && request.runWillSave()
-        return request
-    }
-
-    /// What a save would take now.
-    func stateToSave(runningHooks: Bool) -> WorkingState {
-        flush()
-        var request = working
-        if runningHooks { _ = request.runWillSave() }
-        return request
-    }
-
-    /// The save taken last is in the new base.
-    func didSave(_ outcome: Outcome) {
-        inFlight = nil
-        history.didEndSave(isSuccess: true)
-        reads?.removeAll()
-        note(outcome.replacements)
-        committed = outcome.base.committed
-        rebase(
-            onto: WorkingState(base: outcome.base.snapshot),
-            keepingBases: true,
-            replacements: outcome.replacements,
-            objectsAreCurrent: outcome.isAsCaptured && !willSaveChangedRows
-        )
-    }
-
-    /// Objects that somebody holds know what replaced them.
-    private func note(_ replacements: Replacements) {
-        guard !replacements.isEmpty else { return }
-        let all = self.replacements.merging(replacements) { $0.merging($1) { $1 } }
-        self.replacements = Replacements(
-            uniqueKeysWithValues: all.map { entity, rows in
-                (entity, rows.filter { registry?.heldObject(for: $0.key, of: entity) != nil })
-            }
-        )
-    }
-
-    /// The save taken last failed; its changes are pending as before, with what was changed meanwhile on top.
-    func saveFailed() {
-        guard let inFlight else { return }
-        self.inFlight = nil
-        history.didEndSave(isSuccess: false)
-        registry?.keep(inFlight.objects)
-        rebase(onto: inFlight.state, objectsAreCurrent: true)
-    }
-
-    /// Puts the working state's changes on top of another state.
-    private func rebase(
-        onto state: WorkingState,
-        keepingBases: Bool = false,
-        replacements: Replacements = [:],
-        objectsAreCurrent: Bool
-    ) {
-        flush()
-        history.note(working)
-        defer { history.move(to: working) }
-        let later = working
-        working = state
-        working.reapply(later, keepingBases: keepingBases, replacements: replacements)
-        // What has come to refer to rows deleted here lets go of them at once; what forbids the delete is for a save to say.
-        if !later.isUnchanged { _ = working.applyDeleteRules() }
-        if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
-    }
-
-    // MARK: Moving
-
-    /// Drops what was changed since the base, or since a save in flight took the rest.
-    func rollback(to base: ContextBase?) {
-        dropDirty()
-        if let base, inFlight == nil {
-            working = WorkingState(base: base.snapshot)
-            committed = base.committed
-        } else {
-            working = WorkingState(base: working.base)
-        }
-        history.didRollBack(to: working)
-        forgetChanges()
-    }
-
-    /// Moves the base and puts the changes on top. Gives what both sides changed.
-    func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
-        flush()
-        let overlaps = working.overlaps(with: base.snapshot)
-        committed = base.committed
-        rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases, objectsAreCurrent: false)
-        return overlaps
-    }
-
-    func refreshToPublished() {
-        guard let published, inFlight == nil else { return }
-        _ = refresh(to: ContextBase(snapshot: published.value))
-    }
-
-    // MARK: Nested contexts
-
-    var stateForChildren: ContextBase {
-        flush()
-        return ContextBase(snapshot: working.snapshot, committed: committed ?? base)
-    }
-
-    /// A nested context's changes, on top of the working state.
-    func rebase(_ request: SaveRequest) throws(GraphError) -> WorkingState {
-        flush()
-        let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
-        var merged = try rebase.run(request.state, origin: request.origin).merged
-        try merged.judgeReferences(isForgiving: request.policy.kind != .error)
-        return merged
-    }
-
-    /// Makes a nested context's changes this one's own. All other rules are for this one's save to judge.
-    func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
-        let changes = try rebase(request)
-        working.reapply(changes)
-        // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
-        if !changes.isUnchanged { _ = working.applyDeleteRules() }
-        endEpoch()
-        return Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
-    }
-
-    /// A state to come back to.
-    struct Savepoint {
-        let working: WorkingState
-        fileprivate let history: UndoHistory
-    }
-
-    func savepoint() -> Savepoint {
-        flush()
-        history.endGroup(at: working)
-        return Savepoint(working: working, history: history)
-    }
-
-    /// Undoes everything since a savepoint.
-    func restore(_ savepoint: Savepoint) {
-        dropDirty()
-        working = savepoint.working
-        history = savepoint.history
-        if working.isUnchanged { _ = registry?.release() }
-        endEpoch()
-    }
-
-    /// Undoes a save that failed and whose changes began at a savepoint; keeps what was changed while it ran.
-    func saveFailed(restoring savepoint: Savepoint) {
-        guard let inFlight else { return restore(savepoint) }
-        self.inFlight = nil
-        if !savepoint.working.isUnchanged { registry?.keep(inFlight.objects) }
-        flush()
-        history = savepoint.history
-        history.move(to: savepoint.working)
-        guard !working.isUnchanged else {
-            working = savepoint.working
-            return endEpoch()
-        }
-        working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint.working)
-        rebase(onto: savepoint.working, objectsAreCurrent: false)
-    }
-
-    // MARK: Undo
-
-    var undoLimit: Int {
-        get { history.limit }
-        set {
-            if history.isOn, newValue > 0 {
-                history.limit = newValue
-            } else {
-                flush()
-                history.start(limit: newValue, at: working)
-            }
-        }
-    }
-
-    /// Ends the group of changes made so far.
-    func endUndoGroup() {
-        guard history.isOn else { return }
-        flush()
-        history.endGroup(at: working)
-    }
-
-    func beginExplicitUndoGroup() {
-        flush()
-        history.beginGroup(at: working)
-    }
-
-    func endExplicitUndoGroup() {
-        flush()
-        history.endExplicitGroup(at: working)
-    }
-
-    func undo() -> [UndoRemainder] {
-        endUndoGroup()
-        guard let group = history.takeUndo() else { return [] }
-        let before = working.snapshot
-        let remainders = revert(group)
-        history.didUndo(step(from: before))
-        return remainders
-    }
-
-    func redo() -> [UndoRemainder] {
-        endUndoGroup()
-        guard let group = history.takeRedo() else { return [] }
-        let before = working.snapshot
-        let remainders = revert(group)
-        history.didRedo(step(from: before))
-        return remainders
-    }
-
-    private func step(from before: Snapshot) -> UndoStep {
-        UndoStep(change: StateChange(before: before, after: working.snapshot), base: working.base)
-    }
-
-    private func revert(_ group: UndoGroup) -> [UndoRemainder] {
-        var remainders: [UndoRemainder] = []
-        for step in group.steps.reversed() { remainders += working.revert(step) }
-        endEpoch()
-        return remainders
-    }
-
-    private func dropDirty() {
-        needsFlush = false
-        guard let registry else { return }
-        for object in registry.dirty { (object.isDirty, object.flags) = (false, object.flags.subtracting(.new)) }
-        registry.dirty = []
-    }
-
-    private func forgetChanges() {
-        _ = registry?.release()
-        endEpoch()
     }
 }
 

@@ -228,6 +228,7 @@ extension ManagedObject {
             row = changed
         } else {
             writeRelationship { $0 = changed }
+            context.didWriteEphemerals(of: id.row, of: entity)
         }
     }
 

@@ -2,8 +2,7 @@ import Synchronization
 
 /// The contexts that save by themselves, for a coordinator that is about to close.
 final class AutosavingContexts: Sendable {
-    private struct Entry: @unchecked Sendable {
-        // Guarded by the mutex; the context itself is an actor.
+    private struct Entry {
         weak var context: Context?
     }
 

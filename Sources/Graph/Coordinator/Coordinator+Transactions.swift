@@ -21,7 +21,7 @@ extension Coordinator {
     ///   - mergePolicy: what to do about conflicts instead, at the level `.snapshot`.
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
     /// - Throws: what the closure throws; `.retriesExhausted` with the last conflicts; what `Context.save()` throws, if it would
-    ///   without the changes of others too; `CancellationError` between two attempts.
+    ///   without the changes of others too, `.cancelled` among that.
     @discardableResult
     public nonisolated func transaction<Result: Sendable>(
         isolation: IsolationLevel = .snapshot,
@@ -58,7 +58,7 @@ extension Coordinator {
         }
         func retry() async throws -> Result {
             for _ in 0..<max(retries, 0) {
-                try Task.checkCancellation()
+                if Task.isCancelled { throw GraphError.cancelled }
                 switch try await attempt() {
                 case .succeeded(let result): return result
                 case .failed(let next): error = next
@@ -67,7 +67,7 @@ extension Coordinator {
             throw error.afterAttempts(max(retries, 0) + 1)
         }
         // One that a transaction under way makes must not wait for it.
-        if Self.isRetrying { return try await retry() }
+        if Self.isRetrying || retries <= 0 { return try await retry() }
         await beginRetry()
         do {
             let result = try await Self.$isRetrying.withValue(true) { try await retry() }

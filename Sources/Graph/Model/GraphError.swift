@@ -16,6 +16,8 @@ public enum GraphError: Error, Sendable {
     /// Others changed or deleted the same objects since this context read them. Nothing was saved; the context still has
     /// its changes: refresh it and save again, discard them, or roll back.
     case conflicts([MergeConflict])
+    /// The task was cancelled before the save was handed over. Nothing was saved; the changes are pending.
+    case cancelled
     /// A transaction met conflicts in each of its attempts; these are the last one's. Nothing was saved.
     case retriesExhausted(attempts: Int, [MergeConflict])
     /// Values of unique properties that other objects have already. Nothing was saved.
@@ -189,6 +191,7 @@ extension GraphError: CustomStringConvertible {
         case .notOrdered(let property): "\(property) is no stored property with an order"
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
         case .conflicts(let conflicts): list(conflicts, "conflict", "could not merge changes", indent: "")
+        case .cancelled: "the task was cancelled before the save began; nothing was saved"
         case .retriesExhausted(let attempts, let conflicts):
             list(conflicts, "conflict", "could not merge changes in \(attempts) attempts", indent: "")
         case .notUnique(let violations): list(violations, "violation", "values are not unique")

@@ -63,7 +63,7 @@ final class ContextObservation: Observable {
         }
     }
 
-    private func tell(_ key: Key) {
+    func tell(_ key: Key) {
         registrar.withMutation(of: self, keyPath: \.[key]) {}
     }
 }

@@ -1,0 +1,191 @@
+/// Saves, and everything else that moves the state under the objects.
+extension ContextState {
+    /// Whether a save has taken changes with it and is not answered yet.
+    var isSaveUnderWay: Bool { inFlight != nil }
+
+    /// Takes the changes for a save, and has `willSave()` see to them; nil if there are none. What is changed from here on
+    /// counts from the state taken, without what `willSave()` did to it.
+    func capture(runningHooks: Bool) -> WorkingState? {
+        flush()
+        guard !working.isUnchanged else {
+            _ = registry?.release()
+            return nil
+        }
+        history.didCapture(working)
+        let captured = working
+        inFlight = (captured, registry?.release() ?? [])
+        working = WorkingState(base: captured.snapshot)
+        var request = captured
+        willSaveChangedRows = runningHooks && request.runWillSave()
+        return request
+    }
+
+    /// What a save would take now.
+    func stateToSave(runningHooks: Bool) -> WorkingState {
+        flush()
+        var request = working
+        if runningHooks { _ = request.runWillSave() }
+        return request
+    }
+
+    /// The save taken last is in the new base.
+    func didSave(_ outcome: Outcome) {
+        inFlight = nil
+        history.didEndSave(isSuccess: true)
+        // What a nested context has read counts until the transaction ends.
+        if published != nil { reads?.removeAll() }
+        note(outcome.replacements)
+        committed = outcome.base.committed
+        rebase(
+            onto: WorkingState(base: outcome.base.snapshot),
+            keepingBases: true,
+            replacements: outcome.replacements,
+            objectsAreCurrent: outcome.isAsCaptured && !willSaveChangedRows
+        )
+    }
+
+    /// Objects that somebody holds know what replaced them.
+    private func note(_ replacements: Replacements) {
+        guard !replacements.isEmpty else { return }
+        let all = self.replacements.merging(replacements) { $0.merging($1) { $1 } }
+        self.replacements = Replacements(
+            uniqueKeysWithValues: all.map { entity, rows in
+                (entity, rows.filter { registry?.heldObject(for: $0.key, of: entity) != nil })
+            }
+        )
+    }
+
+    /// The save taken last failed; its changes are pending as before, with what was changed meanwhile on top.
+    func saveFailed() {
+        guard let inFlight else { return }
+        self.inFlight = nil
+        history.didEndSave(isSuccess: false)
+        registry?.keep(inFlight.objects)
+        rebase(onto: inFlight.state, objectsAreCurrent: true)
+    }
+
+    /// Puts the working state's changes on top of another state.
+    private func rebase(
+        onto state: WorkingState,
+        keepingBases: Bool = false,
+        replacements: Replacements = [:],
+        objectsAreCurrent: Bool
+    ) {
+        flush()
+        history.note(working)
+        defer { history.move(to: working) }
+        let later = working
+        working = state
+        working.reapply(later, keepingBases: keepingBases, replacements: replacements)
+        // What has come to refer to rows deleted here lets go of them at once; what forbids the delete is for a save to say.
+        if !later.isUnchanged { _ = working.applyDeleteRules() }
+        if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
+    }
+
+    // MARK: Moving
+
+    /// Drops what was changed since the base, or since a save in flight took the rest.
+    func rollback(to base: ContextBase?) {
+        dropDirty()
+        if let base, inFlight == nil {
+            working = WorkingState(base: base.snapshot)
+            committed = base.committed
+        } else {
+            working = WorkingState(base: working.base)
+        }
+        history.didRollBack(to: working)
+        forgetChanges()
+    }
+
+    /// Moves the base and puts the changes on top. Gives what both sides changed.
+    func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
+        flush()
+        let before = followers.isEmpty ? nil : working.snapshot
+        let overlaps = working.overlaps(with: base.snapshot)
+        committed = base.committed
+        rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases, objectsAreCurrent: false)
+        if let before { followers.send(.didMerge(StateChange(before: before, after: working.snapshot))) }
+        return overlaps
+    }
+
+    func refreshToPublished() {
+        guard let published, inFlight == nil, !isBaseFixed else { return }
+        _ = refresh(to: ContextBase(snapshot: published.value))
+    }
+
+    // MARK: Nested contexts
+
+    var stateForChildren: ContextBase {
+        flush()
+        return ContextBase(snapshot: working.snapshot, committed: committed ?? base)
+    }
+
+    /// A nested context's changes, on top of the working state.
+    func rebase(_ request: SaveRequest) throws(GraphError) -> WorkingState {
+        flush()
+        let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
+        var merged = try rebase.run(request.state, origin: request.origin).merged
+        try merged.judgeReferences(isForgiving: request.policy.kind != .error)
+        return merged
+    }
+
+    /// Makes a nested context's changes this one's own. All other rules are for this one's save to judge.
+    func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
+        let changes = try rebase(request)
+        working.reapply(changes)
+        // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
+        if !changes.isUnchanged { _ = working.applyDeleteRules() }
+        noteChange()
+        endEpoch()
+        return Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
+    }
+
+    /// A state to come back to.
+    struct Savepoint {
+        let working: WorkingState
+        fileprivate let history: UndoHistory
+    }
+
+    func savepoint() -> Savepoint {
+        flush()
+        history.endGroup(at: working)
+        return Savepoint(working: working, history: history)
+    }
+
+    /// Undoes everything since a savepoint.
+    func restore(_ savepoint: Savepoint) {
+        dropDirty()
+        working = savepoint.working
+        history = savepoint.history
+        if working.isUnchanged { _ = registry?.release() }
+        endEpoch()
+    }
+
+    /// Undoes a save that failed and whose changes began at a savepoint; keeps what was changed while it ran.
+    func saveFailed(restoring savepoint: Savepoint) {
+        guard let inFlight else { return restore(savepoint) }
+        self.inFlight = nil
+        if !savepoint.working.isUnchanged { registry?.keep(inFlight.objects) }
+        flush()
+        history = savepoint.history
+        history.move(to: savepoint.working)
+        guard !working.isUnchanged else {
+            working = savepoint.working
+            return endEpoch()
+        }
+        working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint.working)
+        rebase(onto: savepoint.working, objectsAreCurrent: false)
+    }
+
+    private func dropDirty() {
+        needsFlush = false
+        guard let registry else { return }
+        for object in registry.dirty { (object.isDirty, object.flags) = (false, object.flags.subtracting(.new)) }
+        registry.dirty = []
+    }
+
+    private func forgetChanges() {
+        _ = registry?.release()
+        endEpoch()
+    }
+}
