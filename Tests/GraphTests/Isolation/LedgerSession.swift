@@ -139,7 +139,7 @@ struct LedgerSession: Sendable {
             return .committed(nil)
         } catch {
             switch error {
-            case is Abandoned, is CancellationError, GraphError.conflicts, GraphError.retriesExhausted: break
+            case is Abandoned, GraphError.cancelled, GraphError.conflicts, GraphError.retriesExhausted: break
             case GraphError.outcomeUnknown where mayFail: return .unknown
             case GraphError.diskFull where mayFail, GraphError.storeFailed where mayFail,
                 GraphError.closed where mayFail:

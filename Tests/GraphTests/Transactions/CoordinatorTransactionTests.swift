@@ -165,6 +165,25 @@ struct CoordinatorTransactionTests {
         #expect(ids.map { coordinator.snapshot.value(for: $0)?.age } == [200, 200])
     }
 
+    @Test func `R23a a task that is cancelled saves nothing that is not handed over yet`() async throws {
+        let (coordinator, ids) = try await Self.store(ages: 0)
+        let context = Context(coordinator)
+        await context.perform { $0[ids[0]]?.age = 1 }
+        let saves = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            do {
+                try await context.save()
+                return "saved"
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(await saves.value == "\(GraphError.cancelled)")
+        #expect(await context.hasChanges)
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: ids[0])?.age == 1)
+    }
+
     @Test func `a transaction that tries again inside of one that does waits for nobody`() async throws {
         let (coordinator, ids) = try await Self.store(ages: 0, 0)
         let tries = Counter()
