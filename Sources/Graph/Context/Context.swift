@@ -144,7 +144,7 @@ public actor Context {
             registry: registry,
             executor: executor,
             isObservable: isObservable ?? executor.isMain,
-            isBaseFixed: parent == nil && (isTransaction || reads != nil),
+            isBaseFixed: parent == nil && isTransaction,
             reads: reads
         )
         followers = state.followers
