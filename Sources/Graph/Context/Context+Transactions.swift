@@ -87,7 +87,9 @@ extension Context {
     }
 
     /// There is no such transaction: what the closure does could not be told from what else runs on this context while it waits.
-    @available(*, unavailable, message: "a transaction that waits has a context of its own: write transaction { context in … }")
+    @available(
+        *, unavailable, message: "a transaction that waits has a context of its own: write transaction { context in … }"
+    )
     public func transaction<Result>(
         mergePolicy: MergePolicy? = nil,
         _ body: () async throws -> Result

@@ -75,7 +75,8 @@ public struct RelatedObjects<Target: Entity> {
         switch source {
         case .relationship(let context, let owner, let relationship):
             guard member.context === context, !member.isDeleted else { return false }
-            return context.flushed(toRead: relationship, of: owner).isMember(member.id.row, of: owner, through: relationship)
+            return context.flushed(toRead: relationship, of: owner).isMember(
+                member.id.row, of: owner, through: relationship)
         case .list(let objects, _):
             return objects.contains(member)
         }
@@ -233,7 +234,8 @@ extension RelatedObjects: RandomAccessCollection {
     public subscript(position: Int) -> ManagedObject<Target> {
         switch source {
         case .relationship(let context, let owner, let relationship):
-            let row = context.flushed(toRead: relationship, of: owner).member(at: position, of: owner, through: relationship)
+            let row = context.flushed(toRead: relationship, of: owner).member(
+                at: position, of: owner, through: relationship)
             guard let object = row.flatMap({ context.object(for: PersistentID<Target>(row: $0)) }) else {
                 preconditionFailure("there is no member \(position) of \(count)")
             }

@@ -255,7 +255,8 @@ public actor Coordinator {
             let start = ContinuousClock.now
             do throws(GraphError) {
                 try await journal.write(records)
-                result = .success(CommitQueue.Writing(commitCount: records.count, duration: ContinuousClock.now - start))
+                result = .success(
+                    CommitQueue.Writing(commitCount: records.count, duration: ContinuousClock.now - start))
             } catch {
                 result = .failure(error)
             }

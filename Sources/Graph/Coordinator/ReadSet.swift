@@ -32,7 +32,10 @@ struct ReadSet: Sendable {
         var places: Set<RowPlace> = []
         for place in rows where base.version(of: place) != head.version(of: place) { places.insert(place) }
         for list in members {
-            guard let relationship = head.schema.entities[list.entity].toManys.first(where: { $0.property == list.property })
+            guard
+                let relationship = head.schema.entities[list.entity].toManys.first(where: {
+                    $0.property == list.property
+                })
             else { continue }
             let old = base.members(of: list.owner, through: relationship)
             let new = head.members(of: list.owner, through: relationship)

@@ -216,7 +216,8 @@ struct Rebase {
             !property.operations.isIdentical(theirs + property.offset, base + property.offset)
         }
         let rules = policy.rules(forPropertiesOf: description)
-        let isCovered = !rules.isEmpty
+        let isCovered =
+            !rules.isEmpty
             && description.properties.enumerated().allSatisfy { rules[$0] != nil || !isChangedHere($1) }
         let kind = isCovered ? .objectTrump : policy.kind
         guard kind != .error else { throw Unsettled() }

@@ -47,7 +47,8 @@ struct WorkingState: Sendable {
         forgetDelete(of: row, of: entity)
         var version = RowVersion.none.next
         if let original = base.entities[entity].rows.address(of: row) {
-            let baseVersion = changes[entity].baseVersion(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
+            let baseVersion =
+                changes[entity].baseVersion(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
             if description.areIdentical(original, value) {
                 changes[entity].remove(row)
                 version = base.entities[entity].rows.version(of: row) ?? baseVersion

@@ -61,7 +61,8 @@ public struct MergeRule: Sendable {
     enum Scope: Sendable {
         /// Original, ours, theirs; the last one is the row to merge into.
         case entity(
-            @Sendable (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeMutableRawPointer) throws -> Outcome
+            @Sendable (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeMutableRawPointer) throws ->
+                Outcome
         )
         case property(
             any AnyKeyPath & Sendable,

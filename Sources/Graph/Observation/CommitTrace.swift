@@ -79,7 +79,8 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         if settledConflicts > 0 { text += "; \(settledConflicts) conflict\(settledConflicts == 1 ? "" : "s") settled" }
         if recordBytes > 0 {
             let milliseconds = Double(writing / .microseconds(1)) / 1000
-            text += "; \(recordBytes) bytes, \(groupSize) commit\(groupSize == 1 ? "" : "s") written in \(milliseconds) ms"
+            text +=
+                "; \(recordBytes) bytes, \(groupSize) commit\(groupSize == 1 ? "" : "s") written in \(milliseconds) ms"
         }
         return text
     }

@@ -45,7 +45,9 @@ final class ContextObservation: Observable {
             isChanged = true
             tell(Key(entity: entity, row: row))
             for (number, property) in properties.enumerated() where property.isStored {
-                if let old, let new, property.operations.isIdentical(old + property.offset, new + property.offset) { continue }
+                if let old, let new, property.operations.isIdentical(old + property.offset, new + property.offset) {
+                    continue
+                }
                 tell(Key(entity: entity, row: row, property: number))
             }
         }

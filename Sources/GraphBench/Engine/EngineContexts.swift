@@ -23,7 +23,8 @@ enum EngineContexts {
                 var answer: UInt64 = 0
                 for round in 0..<Workload.Refreshes.rounds {
                     let ids = (0..<Workload.Refreshes.rowsPerCommit).map { row in
-                        store.people[data.updates[(round * Workload.Refreshes.rowsPerCommit + row) % data.updates.count]]
+                        store.people[
+                            data.updates[(round * Workload.Refreshes.rowsPerCommit + row) % data.updates.count]]
                     }
                     let balance = Double(round + run)
                     try await writer.transaction { context in

@@ -20,8 +20,10 @@ struct IdentifierTests {
         try await reopened.close()
     }
 
-    @Test(arguments: ["", "Person", "Person/", "Person/p", "Person/p0", "Person/p01", "Person/1", "Nobody/p1", "Person/p1/",
-        "Person/p99999999999999999999", "Person/p-1", "/p1", "Person/p+1"])
+    @Test(arguments: [
+        "", "Person", "Person/", "Person/p", "Person/p0", "Person/p01", "Person/1", "Nobody/p1", "Person/p1/",
+        "Person/p99999999999999999999", "Person/p-1", "/p1", "Person/p+1",
+    ])
     func `other texts are no identifiers`(path: String) async throws {
         let coordinator = try await Coordinator(for: Person.self, Team.self)
         let store = coordinator.uri(for: PersistentID<Person>(row: 1)).dropLast("Person/p1".count)

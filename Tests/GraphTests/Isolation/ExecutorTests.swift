@@ -143,7 +143,7 @@ private final class QueueExecutor: SerialExecutor {
     }
 
     /// How often the second closure made the first one's reads out of date.
-    private func changes(after read: () -> Void, _ write: () async throws -> Void) async rethrows -> Int {
+    private func changes(after read: () -> Void, by write: () async throws -> Void) async rethrows -> Int {
         let count = Counter()
         withObservationTracking(read) { _ = count.next() }
         try await write()
@@ -153,28 +153,28 @@ private final class QueueExecutor: SerialExecutor {
     @Test func `a property that was read is told when it changes, and no other`() async throws {
         let context = try await Self.context()
         let person = insert(Person(name: "one"), context)
-        let count1 = await changes(after: { _ = person.name }) { person.name = "two" }
+        let count1 = await changes(after: { _ = person.name }, by: { person.name = "two" })
         #expect(count1 == 1)
-        let count2 = await changes(after: { _ = person.name }) { person.age = 7 }
+        let count2 = await changes(after: { _ = person.name }, by: { person.age = 7 })
         #expect(count2 == 0)
-        let count3 = await changes(after: { _ = person.name }) { person.name = "two" }
+        let count3 = await changes(after: { _ = person.name }, by: { person.name = "two" })
         #expect(count3 == 0)
-        let count4 = await changes(after: { _ = person.value }) { person.age = 8 }
+        let count4 = await changes(after: { _ = person.value }, by: { person.age = 8 })
         #expect(count4 == 1)
-        let count5 = await changes(after: { _ = person.isDeleted }) { person.delete() }
+        let count5 = await changes(after: { _ = person.isDeleted }, by: { person.delete() })
         #expect(count5 == 1)
     }
 
     @Test func `both ends of a relationship are told`() async throws {
         let context = try await Self.context()
         let (person, team) = (insert(Person(name: "one"), context), insert(Team(name: "team"), context))
-        let count6 = await changes(after: { _ = team.members.count }) { person.team = team }
+        let count6 = await changes(after: { _ = team.members.count }, by: { person.team = team })
         #expect(count6 == 1)
-        let count7 = await changes(after: { _ = person.team }) { team.members.remove(person) }
+        let count7 = await changes(after: { _ = person.team }, by: { team.members.remove(person) })
         #expect(count7 == 1)
-        let count8 = await changes(after: { _ = team.members.count }) { team.members.append(person) }
+        let count8 = await changes(after: { _ = team.members.count }, by: { team.members.append(person) })
         #expect(count8 == 1)
-        let count9 = await changes(after: { _ = team.members.count }) { team.name = "other" }
+        let count9 = await changes(after: { _ = team.members.count }, by: { team.name = "other" })
         #expect(count9 == 0)
     }
 
@@ -185,29 +185,30 @@ private final class QueueExecutor: SerialExecutor {
         try await context.save()
         let id = person.id
         try await context.coordinator.transaction { $0[id]?.name = "two" }
-        let count10 = await changes(after: { _ = person.name }) { await context.refresh() }
+        let count10 = await changes(after: { _ = person.name }, by: { await context.refresh() })
         #expect(count10 == 1)
         #expect(person.name == "two")
         context.sync { $0.beginUndoGroup() }
         person.name = "three"
         context.sync { $0.endUndoGroup() }
-        let count11 = await changes(after: { _ = person.name }) { context.sync { _ = $0.undo() } }
+        let count11 = await changes(after: { _ = person.name }, by: { context.sync { _ = $0.undo() } })
         #expect(count11 == 1)
         person.name = "four"
-        let count12 = await changes(after: { _ = person.name }) { context.sync { $0.rollback() } }
+        let count12 = await changes(after: { _ = person.name }, by: { context.sync { $0.rollback() } })
         #expect(count12 == 1)
-        let count13 = try await changes(after: { _ = person.name }) { try await context.save() }
+        let count13 = try await changes(after: { _ = person.name }, by: { try await context.save() })
         #expect(count13 == 0)
     }
 
     @Test func `what a fetch looked at is told`() async throws {
         let context = try await Self.context()
         func count() { context.sync { _ = try? $0.fetchCount(Person.self) } }
-        let count14 = await changes(after: count) { context.sync { _ = $0.insert(Person(name: "one")) } }
+        let count14 = await changes(after: count, by: { context.sync { _ = $0.insert(Person(name: "one")) } })
         #expect(count14 == 1)
-        let count15 = await changes(after: count) { context.sync { _ = $0.insert(Team(name: "one")) } }
+        let count15 = await changes(after: count, by: { context.sync { _ = $0.insert(Team(name: "one")) } })
         #expect(count15 == 0)
-        let count16 = await changes(after: count) { context.sync { _ = $0.insert(contentsOf: [Person(name: "x")]) } }
+        let people = [Person(name: "x"), Person(name: "y")]
+        let count16 = await changes(after: count, by: { context.sync { _ = $0.insert(contentsOf: people) } })
         #expect(count16 == 1)
     }
 }

@@ -137,7 +137,10 @@ struct CommitFeedTests {
         let (coordinator, id) = try await Self.store()
         let other = try await coordinator.transaction { $0.insert(Person(name: "two")).id }
         let context = Context(coordinator)
-        let mine = await context.perform { $0[id]?.age = 5; return 5 }
+        let mine = await context.perform {
+            $0[id]?.age = 5
+            return 5
+        }
         #expect(mine == 5)
         await context.setMerging(true)
         try await coordinator.transaction { context in

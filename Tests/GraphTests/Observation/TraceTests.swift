@@ -16,7 +16,8 @@ struct TraceTests {
         let folder = try TemporaryFolder()
         let coordinator = try await Coordinator(
             for: Person.self, Team.self, at: folder.file(), trace: { traces.add($0) })
-        let (id, other) = try await coordinator.transaction(author: "import", fileID: "App/File.swift", line: 7) { context in
+        let (id, other) = try await coordinator.transaction(author: "import", fileID: "App/File.swift", line: 7) {
+            context in
             context.insert(Team(name: "team"))
             return (context.insert(Person(name: "one")).id, context.insert(Person(name: "two")).id)
         }
@@ -35,7 +36,9 @@ struct TraceTests {
         #expect(lines[0].contains("Team +1 ~0 −0"))
         #expect(lines[0].contains(" bytes, 1 commit written in "))
         #expect(lines[1].contains("commit 2 to \(folder.file()) (App/File.swift:8): Person +0 ~1 −0; "))
-        #expect(lines[2].hasPrefix("graph: refused by \(folder.file()) (App/File.swift:9): could not merge changes: 1 conflict"))
+        #expect(
+            lines[2].hasPrefix(
+                "graph: refused by \(folder.file()) (App/File.swift:9): could not merge changes: 1 conflict"))
         #expect(lines[3].contains("Person +0 ~1 −1; 1 conflict settled; "))
         #expect(lines.count == 4)
         #expect(traces.all[3].origin.commit == CommitNumber(3))

@@ -75,15 +75,19 @@ struct CoordinatorTransactionTests {
         let (team, other) = try await coordinator.transaction { context in
             (context.insert(Team(name: "team")).id, context.insert(Team(name: "other")).id)
         }
-        let reads: [(String, @Sendable (isolated Context) throws -> Void, @Sendable (isolated Context) throws -> Void)] = [
-            ("row", { _ = $0[ids[0]]?.age }, { $0[ids[0]]?.age += 1 }),
-            ("row by reference", { _ = $0[ids[1]]?.team }, { $0[team]?.name += "!" }),
-            ("members", { _ = $0[team]?.members.count }, { $0[ids[0]]?.team = $0[team] }),
-            ("no members", { _ = $0[other]?.members.isEmpty }, { $0[ids[0]]?.team = $0[other] }),
-            ("values of members", { _ = $0[team]?.members.values }, { $0[ids[1]]?.age += 1 }),
-            ("search", { _ = try $0.fetchCount(Person.self, where: { $0.age > 1000 }) }, { _ = $0.insert(Person(name: "new")) }),
-            ("search of values", { _ = try $0.fetchValues(Team.self) }, { $0[other]?.name += "!" }),
-        ]
+        let reads:
+            [(String, @Sendable (isolated Context) throws -> Void, @Sendable (isolated Context) throws -> Void)] = [
+                ("row", { _ = $0[ids[0]]?.age }, { $0[ids[0]]?.age += 1 }),
+                ("row by reference", { _ = $0[ids[1]]?.team }, { $0[team]?.name += "!" }),
+                ("members", { _ = $0[team]?.members.count }, { $0[ids[0]]?.team = $0[team] }),
+                ("no members", { _ = $0[other]?.members.isEmpty }, { $0[ids[0]]?.team = $0[other] }),
+                ("values of members", { _ = $0[team]?.members.values }, { $0[ids[1]]?.age += 1 }),
+                (
+                    "search", { _ = try $0.fetchCount(Person.self, where: { $0.age > 1000 }) },
+                    { _ = $0.insert(Person(name: "new")) }
+                ),
+                ("search of values", { _ = try $0.fetchValues(Team.self) }, { $0[other]?.name += "!" }),
+            ]
         try await coordinator.transaction { $0[ids[1]]?.team = $0[team] }
         for (name, read, write) in reads {
             let reader = Context(coordinator, isolation: .serializable)
