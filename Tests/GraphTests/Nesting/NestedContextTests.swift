@@ -483,10 +483,13 @@ struct NestedContextTests {
     @Test func `R13 a child deletes what was never saved: nothing denies that`() async throws {
         let coordinator = try await Coordinator(for: Lease.self, House.self, checksEveryCommit: true)
         let root = Context(coordinator)
-        let house = try await root.transaction { $0.insert(House()).id }
+        let (house, other) = try await root.transaction { ($0.insert(House()).id, $0.insert(House()).id) }
         let lease = await root.perform { $0.insert(Lease(house: ToOne(house))).id }
         let child = await Context(parent: root)
-        try await child.transaction { $0[lease]?.delete() }
+        try await child.transaction { context in
+            context[lease]?.delete()
+            context[other]?.delete()
+        }
         try await root.save()
         #expect(coordinator.snapshot.count(of: Lease.self) == 0)
     }

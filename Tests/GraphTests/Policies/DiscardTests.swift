@@ -238,6 +238,38 @@ struct DiscardTests {
         try await expectUnchanged()
     }
 
+    @Test func `R8 what comes back lets go of what another delete removed`() async throws {
+        let family = try await family()
+        await context.perform { context in
+            context[family.accounts[0]]?.delete()
+            context[family.advisor]?.delete()
+            context.discard([AnyPersistentID(family.advisor)])
+            #expect(context[family.advisor]?.value.favorite.id == nil)
+            #expect(context[family.client]?.advisor?.id == family.advisor)
+        }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: family.advisor)?.favorite.id == nil)
+    }
+
+    @Test func `R8 members that lead nowhere are forgotten with their owner's changes`() async throws {
+        let rivals = try await Rivals()
+        let (client, club) = try await rivals.start { ($0.insert(Client()).id, $0.insert(Club()).id) }
+        try await rivals.change { context in
+            context[client]?.clubs.append(try context.object(for: club))
+        } theirs: {
+            try $0.object(for: club).delete()
+        }
+        await rivals.ours.refresh()
+        guard case .danglingReferences(let dangling)? = await rivals.save() else {
+            Issue.record("saved")
+            return
+        }
+        #expect(dangling.map(\.target) == [AnyPersistentID(club)])
+        await rivals.ours.perform { $0.discard(dangling.map(\.id)) }
+        #expect(await rivals.save() == nil)
+        #expect(await rivals.ours.hasChanges == false)
+    }
+
     @Test func `R8 a partner who has found another one keeps that`() async throws {
         let family = try await family()
         await context.perform { context in

@@ -113,7 +113,8 @@ struct PreviewTests {
     @Test func `a preview has willSave run, without the context's noticing`() async throws {
         let coordinator = try await Coordinator(for: Stamped.self, checksEveryCommit: true)
         let context = Context(coordinator)
-        let id = try await context.transaction { $0.insert(Stamped()).id }
+        let id = await context.perform { $0.insert(Stamped()).id }
+        #expect(await expectPreview(of: context, coordinator).error == nil)
         #expect(coordinator.snapshot.value(for: id)?.count == 1)
         try await context.perform { try $0.object(for: id).text = "changed" }
         _ = await context.dryRun()
@@ -170,7 +171,7 @@ struct PreviewTests {
     }
 }
 
-/// Counts its saves.
+/// Counts its saves, and is none without.
 private struct Stamped: Entity {
     var text = ""
     var count = 0
@@ -181,4 +182,8 @@ private struct Stamped: Entity {
     }
 
     mutating func willSave() { count += 1 }
+
+    func validate() throws {
+        if count == 0 { throw ValidationError(\Self.count, "must not be 0") }
+    }
 }

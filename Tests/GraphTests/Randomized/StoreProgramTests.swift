@@ -4,7 +4,7 @@ import Testing
 
 @testable import Graph
 
-/// R1 to R3, R7 to R16, R18 to R20, R24, R25, R28, R29, R31: random programs against the model.
+/// R1 to R3, R5 to R16, R18 to R21, R24, R25, R28, R29, R31: random programs against the model.
 ///
 /// `GRAPH_PROGRAMS` sets how many programs run, `GRAPH_SEED` where their seeds begin. `GRAPH_SOAK` runs programs with ever
 /// new seeds for so many seconds instead, from a random seed unless one is given. After three programs that fail no more
