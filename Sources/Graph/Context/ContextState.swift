@@ -495,7 +495,13 @@ final class ContextState {
         forgetChanges()
     }
 
-    /// Moves the base and puts the changes on top. Gives what both sides changed.
+    /// The same, and nothing can be undone any more.
+    func reset(to base: ContextBase) {
+        rollback(to: base)
+        history.start(limit: history.limit, at: working)
+    }
+
+    /// Moves the base, puts the changes on top, and says so. Gives what both sides changed.
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
         flush()
         let overlaps = working.overlaps(with: base.snapshot)
