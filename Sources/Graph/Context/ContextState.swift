@@ -406,7 +406,9 @@ final class ContextState {
     /// counts from the state taken, without what `willSave()` did to it.
     func capture(runningHooks: Bool) -> WorkingState? {
         flush()
-        guard !working.isUnchanged else {
+        // What was read on two states is to be validated also if nothing follows from it.
+        let hasMoved = published != nil && reads.map { $0.value.base.commit != working.base.commit } == true
+        guard !working.isUnchanged || hasMoved else {
             _ = registry?.release()
             return nil
         }
@@ -431,7 +433,8 @@ final class ContextState {
     func didSave(_ outcome: Outcome) {
         inFlight = nil
         history.didEndSave(isSuccess: true)
-        reads?.removeAll()
+        // What a nested context has read, the one that it saves into has not saved yet.
+        if published != nil { reads?.begin(at: outcome.base.snapshot) }
         note(outcome.replacements)
         committed = outcome.base.committed
         rebase(
