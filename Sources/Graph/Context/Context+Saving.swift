@@ -103,7 +103,7 @@ extension Context {
     public func refresh() async -> [MergeOverlap] {
         await beginSave()
         defer { endSave() }
-        return merge(await latest(), keepingBases: false)
+        return state.refresh(to: await latest())
     }
 
     /// Drops all unsaved changes, reads the newest state, and forgets every object that nobody holds, retained ones included,

@@ -31,7 +31,7 @@ public actor Context {
     let isTransaction: Bool
     /// For saves, and what must not come between.
     private var turns = TurnQueue()
-    var followers = EventFollowers()
+    let followers = EventFollowers()
     /// Takes over others' commits.
     var merging: Task<Void, Never>?
     var autosaveDelay: Duration?
@@ -143,6 +143,7 @@ public actor Context {
             counters: coordinator.counters,
             published: parent == nil ? coordinator.published : nil,
             registry: registry,
+            followers: followers,
             executor: executor,
             isObservable: isObservable ?? executor.isMain,
             reads: reads

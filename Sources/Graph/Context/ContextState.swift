@@ -11,6 +11,7 @@ final class ContextState {
     private var committed: Snapshot?
     /// What a transaction reads, if that is to count.
     @usableFromInline let reads: ReadLog?
+    private let followers: EventFollowers
     let executor: ContextExecutor
     /// nil if nobody can track what is read here.
     private let observation: ContextObservation?
@@ -23,9 +24,10 @@ final class ContextState {
     /// Whether the rows of the save in flight are other than those that objects have.
     private var willSaveChangedRows = false
     @usableFromInline private(set) weak var registry: ObjectRegistry?
-    /// Called with the first change after `isFirstChangeNoted` was reset.
-    var onFirstChange: (() -> Void)?
-    var isFirstChangeNoted = false
+    /// Begins what saves the changes after a time.
+    private var startAutosaveTimer: (() -> Task<Void, Never>)?
+    /// From the first change on until it saves.
+    var autosaveTimer: Task<Void, Never>?
     /// Whether an object was written to since the last flush.
     private var needsFlush = false
     /// Ends whenever the working state moves under the objects.
@@ -36,6 +38,7 @@ final class ContextState {
         counters: RowCounters,
         published: PublishedSnapshot?,
         registry: ObjectRegistry,
+        followers: EventFollowers,
         executor: ContextExecutor,
         isObservable: Bool,
         reads: ReadLog?
@@ -45,6 +48,7 @@ final class ContextState {
         working = WorkingState(base: base.snapshot)
         committed = base.committed
         self.registry = registry
+        self.followers = followers
         self.executor = executor
         self.reads = reads
         self.published = published
@@ -319,10 +323,19 @@ final class ContextState {
         return working.snapshot
     }
 
-    func noteChange() {
-        guard let onFirstChange, !isFirstChangeNoted else { return }
-        isFirstChangeNoted = true
-        onFirstChange()
+    private func noteChange() {
+        if autosaveTimer == nil { autosaveTimer = startAutosaveTimer?() }
+    }
+
+    /// Has changes saved after a time; nil for no longer.
+    func autosave(_ startTimer: (() -> Task<Void, Never>)?) {
+        autosaveTimer?.cancel()
+        (startAutosaveTimer, autosaveTimer) = (startTimer, nil)
+        if hasChanges { noteChange() }
+    }
+
+    deinit {
+        autosaveTimer?.cancel()
     }
 
     /// False if the context is gone, and with it every way to save.
@@ -506,10 +519,11 @@ final class ContextState {
 
     /// Moves the base, puts the changes on top, and says so. Gives what both sides changed.
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
-        flush()
+        let before = flushed
         let overlaps = working.overlaps(with: base.snapshot)
         committed = base.committed
         rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases, objectsAreCurrent: false)
+        followers.send(.didMerge(StateChange(before: before, after: flushed)))
         return overlaps
     }
 
@@ -539,7 +553,10 @@ final class ContextState {
         let changes = try rebase(request)
         working.reapply(changes)
         // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
-        if !changes.isUnchanged { _ = working.applyDeleteRules() }
+        if !changes.isUnchanged {
+            _ = working.applyDeleteRules()
+            noteChange()
+        }
         endEpoch()
         return Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
     }
@@ -637,6 +654,7 @@ final class ContextState {
     private func revert(_ group: UndoGroup) -> [UndoRemainder] {
         var remainders: [UndoRemainder] = []
         for step in group.steps.reversed() { remainders += working.revert(step) }
+        noteChange()
         endEpoch()
         return remainders
     }

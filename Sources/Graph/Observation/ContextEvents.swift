@@ -117,28 +117,32 @@ extension [ContextEvent] {
     }
 }
 
-/// Who follows a context's events. Part of the context's state; followers are let go of when they are gone.
-struct EventFollowers {
+/// Who follows a context's events; followers are let go of when they are gone.
+final class EventFollowers: Sendable {
     private struct Follower {
-        weak var buffer: EventBuffer?
+        weak let buffer: EventBuffer?
     }
 
-    private var followers: [Follower] = []
+    private let followers = Mutex<[Follower]>([])
 
-    var isEmpty: Bool { followers.isEmpty }
+    var isEmpty: Bool { followers.withLock { $0.allSatisfy { $0.buffer == nil } } }
 
-    mutating func add() -> ContextEvents {
+    func add() -> ContextEvents {
         let buffer = EventBuffer()
-        followers.append(Follower(buffer: buffer))
+        followers.withLock { followers in
+            followers.removeAll { $0.buffer == nil }
+            followers.append(Follower(buffer: buffer))
+        }
         return ContextEvents(buffer: buffer)
     }
 
-    mutating func send(_ event: ContextEvent) {
-        followers.removeAll { $0.buffer == nil }
-        for follower in followers { follower.buffer?.append(event) }
+    func send(_ event: ContextEvent) {
+        for buffer in buffers { buffer.append(event) }
     }
 
     func finish() {
-        for follower in followers { follower.buffer?.finish() }
+        for buffer in buffers { buffer.finish() }
     }
+
+    private var buffers: [EventBuffer] { followers.withLock { $0.compactMap(\.buffer) } }
 }
