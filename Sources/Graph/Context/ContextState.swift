@@ -348,6 +348,9 @@ final class ContextState {
     }
 
     func flush() {
+        #if DEBUG
+            checkIsolation()
+        #endif
         guard needsFlush else { return }
         needsFlush = false
         guard let registry else { return }
