@@ -142,6 +142,7 @@ final class ContextState {
             return object.isDeleted ? nil : object
         }
         if let reads { reads.readRow(id.row, of: entity) }
+        didLookUp(id.row, of: entity)
         // Valid, because this holds the working state, and nothing changes it meanwhile.
         guard let address = workingAddress(of: id.row, of: entity) else { return nil }
         let value = address.assumingMemoryBound(to: E.self).pointee
@@ -388,12 +389,29 @@ final class ContextState {
 
     @usableFromInline var isObservable: Bool { observation != nil }
 
+    /// Notes that somebody asked whether there is a row.
+    @usableFromInline
+    func didLookUp(_ row: RowNumber, of entity: Int) {
+        observation?.access(
+            ContextObservation.Key(entity: entity, row: row, property: ContextObservation.Key.existence))
+    }
+
+    /// Tells of a property that was written if it is an ephemeral one, which no state shows.
+    func didWriteEphemeral(_ keyPath: AnyKeyPath, of row: RowNumber, _ entity: Int) {
+        guard let observation, let property = propertyNumber(keyPath, of: entity),
+            schema.entities[entity].properties[property].isEphemeral
+        else { return }
+        observation.tell(property, of: row, entity)
+    }
+
+    private func propertyNumber(_ keyPath: AnyKeyPath, of entity: Int) -> Int? {
+        schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
+    }
+
     /// Notes that a property was read, or the row as a whole.
     func didRead<E: Entity>(_ row: RowNumber, of type: E.Type, _ entity: Int, _ keyPath: PartialKeyPath<E>?) {
         guard let observation else { return }
-        let property = keyPath.flatMap { keyPath in
-            schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
-        }
+        let property = keyPath.flatMap { propertyNumber($0, of: entity) }
         observation.access(ContextObservation.Key(entity: entity, row: row, property: property))
     }
 
