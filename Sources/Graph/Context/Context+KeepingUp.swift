@@ -14,47 +14,52 @@ extension Context {
     }
 
     private func followCommits() -> Task<Void, Never> {
-        Task(executorPreference: coordinator.taskExecutor) { [weak self, commits = coordinator.commits] in
-            await self?.mergeCommits()
-            for await _ in commits {
-                guard let self else { return }
-                await self.mergeCommits()
+        Task(executorPreference: coordinator.taskExecutor) { [weak self, published = coordinator.published] in
+            var last = await self?.mergeCommits()
+            while let commit = last, await published.waitForCommit(after: commit, isolation: nil) {
+                last = await self?.mergeCommits()
             }
         }
     }
 
-    private func mergeCommits() async {
+    /// Gives the commit up to which that was.
+    private func mergeCommits() async -> CommitNumber {
         await beginSave()
         defer { endSave() }
         let latest = coordinator.snapshot
-        guard latest.commit > state.base.commit else { return }
-        _ = state.refresh(to: ContextBase(snapshot: latest), keepingBases: true)
+        // It may have been switched off while it waited.
+        if latest.commit > state.base.commit, !Task.isCancelled {
+            _ = state.refresh(to: ContextBase(snapshot: latest), keepingBases: true)
+        }
+        return latest.commit
     }
 
     /// How long after the first unsaved change the context saves by itself; nil, as at first, for never.
     ///
     /// A save that fails leaves the changes pending, and `events` tells why; the next change has it tried again. Closing the
-    /// coordinator saves first. In a nested context it has no effect.
+    /// coordinator saves first; a context that is released before loses its changes, as any other does. In a nested context it has
+    /// no effect.
     public var autosave: Duration? {
         get { autosaveDelay }
         set {
             autosaveDelay = parent == nil ? newValue : nil
             if autosaveDelay != nil { coordinator.autosaving.add(self) } else { coordinator.autosaving.remove(self) }
-            state.onFirstChange = autosaveDelay.map { delay in
-                { [weak self, coordinator] in
-                    _ = Task(executorPreference: coordinator.taskExecutor) {
-                        try? await coordinator.clock.sleep(for: delay)
+            let (executor, clock) = (coordinator.taskExecutor, coordinator.clock)
+            let startTimer = autosaveDelay.map { delay in
+                { [weak self] in
+                    Task(executorPreference: executor) { [weak self] in
+                        do { try await clock.sleep(for: delay) } catch { return }
                         await self?.saveByItself()
                     }
                 }
             }
-            if state.hasChanges { state.noteChange() }
+            state.autosave(startTimer)
         }
     }
 
     /// What `autosave` does.
     func saveByItself() async {
-        state.isFirstChangeNoted = false
+        state.autosaveTimer = nil
         guard autosaveDelay != nil, state.hasChanges else { return }
         // Reported to whoever follows the events. A coordinator that closes has it done even if it is told so by a task that
         // is cancelled.

@@ -125,7 +125,7 @@ extension Context {
     public func reset() async {
         await beginSave()
         defer { endSave() }
-        state.rollback(to: await latest())
+        state.reset(to: await latest())
         registry.removeUnheld()
     }
 

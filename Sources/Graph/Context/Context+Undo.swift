@@ -9,7 +9,8 @@ extension Context {
         set { state.undoLimit = newValue }
     }
 
-    /// Whether there is a group to undo. What a save in flight has taken is out of reach until it ends.
+    /// Whether there is a group to undo. What a save in flight has taken is out of reach until it ends, and everything while an
+    /// explicit group is open.
     public var canUndo: Bool {
         state.endUndoGroup()
         return state.history.canUndo
@@ -18,7 +19,7 @@ extension Context {
     /// Whether there is a group to do again: one that was undone, with nothing changed since.
     public var canRedo: Bool {
         state.endUndoGroup()
-        return !state.history.undone.isEmpty
+        return state.history.canRedo
     }
 
     /// Takes back the last group of changes, saved or not; taking back what was saved is a change to be saved again.

@@ -31,7 +31,7 @@ public actor Context {
     let isTransaction: Bool
     /// For saves, and what must not come between.
     private var turns = TurnQueue()
-    private nonisolated let followers: EventFollowers
+    nonisolated let followers: EventFollowers
     /// Takes over others' commits.
     var merging: Task<Void, Never>?
     var autosaveDelay: Duration?
@@ -70,18 +70,19 @@ public actor Context {
         _ author: String? = nil,
         _ executor: ContextExecutor? = nil,
         isTransaction: Bool,
-        reads: ReadLog?
+        isSerializable: Bool
     ) {
+        let snapshot = coordinator.snapshot
         self.init(
             coordinator,
             parent: nil,
-            state: ContextBase(snapshot: coordinator.snapshot),
+            state: ContextBase(snapshot: snapshot),
             mergePolicy,
             author,
             executor,
             isObservable: false,
             isTransaction: isTransaction,
-            reads: reads
+            reads: isSerializable ? ReadLog(at: snapshot) : nil
         )
     }
 

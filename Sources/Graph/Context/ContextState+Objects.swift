@@ -78,7 +78,9 @@ extension ContextState {
     @usableFromInline
     func didLookUp(_ row: RowNumber, of entity: Int) {
         reads?.readRow(row, of: entity)
-        observation?.access(ContextObservation.Key(entity: entity, row: row))
+        observation?.access(
+            ContextObservation.Key(entity: entity, row: row, property: ContextObservation.Key.existence)
+        )
     }
 
     /// Notes that all objects of an entity were looked at.
@@ -88,12 +90,16 @@ extension ContextState {
         observation?.access(ContextObservation.Key(entity: entity))
     }
 
-    /// Tells of the properties that the working state does not have, since an object was written to.
-    func didWriteEphemerals(of row: RowNumber, of entity: Int) {
-        guard let observation else { return }
-        for (number, property) in schema.entities[entity].properties.enumerated() where property.isEphemeral {
-            observation.tell(ContextObservation.Key(entity: entity, row: row, property: number))
-        }
+    /// Tells of a property that was written if it is an ephemeral one, which no state shows.
+    func didWriteEphemeral(_ keyPath: AnyKeyPath, of row: RowNumber, _ entity: Int) {
+        guard let observation, let property = propertyNumber(keyPath, of: entity),
+            schema.entities[entity].properties[property].isEphemeral
+        else { return }
+        observation.tell(property, of: row, entity)
+    }
+
+    private func propertyNumber(_ keyPath: AnyKeyPath, of entity: Int) -> Int? {
+        schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
     }
 
     @usableFromInline var isObservable: Bool { observation != nil }
@@ -101,9 +107,7 @@ extension ContextState {
     /// Notes that a property was read, or the row as a whole.
     func didRead<E: Entity>(_ row: RowNumber, of type: E.Type, _ entity: Int, _ keyPath: PartialKeyPath<E>?) {
         guard let observation else { return }
-        let property = keyPath.flatMap { keyPath in
-            schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
-        }
+        let property = keyPath.flatMap { propertyNumber($0, of: entity) }
         observation.access(ContextObservation.Key(entity: entity, row: row, property: property))
     }
 }

@@ -33,7 +33,7 @@ extension ContextState {
         inFlight = nil
         history.didEndSave(isSuccess: true)
         // What a nested context has read counts until the transaction ends.
-        if published != nil { reads?.removeAll() }
+        if published != nil { reads?.begin(at: outcome.base.snapshot) }
         note(outcome.replacements)
         committed = outcome.base.committed
         rebase(
@@ -97,6 +97,12 @@ extension ContextState {
         forgetChanges()
     }
 
+    /// The same, and nothing can be undone any more.
+    func reset(to base: ContextBase) {
+        rollback(to: base)
+        history.start(limit: history.limit, at: working)
+    }
+
     /// Moves the base and puts the changes on top. Gives what both sides changed.
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
         flush()
@@ -134,8 +140,10 @@ extension ContextState {
         let changes = try rebase(request)
         working.reapply(changes)
         // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
-        if !changes.isUnchanged { _ = working.applyDeleteRules() }
-        noteChange()
+        if !changes.isUnchanged {
+            _ = working.applyDeleteRules()
+            noteChange()
+        }
         endEpoch()
         return Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
     }

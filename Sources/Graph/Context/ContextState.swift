@@ -26,9 +26,10 @@ final class ContextState {
     let followers = EventFollowers()
     /// Whether the base stays until the context ends: a transaction reads one state.
     let isBaseFixed: Bool
-    /// Called with the first change after `isFirstChangeNoted` was reset.
-    var onFirstChange: (() -> Void)?
-    var isFirstChangeNoted = false
+    /// Begins what saves the changes after a time.
+    private var startAutosaveTimer: (() -> Task<Void, Never>)?
+    /// From the first change on until it saves.
+    var autosaveTimer: Task<Void, Never>?
     /// Whether an object was written to since the last flush.
     var needsFlush = false
     /// Ends whenever the working state moves under the objects.
@@ -251,9 +252,18 @@ final class ContextState {
     }
 
     func noteChange() {
-        guard let onFirstChange, !isFirstChangeNoted else { return }
-        isFirstChangeNoted = true
-        onFirstChange()
+        if autosaveTimer == nil { autosaveTimer = startAutosaveTimer?() }
+    }
+
+    /// Has changes saved after a time; nil for no longer.
+    func autosave(_ startTimer: (() -> Task<Void, Never>)?) {
+        autosaveTimer?.cancel()
+        (startAutosaveTimer, autosaveTimer) = (startTimer, nil)
+        if hasChanges { noteChange() }
+    }
+
+    deinit {
+        autosaveTimer?.cancel()
     }
 
     /// False if the context is gone, and with it every way to save.

@@ -101,7 +101,7 @@ extension ManagedObject {
     @inlinable
     public var isDeleted: Bool {
         checkIsolation()
-        if !epoch.isCurrent { _ = caughtUp { nil } }
+        if !epoch.isCurrent { lookUp() }
         return flags.isDeleted
     }
 
@@ -172,7 +172,7 @@ extension ManagedObject {
             if _fastPath(isDirty && !isCoupled) {
                 row[keyPath: keyPath] = newValue
             } else if isCoupled {
-                writeCoupled { $0[keyPath: keyPath] = newValue }
+                writeCoupled({ $0[keyPath: keyPath] = newValue }, { keyPath })
             } else if beginWrite() {
                 row[keyPath: keyPath] = newValue
             }
@@ -220,7 +220,7 @@ extension ManagedObject {
 
     /// Writes to an object whose references change other objects. Any property may set them, if it is the program's own.
     @usableFromInline @inline(never)
-    func writeCoupled(_ body: (inout E) -> Void) {
+    func writeCoupled(_ body: (inout E) -> Void, _ keyPath: () -> PartialKeyPath<E>) {
         guard isDirty || beginWrite() else { return }
         var changed = row
         body(&changed)
@@ -228,7 +228,7 @@ extension ManagedObject {
             row = changed
         } else {
             writeRelationship { $0 = changed }
-            context.didWriteEphemerals(of: id.row, of: entity)
+            if context.isObservable { context.didWriteEphemeral(keyPath(), of: id.row, entity) }
         }
     }
 
@@ -286,6 +286,13 @@ extension ManagedObject {
         catchUp()
         if context.isObservable { context.didRead(id.row, of: E.self, entity, keyPath()) }
         return row
+    }
+
+    /// The same where only the row's being there counts.
+    @usableFromInline @inline(never)
+    func lookUp() {
+        catchUp()
+        if context.isObservable { context.didLookUp(id.row, of: entity) }
     }
 
     /// Stops a debug build where unsafe code has taken an object elsewhere: what the compiler cannot see.

@@ -19,7 +19,7 @@ struct UndoHistory {
     var limit = 0 {
         didSet {
             undone.removeFirst(max(undone.count - limit, 0))
-            done.removeFirst(max(done.count - limit, 0))
+            while done.count > limit { dropFirst() }
         }
     }
 
@@ -28,7 +28,7 @@ struct UndoHistory {
     /// Groups to do again.
     private(set) var undone: [UndoGroup] = []
     /// How many of the groups to undo a save in flight has taken with it.
-    var lockedCount = 0
+    private var lockedCount = 0
     /// How many of them are saved, and survive a rollback.
     private var savedCount = 0
     /// The pairs so far of the group that is open.
@@ -39,13 +39,14 @@ struct UndoHistory {
     private var mark: Snapshot?
 
     var isOn: Bool { limit > 0 }
-    var canUndo: Bool { done.count > lockedCount }
+    var canUndo: Bool { depth == 0 && done.count > lockedCount }
+    var canRedo: Bool { depth == 0 && !undone.isEmpty }
 
     /// Begins anew, with nothing to undo.
     mutating func start(limit: Int, at state: WorkingState) {
         self = UndoHistory()
         self.limit = limit
-        mark = state.snapshot
+        if isOn { mark = state.snapshot }
     }
 
     /// Ends a pair at a state: the changes up to there belong to the group that is open.
@@ -82,14 +83,17 @@ struct UndoHistory {
 
     private mutating func append(_ group: UndoGroup) {
         done.append(group)
-        guard done.count > limit else { return }
+        if done.count > limit { dropFirst() }
+    }
+
+    private mutating func dropFirst() {
         done.removeFirst()
         lockedCount = max(lockedCount - 1, 0)
         savedCount = max(savedCount - 1, 0)
     }
 
     mutating func takeUndo() -> UndoGroup? { canUndo ? done.removeLast() : nil }
-    mutating func takeRedo() -> UndoGroup? { undone.popLast() }
+    mutating func takeRedo() -> UndoGroup? { canRedo ? undone.removeLast() : nil }
 
     /// Notes what an undo did, to be done again.
     mutating func didUndo(_ step: UndoStep) {

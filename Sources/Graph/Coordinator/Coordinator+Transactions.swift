@@ -39,7 +39,7 @@ extension Coordinator {
                 isolation == .serializable ? .error : mergePolicy,
                 author,
                 isTransaction: true,
-                reads: isolation == .serializable ? ReadLog() : nil
+                isSerializable: isolation == .serializable
             )
             let result = try await body(context)
             do throws(GraphError) {
@@ -110,7 +110,7 @@ extension GraphError {
 extension Context {
     /// A context that validates what it has read when it saves.
     init(_ coordinator: Coordinator, isolation: IsolationLevel) {
-        self.init(coordinator, isTransaction: false, reads: isolation == .serializable ? ReadLog() : nil)
+        self.init(coordinator, isTransaction: false, isSerializable: isolation == .serializable)
     }
 
     /// Ends a transaction of the coordinator.

@@ -17,10 +17,14 @@ extension WorkingState {
         }
         // Rows come back first, so that references can lead to them.
         for place in deleted where !comeBack(place, step) { remainders.append(remainder(place, nil)) }
+        let partners = partPartners(of: updated, change, &remainders)
         for place in deleted { restoreReferences(of: place, to: change, &remainders) }
+        for (place, toOne, partner) in partners where isFree(partner, for: place.row, through: toOne) {
+            setReference(of: place.row, of: place.entity, through: toOne, to: partner)
+        }
         for place in updated { revertProperties(of: place, change, &remainders) }
         revertMembers(change, &remainders)
-        for place in inserted where !goAgain(place, as: change.after) { remainders.append(remainder(place, nil)) }
+        for place in inserted where !goAgain(place, change) { remainders.append(remainder(place, nil)) }
         _ = applyDeleteRules()
         return remainders
     }
@@ -75,6 +79,40 @@ extension WorkingState {
         return [0, row].contains(mate.target(ofRowAt: address))
     }
 
+    /// One to one: parts the rows that the change made partners and that are so still. Gives those that are to meet again, which
+    /// had to be parted from others for that.
+    private mutating func partPartners(
+        of places: [RowPlace],
+        _ change: StateChange,
+        _ remainders: inout [UndoRemainder]
+    ) -> [(RowPlace, ToOneDescription, RowNumber)] {
+        var found: [(RowPlace, ToOneDescription, RowNumber)] = []
+        for place in places {
+            let before = change.before.entities[place.entity].rows.address(of: place.row)
+            let after = change.after.entities[place.entity].rows.address(of: place.row)
+            guard let before, let after, let row = snapshot.entities[place.entity].rows.address(of: place.row)
+            else { continue }
+            for toOne in schema.entities[place.entity].toOnes {
+                let (old, new) = (toOne.target(ofRowAt: before), toOne.target(ofRowAt: after))
+                let current = toOne.target(ofRowAt: row)
+                guard let mate = toOne.mate, old != new, old != current else { continue }
+                let wasTaken = partner(of: old, toOne.target, mate, in: change.after)
+                let isTaken = partner(of: old, toOne.target, mate, in: snapshot)
+                if current == new, old == 0 || isTaken.map({ [0, place.row, wasTaken].contains($0) }) == true {
+                    found.append((place, toOne, old))
+                } else {
+                    remainders.append(remainder(place, toOne.property))
+                }
+            }
+        }
+        for (place, toOne, _) in found { setReference(of: place.row, of: place.entity, through: toOne, to: 0) }
+        return found.filter { $0.2 != 0 }
+    }
+
+    private func partner(of row: RowNumber, _ entity: Int, _ toOne: Int, in state: Snapshot) -> RowNumber? {
+        state.entities[entity].rows.address(of: row).map { schema.entities[entity].toOnes[toOne].target(ofRowAt: $0) }
+    }
+
     /// Puts back each property that still has the value that the change gave it.
     private mutating func revertProperties(
         of place: RowPlace,
@@ -91,7 +129,8 @@ extension WorkingState {
         description.layout.withCopy(of: current) { copy in
             for (number, property) in description.properties.enumerated() {
                 let (offset, operations) = (property.offset, property.operations)
-                guard property.isStored, !operations.isIdentical(old + offset, new + offset),
+                guard property.isStored, !isPartner(number, in: description),
+                    !operations.isIdentical(old + offset, new + offset),
                     !operations.isIdentical(UnsafeRawPointer(copy) + offset, old + offset)
                 else { continue }
                 let isPossible = description.toOnes.allSatisfy { toOne in
@@ -109,6 +148,10 @@ extension WorkingState {
         for toOne in description.toOnes {
             restorePlace(of: place.row, among: toOne.target(ofRowAt: old), through: toOne, as: change.before)
         }
+    }
+
+    private func isPartner(_ property: Int, in description: EntityDescription) -> Bool {
+        description.toOnes.contains { $0.property == property && $0.mate != nil }
     }
 
     private mutating func restorePlace(
@@ -155,15 +198,24 @@ extension WorkingState {
         }
     }
 
-    /// Deletes an inserted row that nobody has changed since.
-    private mutating func goAgain(_ place: RowPlace, as new: Snapshot) -> Bool {
-        guard let current = snapshot.entities[place.entity].rows.address(of: place.row) else { return true }
-        guard let inserted = new.entities[place.entity].rows.address(of: place.row),
-            schema.entities[place.entity].areIdentical(current, inserted)
-                || letsGoOnly(current, sinceRowAt: inserted, of: place.entity)
-        else { return false }
+    /// Deletes an inserted row that nobody has changed since, unless others would go with it.
+    private mutating func goAgain(_ place: RowPlace, _ change: StateChange) -> Bool {
+        guard snapshot.entities[place.entity].rows.contains(place.row) else { return true }
+        let closure = snapshot.deleteClosure(of: place.row, of: place.entity)
+        for (entity, rows) in closure.enumerated() {
+            for row in rows where !isAsInserted(RowPlace(entity: entity, row: row), change) { return false }
+        }
         delete(place.row, of: place.entity)
         return true
+    }
+
+    private func isAsInserted(_ place: RowPlace, _ change: StateChange) -> Bool {
+        guard !change.before.entities[place.entity].rows.contains(place.row),
+            let inserted = change.after.entities[place.entity].rows.address(of: place.row),
+            let current = snapshot.entities[place.entity].rows.address(of: place.row)
+        else { return false }
+        return schema.entities[place.entity].areIdentical(current, inserted)
+            || letsGoOnly(current, sinceRowAt: inserted, of: place.entity)
     }
 
     /// Whether a row differs from another one only in references that ended.

@@ -5,11 +5,13 @@ public import Observation
 /// One registrar serves all objects, with a key for each property of each row: so objects carry nothing for it. What has
 /// changed is the difference of two states, whatever led from one to the other: a write, a merge, an undo.
 final class ContextObservation: Observable {
-    /// A property of a row; of a row as a whole, or of all rows, if the rest is nil.
+    /// A property of a row; of a row as a whole, or of all rows, if the rest is nil; or whether there is such a row.
     struct Key: Hashable, Sendable {
         let entity: Int
         var row: RowNumber?
         var property: Int?
+
+        static let existence = -1
     }
 
     private let registrar = ObservationRegistrar()
@@ -44,6 +46,7 @@ final class ContextObservation: Observable {
         after.forEachChange(of: entity, since: before) { row, old, new in
             isChanged = true
             tell(Key(entity: entity, row: row))
+            if old == nil || new == nil { tell(Key(entity: entity, row: row, property: Key.existence)) }
             for (number, property) in properties.enumerated() where property.isStored {
                 if let old, let new, property.operations.isIdentical(old + property.offset, new + property.offset) {
                     continue
@@ -52,6 +55,12 @@ final class ContextObservation: Observable {
             }
         }
         if isChanged { tell(Key(entity: entity)) }
+    }
+
+    /// Tells of one property.
+    func tell(_ property: Int, of row: RowNumber, _ entity: Int) {
+        tell(Key(entity: entity, row: row))
+        tell(Key(entity: entity, row: row, property: property))
     }
 
     private func tellMembers(through relationship: ToManyDescription, _ before: Snapshot, _ after: Snapshot) {

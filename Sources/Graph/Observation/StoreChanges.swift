@@ -20,14 +20,17 @@ public struct StoreChange: Sendable {
 /// The sequence ends when the coordinator is closed or released. Each iteration is one of its own.
 public struct StoreChanges: AsyncSequence, Sendable {
     fileprivate let follower: Follower
+    /// The state at the time when the sequence was asked for. Iterations refer to the follower alone, to let go of it.
+    private let start: Snapshot
 
     init(_ published: PublishedSnapshot) {
         follower = Follower(published)
+        start = published.addFollower()
     }
 
     /// Begins with the first commit after the sequence was asked for.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(follower: follower, last: follower.start)
+        Iterator(follower: follower, last: start)
     }
 
     /// Goes from commit to commit.
@@ -61,11 +64,10 @@ public struct StoreChanges: AsyncSequence, Sendable {
     /// Has states kept while somebody may still ask for them.
     fileprivate final class Follower: Sendable {
         let published: PublishedSnapshot
-        let start: Snapshot
 
+        /// To be followed by `addFollower()`.
         init(_ published: PublishedSnapshot) {
             self.published = published
-            start = published.addFollower()
         }
 
         deinit {

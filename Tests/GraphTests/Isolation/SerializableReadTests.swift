@@ -256,8 +256,8 @@ struct SerializableReadTests {
 
     // MARK: Moving
 
-    /// A transaction reads one state: what it has read would not be validated if it went on with a newer one.
-    @Test(arguments: [0, 1, 2])
+    /// A transaction that reads, then goes on with a newer state, has read both.
+    @Test(.bug(id: "refresh in a serializable transaction"), arguments: [0, 1, 2])
     func `what was read before a refresh is validated too`(way: Int) async throws {
         let school = try await School()
         await #expect(throws: GraphError.self) {
@@ -269,7 +269,6 @@ struct SerializableReadTests {
                 case 1: await context.rollback(to: .latest)
                 default: await context.reset()
                 }
-                #expect(try context.object(for: school.ada).name == name)
                 context.insert(Student(name: "A friend of \(name)"))
             }
         }
