@@ -1,13 +1,13 @@
 extension Context {
     /// Whether the context takes over what others commit by itself, soon after each commit and in their order, with its unsaved
-    /// changes on top. Off at first; in a nested context it has no effect.
+    /// changes on top. Off at first; in a nested context and in a transaction it has no effect.
     ///
     /// Unlike `refresh()` this is nothing that the program has looked at: where others have changed a property that is changed
     /// here too, a save reports the conflict as it would have before.
     public var automaticallyMergesChanges: Bool {
         get { merging != nil }
         set {
-            guard newValue != automaticallyMergesChanges, parent == nil else { return }
+            guard newValue != automaticallyMergesChanges, parent == nil, !state.isBaseFixed else { return }
             merging?.cancel()
             merging = newValue ? followCommits() : nil
         }

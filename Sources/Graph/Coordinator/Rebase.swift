@@ -223,11 +223,16 @@ struct Rebase {
         guard kind != .error else { throw Unsettled() }
         guard kind != .rollback || !rules.isEmpty else { return keep(conflict, in: &settlement) }
         try description.layout.withCopy(of: kind == .overwrite ? ours : theirs) { merged in
-            for (number, property) in description.properties.enumerated() where isChangedHere(property) {
-                let (offset, isContested) = (property.offset, isChangedThere(property))
-                if isContested, let merge = rules[number] {
-                    try merge(base + offset, ours + offset, theirs + offset, merged + offset)
-                } else if kind == .objectTrump || (kind == .storeTrump && !isContested) {
+            for (number, property) in description.properties.enumerated() {
+                let offset = property.offset
+                let (isOurs, isTheirs) = (isChangedHere(property), isChangedThere(property))
+                if let merge = rules[number] {
+                    if isOurs, isTheirs {
+                        try merge(base + offset, ours + offset, theirs + offset, merged + offset)
+                    } else {
+                        property.operations.assign(merged + offset, (isOurs ? ours : theirs) + offset)
+                    }
+                } else if isOurs, kind == .objectTrump || (kind == .storeTrump && !isTheirs) {
                     property.operations.assign(merged + offset, ours + offset)
                 }
             }

@@ -45,8 +45,9 @@ public struct MergePolicy: Sendable {
     /// ))
     /// ```
     ///
-    /// An entity's rule decides alone. Rules for properties count where both sides changed the property; if they cover all that
-    /// was changed here, the row is merged, and if not, `otherwise` decides about the rest of it.
+    /// An entity's rule decides alone. A property with a rule is merged in any case: by the rule where both sides changed it,
+    /// otherwise it is as the side has it that did. If rules cover all that was changed here, the rest of the row is theirs; if
+    /// not, `otherwise` decides about it.
     ///
     /// - Parameter otherwise: what holds where no rule does, deletes under rules for properties included.
     /// - Precondition: every key path leads to a stored property of an entity that the coordinator was opened with.
