@@ -35,7 +35,8 @@ struct LedgerRun: Sendable {
         let disturbance = Disturbance(&random, mayClose: disk != nil)
         let queue = disk?.hold(coordinator)
         let commits = Int.random(in: 0..<3, using: &random) == 0 ? coordinator.commits : nil
-        let end: Void? = executor.run(settle: { queue?.run() }) {
+        let settle: () -> Void = { queue?.run() }
+        let end: Void? = executor.run(settle: settle) {
             let follower = commits.map { commits in
                 Task(executorPreference: executor) { await recorder.follow(commits) }
             }
