@@ -22,12 +22,15 @@ final class LedgerDisk: InterposedDisk {
         var failingSync: (number: Int, reverts: Bool)?
     }
 
-    init(seed: UInt64) {
+    /// - Parameter operations: how many writes and syncs there will be, about.
+    init(seed: UInt64, operations: Int = 20) {
         var random = SeededGenerator(seed: seed)
         var faults = Faults()
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: faults.failingSync = (Int.random(in: 1...12, using: &random), Bool.random(using: &random))
-        case 1, 2: faults.fullWrites = Set((0..<5).map { _ in Int.random(in: 1...20, using: &random) })
+        case 0: faults.failingSync = (Int.random(in: 1...operations, using: &random), Bool.random(using: &random))
+        case 1, 2:
+            faults.fullWrites = Set(
+                (0..<(1 + operations / 4)).map { _ in Int.random(in: 1...operations, using: &random) })
         default: break
         }
         self.faults = Mutex(faults)

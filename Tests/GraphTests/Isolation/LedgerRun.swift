@@ -34,9 +34,12 @@ struct LedgerRun: Sendable {
         let executor = SeededExecutor(seed: random.next() << 1 | seed & 1, sessions: sessions.count)
         let disturbance = Disturbance(&random, mayClose: disk != nil)
         let queue = disk?.hold(coordinator)
-        let commits = coordinator.commits
-        let end: Void? = executor.run(settle: { queue?.run() }) {
-            let follower = Task(executorPreference: executor) { await recorder.follow(commits) }
+        let commits = Int.random(in: 0..<3, using: &random) == 0 ? coordinator.commits : nil
+        let settle: () -> Void = { queue?.run() }
+        let end: Void? = executor.run(settle: settle) {
+            let follower = commits.map { commits in
+                Task(executorPreference: executor) { await recorder.follow(commits) }
+            }
             let tasks = sessions.map { session in
                 Task(executorPreference: executor) {
                     var session = session
@@ -46,12 +49,14 @@ struct LedgerRun: Sendable {
             await disturbance.disturb(tasks, coordinator)
             for task in tasks { await task.value }
             try? await coordinator.close()
-            let last = await follower.value
-            if last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
+            let last = await follower?.value
+            if let last, last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
         }
         var contradictions = recorder.contradictions + coordinator.check()
-        if end == nil { contradictions.append("the sessions hang") }
-        if let disk {
+        if end == nil {
+            contradictions.append("the sessions hang")
+            history = History()
+        } else if let disk {
             queue?.release()
             history = recorder.history(try disk.states(), &contradictions)
         } else {

@@ -57,15 +57,31 @@ struct LedgerSession: Sendable {
                 if case .committed = outcome {
                     // Without changes there was nothing to save, and the base stayed.
                     if newest.commit != base { begin = now }
-                } else if !chance(4) {
-                    let now = recorder.now()
-                    await context.rollback(to: .latest)
-                    begin = now
                 } else {
-                    await context.rollback()
+                    begin = await giveUp(form, on: context) ?? begin
                 }
             }
         }
+    }
+
+    /// Goes on after a failure, in one of the ways in which nothing of it stays.
+    ///
+    /// - Returns: a moment before the context's base was taken, if it has a new one.
+    private mutating func giveUp(_ form: Form, on context: Context) async -> Int? {
+        let now = recorder.now()
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            await context.rollback()
+            return nil
+        // What a closure did is undone already.
+        case 1 where form != .steps:
+            return nil
+        case 2 where form != .steps:
+            await context.refresh()
+        default:
+            await context.rollback(to: .latest)
+        }
+        return now
     }
 
     private mutating func chance(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &random) == 0 }

@@ -30,11 +30,11 @@ enum LedgerStep: Sendable, Hashable {
     static func random(_ random: inout SeededGenerator) -> LedgerStep {
         func number() -> Int { Int.random(in: 0..<60, using: &random) }
         switch Int.random(in: 0..<16, using: &random) {
-        case 0..<5: return .read(account: number())
-        case 5..<8: return .change(account: number())
-        case 8, 9: return .move(account: number(), branch: number())
-        case 10: return .insert(branch: number())
-        case 11: return .delete(account: number())
+        case 0..<4: return .read(account: number())
+        case 4..<7: return .change(account: number())
+        case 7, 8: return .move(account: number(), branch: number())
+        case 9: return .insert(branch: number())
+        case 10, 11: return .delete(account: number())
         case 12: return .contains(branch: number(), account: number())
         case 13:
             let search = Ledger.Search.allCases[number() % Ledger.Search.allCases.count]

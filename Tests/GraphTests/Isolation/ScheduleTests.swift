@@ -17,6 +17,42 @@ struct ScheduleTests {
         try await run("\(level), on disk", level, on: .disk, share: 8)
     }
 
+    /// R27. Who deletes what others have just deleted has nothing to do, and is told so when that is sure.
+    @Test func `a delete that has succeeded is in the file, also if it was somebody else's`() async throws {
+        await Schedules.run(suite: "ScheduleTests", "deletes, on disk", share: 8) { seed in
+            let disk = LedgerDisk(seed: seed, operations: 3)
+            let coordinator = try await disk.open()
+            let account = try await Context(coordinator).insertLedger(1).accounts[0]
+            disk.activateFaults()
+            let executor = SeededExecutor(seed: seed, sessions: 1)
+            let queue = disk.hold(coordinator)
+            let deletes = executor.run(settle: queue.run) {
+                await withTaskGroup(of: Bool.self) { group in
+                    for _ in 0..<3 {
+                        group.addTask {
+                            let context = Context(coordinator)
+                            await context.perform { $0[account]?.delete() }
+                            do { try await context.save() } catch { return false }
+                            return true
+                        }
+                    }
+                    let count = await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                    try? await coordinator.close()
+                    return count
+                }
+            }
+            queue.release()
+            guard let deletes else {
+                return Schedules.Result(schedule: executor.trace, failures: ["the sessions hang"])
+            }
+            var result = Schedules.Result(schedule: executor.trace, course: "\(deletes)")
+            if deletes > 0, let last = try disk.states().last, !last.accounts.isEmpty {
+                result.failures = ["\(deletes) deletes have succeeded, and the account is there"]
+            }
+            return result
+        }
+    }
+
     @Test(arguments: [LedgerRun.Medium.memory, .disk]) func `a seed fixes all that happens`(
         medium: LedgerRun.Medium
     ) async throws {
@@ -34,7 +70,7 @@ struct ScheduleTests {
         on medium: LedgerRun.Medium,
         share: UInt64
     ) async throws {
-        let summary = try await Schedules.run(suite: "ScheduleTests", title, share: share) { seed in
+        let summary = await Schedules.run(suite: "ScheduleTests", title, share: share) { seed in
             let run = try await LedgerRun(
                 seed: seed, level: level == .snapshot ? .snapshot : .serializable, on: medium)
             let anomalies = HistoryChecker.anomalies(of: run.history, at: .serializable)

@@ -95,39 +95,55 @@ struct SerializableReadTests {
         Example("an object", { _ = try $0.object(for: $1.ada).name }, then: rename),
         Example("an object by subscript", { _ = $0[$1.ada] }, then: rename),
         Example("an object without its type", { _ = $0.object(for: AnyPersistentID($1.ada)) }, then: rename),
-        Example("an object that is deleted", { _ = $0[$1.papers[0]] }) { context, school in
-            context[school.course]?.readings = []
-            context[school.papers[0]]?.delete()
-        },
-        Example("an object looked up in vain", { context, school in _ = context[Student.ID(row: school.bob.row + 1)] })
-        {
-            context, school in
-            #expect(context.insert(Student(name: "Eve")).id.row == school.bob.row + 1)
-        },
+        Example(
+            "an object that is deleted", { _ = $0[$1.papers[0]] },
+            then: { context, school in
+                context[school.course]?.readings = []
+                context[school.papers[0]]?.delete()
+            }),
+        Example(
+            "an object looked up in vain", { context, school in _ = context[Student.ID(row: school.bob.row + 1)] },
+            then: { context, school in
+                #expect(context.insert(Student(name: "Eve")).id.row == school.bob.row + 1)
+            }),
         Example("a reference's object", { _ = try $0.object(for: $1.bob).mentor?.name }, then: rename),
-        Example("a reference", { _ = try $0.object(for: $1.bob).mentor?.id }) { context, school in
-            context[school.bob]?.mentor = nil
-        },
-        Example("the other end of a pair", { _ = try $0.object(for: $1.ada).locker }) { context, school in
-            context[school.ada]?.locker?.number = 2
-        },
-        Example("a pair that is parted", { _ = try $0.object(for: $1.ada).locker?.student?.id }) { context, school in
-            context[school.ada]?.locker = nil
-        },
+        Example(
+            "a reference", { _ = try $0.object(for: $1.bob).mentor?.id },
+            then: { context, school in
+                context[school.bob]?.mentor = nil
+            }),
+        Example(
+            "the other end of a pair", { _ = try $0.object(for: $1.ada).locker },
+            then: { context, school in
+                context[school.ada]?.locker?.number = 2
+            }),
+        Example(
+            "a pair that is parted", { _ = try $0.object(for: $1.ada).locker?.student?.id },
+            then: { context, school in
+                context[school.ada]?.locker = nil
+            }),
         Example("a count of members", { _ = try $0.object(for: $1.course).students.count }, then: enrol),
         Example("that there are members", { _ = try $0.object(for: $1.course).students.isEmpty }, then: leave),
-        Example("that there are no members", { _ = try $0.object(for: $1.other).students.isEmpty }) { context, school in
-            context[school.other]?.students.insert(try context.object(for: school.ada))
-        },
-        Example("the first member", { _ = try $0.object(for: $1.course).lectures.first }) { context, school in
-            context[school.course]?.lectures.move(from: 1, to: 0)
-        },
-        Example("the last member", { _ = try $0.object(for: $1.course).lectures.last?.id }) { context, school in
-            context.insert(Lecture(title: "Three", course: ToOne(school.course)))
-        },
-        Example("a member by its place", { _ = try $0.object(for: $1.course).readings[1] }) { context, school in
-            context[school.course]?.readings.remove(at: 0)
-        },
+        Example(
+            "that there are no members", { _ = try $0.object(for: $1.other).students.isEmpty },
+            then: { context, school in
+                context[school.other]?.students.insert(try context.object(for: school.ada))
+            }),
+        Example(
+            "the first member", { _ = try $0.object(for: $1.course).lectures.first },
+            then: { context, school in
+                context[school.course]?.lectures.move(from: 1, to: 0)
+            }),
+        Example(
+            "the last member", { _ = try $0.object(for: $1.course).lectures.last?.id },
+            then: { context, school in
+                context.insert(Lecture(title: "Three", course: ToOne(school.course)))
+            }),
+        Example(
+            "a member by its place", { _ = try $0.object(for: $1.course).readings[1] },
+            then: { context, school in
+                context[school.course]?.readings.remove(at: 0)
+            }),
         Example("members' identifiers", { _ = try $0.object(for: $1.course).students.ids }, then: leave),
         Example(
             "members as objects", { for student in try $0.object(for: $1.course).students { _ = student.name } },
@@ -135,17 +151,19 @@ struct SerializableReadTests {
         Example("members as values", { _ = try $0.object(for: $1.course).students.values }, then: rename),
         Example("each member's value", { try $0.object(for: $1.course).students.forEachValue { _ in } }, then: rename),
         Example("members mapped", { _ = try $0.object(for: $1.course).students.map(\.name) }, then: rename),
-        Example("members reversed", { _ = try $0.object(for: $1.course).lectures.reversed() }) { context, school in
-            context[school.lectures[0]]?.title = "Zero"
-        },
+        Example(
+            "members reversed", { _ = try $0.object(for: $1.course).lectures.reversed() },
+            then: { context, school in
+                context[school.lectures[0]]?.title = "Zero"
+            }),
         Example(
             "members compared",
             { context, school in
                 _ = try context.object(for: school.course).students == context.object(for: school.other).students
-            }
-        ) { context, school in
-            context[school.other]?.students.insert(try context.object(for: school.ada))
-        },
+            },
+            then: { context, school in
+                context[school.other]?.students.insert(try context.object(for: school.ada))
+            }),
         Example("members printed", { _ = try $0.object(for: $1.course).students.description }, then: leave),
         Example(
             "that an object is a member",
@@ -156,22 +174,28 @@ struct SerializableReadTests {
             "that an object is no member",
             { context, school in
                 _ = try context.object(for: school.other).students.contains(context.object(for: school.bob))
-            }
-        ) { context, school in
-            context[school.other]?.students.insert(try context.object(for: school.bob))
-        },
+            },
+            then: { context, school in
+                context[school.other]?.students.insert(try context.object(for: school.bob))
+            }),
         Example("members from the other side", { _ = try $0.object(for: $1.bob).courses.count }, then: leave),
-        Example("members of a relationship with itself", { _ = try $0.object(for: $1.bob).buddies.count }) {
-            context, school in
-            context[school.ada]?.buddies = []
-        },
-        Example("the order of members", { _ = try $0.object(for: $1.course).readings.ids }) { context, school in
-            context[school.course]?.readings.move(from: 0, to: 1)
-        },
-        Example("members that follow from a reference", { _ = try $0.object(for: $1.ada).pupils.ids }) {
-            context, school in
-            context[school.bob]?.mentor = nil
-        },
+        Example(
+            "members of a relationship with itself", { _ = try $0.object(for: $1.bob).buddies.count },
+            then: {
+                context, school in
+                context[school.ada]?.buddies = []
+            }),
+        Example(
+            "the order of members", { _ = try $0.object(for: $1.course).readings.ids },
+            then: { context, school in
+                context[school.course]?.readings.move(from: 0, to: 1)
+            }),
+        Example(
+            "members that follow from a reference", { _ = try $0.object(for: $1.ada).pupils.ids },
+            then: {
+                context, school in
+                context[school.bob]?.mentor = nil
+            }),
         Example(
             "a search that an update meets",
             { context, _ in
@@ -182,10 +206,12 @@ struct SerializableReadTests {
             { context, _ in
                 _ = try context.fetchCount(Student.self, where: { $0.name == "Eve" })
             }, then: enrol),
-        Example("a search that a delete meets", { context, _ in _ = try context.fetchIDs(Lecture.self) }) {
-            context, school in
-            context[school.lectures[1]]?.delete()
-        },
+        Example(
+            "a search that a delete meets", { context, _ in _ = try context.fetchIDs(Lecture.self) },
+            then: {
+                context, school in
+                context[school.lectures[1]]?.delete()
+            }),
         Example("values found", { context, _ in _ = try context.fetchValues(Student.self, limit: 1) }, then: rename),
         Example("the first one found", { context, _ in _ = try context.first(Student.self)?.id }, then: rename),
         Example(
@@ -248,10 +274,10 @@ struct SerializableReadTests {
             { context, school in
                 _ = try context.object(for: school.course).students.ids
                 try await Context(school.coordinator).transaction { try leave($0, school) }
-            }
-        ) { context, school in
-            context[school.course]?.students.insert(try context.object(for: school.bob))
-        },
+            },
+            then: { context, school in
+                context[school.course]?.students.insert(try context.object(for: school.bob))
+            }),
     ]
 
     // MARK: Moving
