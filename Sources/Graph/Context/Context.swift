@@ -70,19 +70,18 @@ public actor Context {
         _ author: String? = nil,
         _ executor: ContextExecutor? = nil,
         isTransaction: Bool,
-        isSerializable: Bool
+        reads: ReadLog?
     ) {
-        let snapshot = coordinator.snapshot
         self.init(
             coordinator,
             parent: nil,
-            state: ContextBase(snapshot: snapshot),
+            state: ContextBase(snapshot: coordinator.snapshot),
             mergePolicy,
             author,
             executor,
             isObservable: false,
             isTransaction: isTransaction,
-            reads: isSerializable ? ReadLog(at: snapshot) : nil
+            reads: reads
         )
     }
 

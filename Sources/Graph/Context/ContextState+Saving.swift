@@ -33,7 +33,7 @@ extension ContextState {
         inFlight = nil
         history.didEndSave(isSuccess: true)
         // What a nested context has read counts until the transaction ends.
-        if published != nil { reads?.begin(at: outcome.base.snapshot) }
+        if published != nil { reads?.removeAll() }
         note(outcome.replacements)
         committed = outcome.base.committed
         rebase(

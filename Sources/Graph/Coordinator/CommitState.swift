@@ -40,13 +40,13 @@ struct CommitState: Sendable {
         let isFastForward = request.state.base.commit == head.commit && !request.state.hasLostBases
         var merged = request.state
         var settledConflicts = 0
-        if let reads = request.reads, reads.base.commit != head.commit {
-            let conflicts = reads.conflicts(of: request, with: head, originOfTheirs: origin(ofChangeOf:))
-            guard conflicts.isEmpty else { throw .conflicts(conflicts) }
-        }
         if isFastForward {
             merged.dropRequirements()
         } else {
+            if let reads = request.reads {
+                let conflicts = reads.conflicts(of: request, with: head, originOfTheirs: origin(ofChangeOf:))
+                guard conflicts.isEmpty else { throw .conflicts(conflicts) }
+            }
             let rebase = Rebase(
                 head: head,
                 comparison: .versions,

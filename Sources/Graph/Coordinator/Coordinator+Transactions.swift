@@ -39,7 +39,7 @@ extension Coordinator {
                 isolation == .serializable ? .error : mergePolicy,
                 author,
                 isTransaction: true,
-                isSerializable: isolation == .serializable
+                reads: isolation == .serializable ? ReadLog() : nil
             )
             let result = try await body(context)
             do throws(GraphError) {
@@ -110,7 +110,7 @@ extension GraphError {
 extension Context {
     /// A context that validates what it has read when it saves.
     init(_ coordinator: Coordinator, isolation: IsolationLevel) {
-        self.init(coordinator, isTransaction: false, isSerializable: isolation == .serializable)
+        self.init(coordinator, isTransaction: false, reads: isolation == .serializable ? ReadLog() : nil)
     }
 
     /// Ends a transaction of the coordinator.

@@ -5,15 +5,9 @@ private import Synchronization
 /// validation after Kung and Robinson, *On Optimistic Methods for Concurrency Control*, 1981); what a search could have found
 /// counts as read, so that there are no phantoms.
 struct ReadSet: Sendable {
-    /// What the transaction began with; it has read on that, wherever a refresh has moved it since.
-    let base: Snapshot
     private var rows: Set<RowPlace> = []
     private var members: Set<MemberList> = []
     private var entities: Set<Int> = []
-
-    init(base: Snapshot) {
-        self.base = base
-    }
 
     mutating func readRow(_ row: RowNumber, of entity: Int) {
         rows.insert(RowPlace(entity: entity, row: row))
@@ -34,7 +28,7 @@ struct ReadSet: Sendable {
         with head: Snapshot,
         originOfTheirs: (RowPlace) -> ChangeOrigin?
     ) -> [MergeConflict] {
-        let state = request.state
+        let (state, base) = (request.state, request.state.base)
         var places: Set<RowPlace> = []
         for place in rows where base.version(of: place) != head.version(of: place) { places.insert(place) }
         for list in members {
@@ -81,17 +75,12 @@ extension Snapshot {
 /// these have read may have gone into what it writes.
 @usableFromInline
 final class ReadLog: Sendable {
-    private let reads: Mutex<ReadSet>
-
-    init(at base: Snapshot) {
-        reads = Mutex(ReadSet(base: base))
-    }
+    private let reads = Mutex(ReadSet())
 
     var value: ReadSet { reads.withLock { $0 } }
 
-    /// Begins anew.
-    func begin(at base: Snapshot) {
-        reads.withLock { $0 = ReadSet(base: base) }
+    func removeAll() {
+        reads.withLock { $0 = ReadSet() }
     }
 
     @usableFromInline
