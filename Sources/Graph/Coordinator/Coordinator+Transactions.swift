@@ -15,7 +15,8 @@ extension Coordinator {
     /// the transaction is one commit.
     ///
     /// - Parameters:
-    ///   - isolation: what the transaction is protected from. Reads of `coordinator.snapshot` are not part of it.
+    ///   - isolation: what the transaction is protected from. Reads of `coordinator.snapshot`, and what `dryRun()` says of others'
+    ///     changes, are not part of it.
     ///   - retries: how often the closure runs again at most. Transactions that do take turns, so that each meets as few others
     ///     as possible.
     ///   - mergePolicy: what to do about conflicts instead, at the level `.snapshot`.
