@@ -74,7 +74,7 @@ extension Context {
         )
     }
 
-    /// What a save would do now, without doing it.
+    /// What a save would do, without doing it, once a save in flight has ended.
     ///
     /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
     public func dryRun(
@@ -82,6 +82,8 @@ extension Context {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async -> SavePreview {
+        await beginSave()
+        defer { endSave() }
         let request = request(state.stateToSave(runningHooks: parent == nil), mergePolicy, origin(fileID, line))
         do throws(GraphError) {
             if let parent { return SavePreview(try await parent.preview(request)) }

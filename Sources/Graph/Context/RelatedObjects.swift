@@ -143,6 +143,7 @@ public struct RelatedObjects<Target: Entity> {
     /// Makes an object no member. Does nothing if it is none.
     public func remove(_ member: ManagedObject<Target>) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
+        context.requireOwn(member)
         guard contains(member) else { return }
         if let toOne = relationship.toOne, !relationship.isOrdered {
             member.setReference(through: context.schema.entities[relationship.source].toOnes[toOne], to: 0)

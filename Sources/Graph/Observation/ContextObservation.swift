@@ -17,6 +17,8 @@ final class ContextObservation: Observable {
     private let registrar = ObservationRegistrar()
     /// The state up to which changes were told.
     private var told: Snapshot
+    /// Whether anything was read at all that somebody may track.
+    private var wasRead = false
 
     init(_ state: Snapshot) {
         told = state
@@ -26,14 +28,15 @@ final class ContextObservation: Observable {
     private subscript(key: Key) -> Void { () }
 
     func access(_ key: Key) {
+        wasRead = true
         registrar.access(self, keyPath: \.[key])
     }
 
     /// Tells of all that has changed up to a state. Code of the program may run.
     func tell(_ state: Snapshot) {
         let before = told
-        guard !before.isIdentical(to: state) else { return }
         told = state
+        guard wasRead, !before.isIdentical(to: state) else { return }
         for entity in state.schema.entities.indices { tellRows(of: entity, before, state) }
         for description in state.schema.entities {
             for relationship in description.toManys { tellMembers(through: relationship, before, state) }

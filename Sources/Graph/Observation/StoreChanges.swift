@@ -76,7 +76,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
     }
 }
 
-/// The commits that touch an entity; otherwise as `StoreChanges`.
+/// The commits that touch an entity's rows; otherwise as `StoreChanges`. Members and links are in other rows, or in none: a
+/// commit that changes nothing else is not among these.
 public struct EntityChanges<E: Entity>: AsyncSequence, Sendable {
     fileprivate let commits: StoreChanges
 
@@ -88,6 +89,8 @@ public struct EntityChanges<E: Entity>: AsyncSequence, Sendable {
         public let origin: ChangeOrigin?
         /// At least one, in the order of the objects' insertion.
         public let changes: [ObjectChange<E>]
+        /// The states before and after, for what else has changed.
+        public let state: StateChange
     }
 
     /// Begins with the first commit after the sequence was asked for.
@@ -104,7 +107,12 @@ public struct EntityChanges<E: Entity>: AsyncSequence, Sendable {
             while let commit = await commits.next(isolation: actor) {
                 let changes = commit.changes(of: E.self)
                 guard changes.isEmpty else {
-                    return Element(commits: commit.commits, origin: commit.origin, changes: changes)
+                    return Element(
+                        commits: commit.commits,
+                        origin: commit.origin,
+                        changes: changes,
+                        state: commit.state
+                    )
                 }
             }
             return nil
