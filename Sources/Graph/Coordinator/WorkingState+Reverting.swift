@@ -189,6 +189,8 @@ extension WorkingState {
             guard list.isOrdered else { continue }
             for pair in difference.removed where snapshot.adjacencies[number].contains(pair.member, of: pair.owner) {
                 let current = snapshot.adjacencies[number].key(of: pair.member, of: pair.owner)
+                // Its reference came back before, and with it its place.
+                guard current != pair.key else { continue }
                 if let result = new.key(of: pair.member, of: pair.owner), result != current {
                     remainders.append(remainder(RowPlace(entity: list.entity, row: pair.owner), list.property))
                 } else {
