@@ -31,7 +31,7 @@ extension ContextState {
     /// The save taken last is in the new base.
     func didSave(_ outcome: Outcome) {
         inFlight = nil
-        history.didEndSave(isSuccess: true)
+        history.didEndSave(isSuccess: true, replacements: outcome.replacements)
         // What a nested context has read counts until the transaction ends.
         if published != nil { reads?.removeAll() }
         note(outcome.replacements)

@@ -53,7 +53,7 @@ extension ContextState {
 
     private func revert(_ group: UndoGroup) -> [UndoRemainder] {
         var remainders: [UndoRemainder] = []
-        for step in group.steps.reversed() { remainders += working.revert(step) }
+        for step in group.steps.reversed() { remainders += working.revert(step, replaced: history.replaced) }
         noteChange()
         endEpoch()
         return remainders

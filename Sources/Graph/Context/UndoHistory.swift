@@ -31,6 +31,11 @@ struct UndoHistory {
     private var lockedCount = 0
     /// How many of them are saved, and survive a rollback.
     private var savedCount = 0
+    /// Saved groups that were undone, which is not saved: a rollback has them back, in effect and to be undone.
+    private var undoneSaved: [UndoGroup] = []
+    private var isSaving = false
+    /// New rows that gave way to others when they were saved.
+    private(set) var replaced: Set<RowPlace> = []
     /// The pairs so far of the group that is open.
     private var open: [UndoStep] = []
     /// How many explicit groups are open, one inside another.
@@ -92,7 +97,13 @@ struct UndoHistory {
         savedCount = max(savedCount - 1, 0)
     }
 
-    mutating func takeUndo() -> UndoGroup? { canUndo ? done.removeLast() : nil }
+    mutating func takeUndo() -> UndoGroup? {
+        guard canUndo else { return nil }
+        let group = done.removeLast()
+        if done.count < savedCount { undoneSaved.append(group) }
+        return group
+    }
+
     mutating func takeRedo() -> UndoGroup? { canRedo ? undone.removeLast() : nil }
 
     /// Notes what an undo did, to be done again.
@@ -111,17 +122,30 @@ struct UndoHistory {
     mutating func didCapture(_ state: WorkingState) {
         endGroup(at: state)
         lockedCount = done.count
+        isSaving = true
     }
 
-    mutating func didEndSave(isSuccess: Bool) {
-        if isSuccess { savedCount = lockedCount }
-        lockedCount = 0
+    mutating func didEndSave(isSuccess: Bool, replacements: Replacements = [:]) {
+        if isSuccess {
+            savedCount = lockedCount
+            undoneSaved = []
+        }
+        (lockedCount, isSaving) = (0, false)
+        guard isOn else { return }
+        for (entity, rows) in replacements {
+            for row in rows.keys { replaced.insert(RowPlace(entity: entity, row: row)) }
+        }
     }
 
     /// Forgets the groups whose changes a rollback dropped.
     mutating func didRollBack(to state: WorkingState) {
         guard isOn else { return }
         done.removeLast(done.count - max(savedCount, lockedCount))
+        // What a save has taken with it is not dropped, and neither are the undos in it.
+        if !isSaving {
+            done += undoneSaved.reversed()
+            (savedCount, undoneSaved) = (done.count, [])
+        }
         (undone, open, mark) = ([], [], state.snapshot)
     }
 }

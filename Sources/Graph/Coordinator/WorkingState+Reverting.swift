@@ -1,7 +1,9 @@
 /// Applying the difference of two states backwards.
 extension WorkingState {
     /// Takes back what happened between two states, where the result is still there.
-    mutating func revert(_ step: UndoStep) -> [UndoRemainder] {
+    ///
+    /// - Parameter replaced: rows that gave way to others, which have their values now.
+    mutating func revert(_ step: UndoStep, replaced: Set<RowPlace>) -> [UndoRemainder] {
         let change = step.change
         var remainders: [UndoRemainder] = []
         var (inserted, updated, deleted): ([RowPlace], [RowPlace], [RowPlace]) = ([], [], [])
@@ -24,7 +26,9 @@ extension WorkingState {
         }
         for place in updated { revertProperties(of: place, change, &remainders) }
         revertMembers(change, &remainders)
-        for place in inserted where !goAgain(place, change) { remainders.append(remainder(place, nil)) }
+        for place in inserted where replaced.contains(place) || !goAgain(place, change) {
+            remainders.append(remainder(place, nil))
+        }
         _ = applyDeleteRules()
         return remainders
     }

@@ -140,6 +140,37 @@ struct UndoTests {
         #expect(await Self.age(context, ids[0]) == 0)
     }
 
+    @Test func `R22 a saved group whose undo was rolled back can be undone again`() async throws {
+        let (context, ids) = try await Self.context()
+        for age in 1...3 { try await context.transaction { $0[ids[0]]?.age = age } }
+        await context.undo()
+        await context.undo()
+        await context.redo()
+        #expect(await Self.age(context, ids[0]) == 2)
+        await context.rollback()
+        #expect(await Self.age(context, ids[0]) == 3)
+        for age in [2, 1, 0] {
+            #expect(await context.undo() == [])
+            #expect(await Self.age(context, ids[0]) == age)
+        }
+        try await context.save()
+        await context.rollback()
+        #expect(await Self.age(context, ids[0]) == 0)
+        await context.undo()
+        #expect(await context.perform { $0[ids[0]] == nil } == true)
+    }
+
+    @Test func `R22 an insert that gave way to another object is left over`() async throws {
+        let coordinator = try await Coordinator(for: Seat.self, checksEveryCommit: true)
+        let first = try await coordinator.transaction { $0.insert(Seat(number: 1, guest: "Ada")).id }
+        let context = Context(coordinator)
+        await context.setUndoLimit(10)
+        let second = try await context.transaction { $0.insert(Seat(number: 1, guest: "Bob")).id }
+        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(second), property: nil)])
+        #expect(await context.perform { $0[first]?.guest } == "Bob")
+        #expect(await context.hasChanges == false)
+    }
+
     @Test func `R23a what a save in flight took is out of reach until it ends`() async throws {
         let disk = GatedDisk()
         let coordinator = try await Coordinator(
@@ -213,6 +244,11 @@ struct UndoTests {
 @Entity private struct Label {
     var name = ""
     @Relationship(inverse: \Leaf.labels) var leaves: ToMany<Leaf> = []
+}
+
+@Entity private struct Seat {
+    @Unique(onConflict: .upsert) var number: Int
+    var guest = ""
 }
 
 @Entity private struct Left {
