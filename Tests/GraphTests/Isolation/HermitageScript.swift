@@ -30,7 +30,7 @@ final class HermitageScript: Sendable {
         return Transaction(self, context, recorder.begin(session: begin, at: begin, on: base))
     }
 
-    /// Which transaction each anomaly is about, once all are over.
+    /// What the whole of it shows, once all transactions are over.
     func anomalies() -> [Anomaly] {
         var contradictions = recorder.contradictions
         let history = recorder.history(&contradictions)

@@ -18,6 +18,10 @@ extension History {
             }
             contradictions += transactions[place].settle(index).map { "T\(transactions[place].number) \($0)" }
         }
+        for (row, end) in index.ends.sorted(by: { $0.key < $1.key })
+        where !transactions.contains(where: { $0.deleted(row, in: end.commit) }) {
+            contradictions.append("commit \(end.commit) lacks \(row), which nobody has deleted")
+        }
         return contradictions
     }
 }
@@ -54,6 +58,10 @@ extension History.Transaction {
             if case .write(let write) = operation { last[write.row] = (place, write) }
         }
         return last.values.sorted { $0.place < $1.place }
+    }
+
+    fileprivate func deleted(_ row: History.Row, in commit: UInt64) -> Bool {
+        outcome == .committed(commit) && lastWrites.contains { $0.write.row == row && $0.write.to.isDead }
     }
 
     fileprivate var stamps: [Int] { lastWrites.compactMap(\.write.stamp) }

@@ -52,12 +52,12 @@ struct LedgerRun: Sendable {
             let last = await follower?.value
             if let last, last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
         }
+        queue?.release()
         var contradictions = recorder.contradictions + coordinator.check()
         if end == nil {
             contradictions.append("the sessions hang")
             history = History()
         } else if let disk {
-            queue?.release()
             history = recorder.history(try disk.states(), &contradictions)
         } else {
             history = recorder.history(&contradictions)
