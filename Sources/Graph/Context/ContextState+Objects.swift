@@ -90,12 +90,13 @@ extension ContextState {
         observation?.access(ContextObservation.Key(entity: entity))
     }
 
-    /// Tells of a property that was written if it is an ephemeral one, which no state shows.
-    func didWriteEphemeral(_ keyPath: AnyKeyPath, of row: RowNumber, _ entity: Int) {
-        guard let observation, let property = propertyNumber(keyPath, of: entity),
-            schema.entities[entity].properties[property].isEphemeral
-        else { return }
-        observation.tell(property, of: row, entity)
+    /// Tells of an object's ephemeral properties, which no state shows, since one of its properties was written. Which one it was
+    /// is not said: a key path that was passed on would have to be made for every write there is.
+    func didWriteEphemerals(of row: RowNumber, of entity: Int) {
+        guard let observation else { return }
+        for (number, property) in schema.entities[entity].properties.enumerated() where property.isEphemeral {
+            observation.tell(number, of: row, entity)
+        }
     }
 
     private func propertyNumber(_ keyPath: AnyKeyPath, of entity: Int) -> Int? {

@@ -172,7 +172,7 @@ extension ManagedObject {
             if _fastPath(isDirty && !isCoupled) {
                 row[keyPath: keyPath] = newValue
             } else if isCoupled {
-                writeCoupled({ $0[keyPath: keyPath] = newValue }, { keyPath })
+                writeCoupled { $0[keyPath: keyPath] = newValue }
             } else if beginWrite() {
                 row[keyPath: keyPath] = newValue
             }
@@ -220,7 +220,7 @@ extension ManagedObject {
 
     /// Writes to an object whose references change other objects. Any property may set them, if it is the program's own.
     @usableFromInline @inline(never)
-    func writeCoupled(_ body: (inout E) -> Void, _ keyPath: () -> PartialKeyPath<E>) {
+    func writeCoupled(_ body: (inout E) -> Void) {
         guard isDirty || beginWrite() else { return }
         var changed = row
         body(&changed)
@@ -228,7 +228,7 @@ extension ManagedObject {
             row = changed
         } else {
             writeRelationship { $0 = changed }
-            if context.isObservable { context.didWriteEphemeral(keyPath(), of: id.row, entity) }
+            context.didWriteEphemerals(of: id.row, of: entity)
         }
     }
 
