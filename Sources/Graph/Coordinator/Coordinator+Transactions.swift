@@ -109,11 +109,6 @@ extension GraphError {
 }
 
 extension Context {
-    /// A context that validates what it has read when it saves.
-    init(_ coordinator: Coordinator, isolation: IsolationLevel) {
-        self.init(coordinator, isTransaction: false, reads: isolation == .serializable ? ReadLog() : nil)
-    }
-
     /// Ends a transaction of the coordinator.
     fileprivate func commitTransaction(_ origin: ChangeOrigin) async throws(GraphError) {
         await beginSave()

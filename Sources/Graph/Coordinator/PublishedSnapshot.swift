@@ -17,7 +17,8 @@ final class PublishedSnapshot: Sendable {
         /// The newest states, each one commit after the other.
         var recent: [Step] = []
         var followerCount = 0
-        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        /// Who came first is woken first.
+        var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
         var nextWait: UInt64 = 0
         var isFinished = false
     }
@@ -41,20 +42,20 @@ final class PublishedSnapshot: Sendable {
                 state.recent += steps.suffix(Self.recentLimit)
                 state.recent.removeFirst(max(state.recent.count - Self.recentLimit, 0))
             }
-            defer { state.waiting = [:] }
+            defer { state.waiting = [] }
             return state.waiting
         }
-        for continuation in waiting.values { continuation.resume() }
+        for (_, continuation) in waiting { continuation.resume() }
     }
 
     /// There will be no further commit.
     func finish() {
         let waiting = state.withLock { state in
             state.isFinished = true
-            defer { state.waiting = [:] }
+            defer { state.waiting = [] }
             return state.waiting
         }
-        for continuation in waiting.values { continuation.resume() }
+        for (_, continuation) in waiting { continuation.resume() }
     }
 
     // MARK: Following
@@ -101,14 +102,17 @@ final class PublishedSnapshot: Sendable {
                 await withCheckedContinuation(isolation: isolation) { continuation in
                     let isOver = state.withLock { state in
                         if state.current.commit > commit || state.isFinished || Task.isCancelled { return true }
-                        state.waiting[wait] = continuation
+                        state.waiting.append((wait, continuation))
                         return false
                     }
                     if isOver { continuation.resume() }
                 }
             },
             onCancel: {
-                state.withLock { $0.waiting.removeValue(forKey: wait) }?.resume()
+                let cancelled = state.withLock { state in
+                    state.waiting.firstIndex { $0.number == wait }.map { state.waiting.remove(at: $0) }
+                }
+                cancelled?.continuation.resume()
             },
             isolation: isolation
         )
