@@ -2,9 +2,7 @@ extension Context {
     /// Runs a closure on this context and gives back what it returns.
     @discardableResult
     public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
-        beginVisit()
-        defer { endVisit() }
-        return try body(self)
+        try visit(body)
     }
 
     /// Runs a closure on this context and gives back what it returns. Other work may run on the context wherever the closure

@@ -99,16 +99,14 @@ extension ContextState {
         }
     }
 
-    private func propertyNumber(_ keyPath: AnyKeyPath, of entity: Int) -> Int? {
-        schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
-    }
-
     @usableFromInline var isObservable: Bool { observation != nil }
 
     /// Notes that a property was read, or the row as a whole.
     func didRead<E: Entity>(_ row: RowNumber, of type: E.Type, _ entity: Int, _ keyPath: PartialKeyPath<E>?) {
         guard let observation else { return }
-        let property = keyPath.flatMap { propertyNumber($0, of: entity) }
+        let property = keyPath.flatMap { keyPath in
+            schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
+        }
         observation.access(ContextObservation.Key(entity: entity, row: row, property: property))
     }
 }

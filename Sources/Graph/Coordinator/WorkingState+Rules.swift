@@ -148,13 +148,12 @@ extension WorkingState {
     mutating func dropDanglingReferences() -> Bool {
         var isChanged = !missingMembers.isEmpty
         missingMembers = [:]
-        for reference in danglingReferences() {
-            guard let entity = schema.index(named: reference.id.entityName),
-                let toOne = schema.entities[entity].toOnes.first(where: {
-                    schema.entities[entity].properties[$0.property].name == reference.property
-                }), !toOne.isRequired
-            else { continue }
-            setReference(of: reference.id.row, of: entity, through: toOne, to: 0)
+        var dangling: [(place: RowPlace, toOne: ToOneDescription)] = []
+        forEachDanglingReference { place, toOne, _ in
+            if !toOne.isRequired { dangling.append((place, toOne)) }
+        }
+        for (place, toOne) in dangling {
+            setReference(of: place.row, of: place.entity, through: toOne, to: 0)
             isChanged = true
         }
         return isChanged
@@ -163,6 +162,19 @@ extension WorkingState {
     /// References that inserted and updated rows make to rows that do not exist, and members that do not.
     func danglingReferences() -> [DanglingReference] {
         var dangling = danglingMembers
+        forEachDanglingReference { place, toOne, target in
+            dangling.append(
+                DanglingReference(
+                    id: schema.id(of: place.row, of: place.entity),
+                    property: schema.entities[place.entity].properties[toOne.property].name,
+                    target: schema.id(of: target, of: toOne.target)
+                )
+            )
+        }
+        return dangling
+    }
+
+    private func forEachDanglingReference(_ body: (RowPlace, ToOneDescription, _ target: RowNumber) -> Void) {
         for (entity, description) in schema.entities.enumerated() {
             for toOne in description.toOnes {
                 forEachWritten(of: entity) { row, address, original in
@@ -170,17 +182,10 @@ extension WorkingState {
                     guard target != 0, original.map({ toOne.target(ofRowAt: $0) }) != target,
                         !snapshot.entities[toOne.target].rows.contains(target)
                     else { return }
-                    dangling.append(
-                        DanglingReference(
-                            id: AnyPersistentID(entityName: description.name, row: row),
-                            property: description.properties[toOne.property].name,
-                            target: AnyPersistentID(entityName: schema.entities[toOne.target].name, row: target)
-                        )
-                    )
+                    body(RowPlace(entity: entity, row: row), toOne, target)
                 }
             }
         }
-        return dangling
     }
 
     /// Relationships that this commit leaves with fewer or more objects than they may have.

@@ -67,17 +67,12 @@ final class ContextObservation: Observable {
     }
 
     private func tellMembers(through relationship: ToManyDescription, _ before: Snapshot, _ after: Snapshot) {
-        var owners: Set<RowNumber> = []
-        after.memberIndex(of: relationship).forEachDifference(from: before.memberIndex(of: relationship)) { entry, _ in
-            owners.insert(RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self)))
-            return true
-        }
-        for owner in owners.sorted() {
+        for owner in after.changedOwners(through: relationship, since: before) {
             tell(Key(entity: relationship.entity, row: owner, property: relationship.property))
         }
     }
 
-    func tell(_ key: Key) {
+    private func tell(_ key: Key) {
         registrar.withMutation(of: self, keyPath: \.[key]) {}
     }
 }

@@ -50,12 +50,6 @@ public struct StateChange: Sendable {
     ) -> [PersistentID<E>] {
         guard let entity = after.schema.index(of: E.self) else { return [] }
         let relationship = after.schema.toMany(keyPath, of: entity)
-        var owners: [RowNumber] = []
-        after.memberIndex(of: relationship).forEachDifference(from: before.memberIndex(of: relationship)) { entry, _ in
-            let owner = RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self))
-            if owners.last != owner { owners.append(owner) }
-            return true
-        }
-        return Set(owners).sorted().map { PersistentID(row: $0) }
+        return after.changedOwners(through: relationship, since: before).map { PersistentID(row: $0) }
     }
 }

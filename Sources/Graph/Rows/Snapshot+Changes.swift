@@ -51,6 +51,16 @@ extension Snapshot {
         }
     }
 
+    /// The owners whose members, or their order, are others than in another state, in ascending order.
+    func changedOwners(through relationship: ToManyDescription, since older: Snapshot) -> [RowNumber] {
+        var owners: Set<RowNumber> = []
+        memberIndex(of: relationship).forEachDifference(from: older.memberIndex(of: relationship)) { entry, _ in
+            owners.insert(RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self)))
+            return true
+        }
+        return owners.sorted()
+    }
+
     /// Whether two states share everything, so that nothing can have happened between them.
     func isIdentical(to other: Snapshot) -> Bool {
         zip(entities, other.entities).allSatisfy { $0.rows.isIdentical(to: $1.rows) }
