@@ -191,8 +191,8 @@ public struct SavePreview: Sendable {
     init(_ state: WorkingState, replacing replacements: Replacements = [:]) {
         error = nil
         var rows: [ChangeKind: [AnyPersistentID]] = [:]
-        for entity in state.schema.entities.indices {
-            state.changes[entity].forEachChange { row, kind, _ in
+        for (entity, changes) in state.changes.entities {
+            changes.forEachChange { row, kind, _ in
                 rows[kind, default: []].append(state.schema.id(of: row, of: entity))
             }
         }

@@ -76,9 +76,11 @@ extension ContextState {
         defer { history.move(to: working) }
         let later = working
         working = state
-        working.reapply(later, keepingBases: keepingBases, replacements: replacements)
-        // What has come to refer to rows deleted here lets go of them at once; what forbids the delete is for a save to say.
-        if !later.isUnchanged { _ = working.applyDeleteRules() }
+        if !later.isUnchanged {
+            working.reapply(later, keepingBases: keepingBases, replacements: replacements)
+            // What has come to refer to rows deleted here lets go of them at once; what forbids that is for a save to say.
+            _ = working.applyDeleteRules()
+        }
         if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
     }
 

@@ -208,8 +208,8 @@ final class ContextState {
     func objects(_ kind: ChangeKind) -> [any AnyManagedObject] {
         flush()
         var found: [any AnyManagedObject] = []
-        for entity in schema.entities.indices {
-            working.changes[entity].forEachChange { row, change, _ in
+        for (entity, changes) in working.changes.entities {
+            changes.forEachChange { row, change, _ in
                 guard change == kind else { return }
                 found.append(changedObject(schema.entities[entity].type, entity, row))
             }

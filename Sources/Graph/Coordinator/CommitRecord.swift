@@ -39,9 +39,9 @@ struct CommitRecord {
         record.writer.appendFixed(time)
         record.writer.appendString(author)
         record.writer.appendCounters(counters)
-        let changed = commit.schema.entities.indices.filter { !commit.changes[$0].isEmpty }
+        let changed = commit.changes.entities.filter { !$0.changes.isEmpty }
         record.writer.appendVarint(UInt64(changed.count))
-        for entity in changed { try record.append(entity, commit) }
+        for (entity, _) in changed { try record.append(entity, commit) }
         record.appendLists(commit)
         return record.writer.bytes
     }

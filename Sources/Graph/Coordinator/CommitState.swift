@@ -3,8 +3,14 @@
 struct CommitState: Sendable {
     /// The newest state. Ahead of the published one while a sync is under way.
     private(set) var head: Snapshot
-    /// The last commits and what they changed, nil where that is much.
-    private var recent: [(origin: ChangeOrigin, changes: PendingChanges?)] = []
+    /// The last commits, each in the place that its number gives it.
+    private var recent = [RecentCommit?](repeating: nil, count: recentLimit)
+
+    private struct RecentCommit {
+        let origin: ChangeOrigin
+        /// What it changed; nil if that is much.
+        let changes: PendingChanges?
+    }
 
     private static let recentLimit = 32
     private static let recentRowLimit = 1000
@@ -72,23 +78,27 @@ struct CommitState: Sendable {
 
     mutating func accept(_ commit: Commit) {
         head = commit.state.snapshot
-        if recent.count == Self.recentLimit { recent.removeFirst() }
-        let rowCount = commit.state.changes.entities.reduce(0) { $0 + $1.count }
-        recent.append((commit.origin, rowCount <= Self.recentRowLimit ? commit.state.changes : nil))
+        let changes = commit.state.changes
+        recent[Self.place(of: commit.number.number)] =
+            RecentCommit(origin: commit.origin, changes: changes.count <= Self.recentRowLimit ? changes : nil)
     }
 
     /// Takes back the commits after a state that turned out to be the last durable one.
     mutating func reset(to durable: Snapshot) {
+        for number in (durable.commit.number..<head.commit.number).suffix(Self.recentLimit) {
+            recent[Self.place(of: number + 1)] = nil
+        }
         head = durable
-        recent.removeAll { $0.origin.commit ?? .none > durable.commit }
     }
+
+    private static func place(of commit: UInt64) -> Int { Int(commit % UInt64(recentLimit)) }
 
     /// Who changed a row last, if it was not long ago.
     private func origin(ofChangeOf place: RowPlace) -> ChangeOrigin? {
-        for (origin, changes) in recent.reversed() {
+        for number in stride(from: head.commit.number, to: 0, by: -1).prefix(Self.recentLimit) {
             // One that is too large to keep may have changed it.
-            guard let changes else { return nil }
-            if changes[place.entity].kind(of: place.row) != nil { return origin }
+            guard let commit = recent[Self.place(of: number)], let changes = commit.changes else { return nil }
+            if changes[place.entity].kind(of: place.row) != nil { return commit.origin }
         }
         return nil
     }

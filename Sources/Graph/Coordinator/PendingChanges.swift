@@ -13,20 +13,48 @@ typealias DeleteNumber = UInt32
 ///
 /// Where the new rows are is not said here: they are in the working snapshot that goes with the changes.
 struct PendingChanges: Sendable {
-    /// By the entity's number in the schema.
-    private(set) var entities: [RowChanges]
+    private let schema: Schema
+    /// Of the entities that have any, in the order of their numbers in the schema.
+    private(set) var entities: [(entity: Int, changes: RowChanges)] = []
     /// How many deletes there were.
     var deleteCount: DeleteNumber = 0
 
     init(schema: Schema) {
-        entities = schema.entities.map { RowChanges(layout: $0.layout) }
+        self.schema = schema
     }
 
-    var isEmpty: Bool { entities.allSatisfy(\.isEmpty) }
+    var isEmpty: Bool { entities.allSatisfy(\.changes.isEmpty) }
+    /// Of rows.
+    var count: Int { entities.reduce(0) { $0 + $1.changes.count } }
+    /// Whether rows were deleted; stays so if they come back.
+    var hasDeletes: Bool { entities.contains { $0.changes.hasDeletes } }
 
     subscript(entity: Int) -> RowChanges {
-        _read { yield entities[entity] }
-        _modify { yield &entities[entity] }
+        _read {
+            let place = place(of: entity)
+            if place < entities.count, entities[place].entity == entity {
+                yield entities[place].changes
+            } else {
+                yield RowChanges(layout: schema.entities[entity].layout)
+            }
+        }
+        _modify {
+            let place = place(of: entity)
+            if place == entities.count || entities[place].entity != entity {
+                entities.insert((entity, RowChanges(layout: schema.entities[entity].layout)), at: place)
+            }
+            yield &entities[place].changes
+        }
+    }
+
+    /// Where an entity's changes are, or would be.
+    private func place(of entity: Int) -> Int {
+        var (place, end) = (0, entities.count)
+        while place < end {
+            let middle = (place + end) / 2
+            if entities[middle].entity < entity { place = middle + 1 } else { end = middle }
+        }
+        return place
     }
 }
 
@@ -40,29 +68,69 @@ struct RowChanges: Sendable {
         static let layout = RowLayout(Change.self)
     }
 
-    /// The version beside a change is the one in the base, 0 for inserted rows; see also `isComingBack`.
-    private var table = RowTable(layout: Change.layout)
-    /// Base rows that the base snapshot does not hold any more, because it moved on and others had deleted or changed
-    /// them.
-    var lostBases: RowTable
-    /// This side's rows to those: the working snapshot, from which they are gone, does not hold them either.
-    var lostRows: RowTable
-    /// Deleted rows as they were last on this side, of entities whose own rules may deny the delete.
-    var lastRows: RowTable
-    /// Rows that are to be in the store as they were when the context read them, whether or not they are changed here.
-    var required: RowTable
+    /// What most saves have none of.
+    private struct Exceptions: Sendable {
+        var lostBases: RowTable
+        var lostRows: RowTable
+        var lastRows: RowTable
+        var required: RowTable
 
-    init(layout: RowLayout) {
-        lostBases = RowTable(layout: layout)
-        lostRows = RowTable(layout: layout)
-        lastRows = RowTable(layout: layout)
-        required = RowTable(layout: layout)
+        init(layout: RowLayout) {
+            let none = RowTable(layout: layout)
+            (lostBases, lostRows, lastRows, required) = (none, none, none, none)
+        }
     }
 
+    /// The version beside a change is the one in the base, 0 for inserted rows; see also `isComingBack`.
+    private var table = RowTable(layout: Change.layout)
+    /// Of the changed rows themselves.
+    private let layout: RowLayout
+    /// One or none: an array is a box that is copied on write.
+    private var box: [Exceptions] = []
     /// Whether rows were deleted; stays so if they come back.
     private(set) var hasDeletes = false
     /// Whether rows that were deleted in the base come back; stays so.
     private(set) var hasReturns = false
+
+    init(layout: RowLayout) {
+        self.layout = layout
+    }
+
+    private var exceptions: Exceptions {
+        get { box.first ?? Exceptions(layout: layout) }
+        _modify {
+            if box.isEmpty { box.append(Exceptions(layout: layout)) }
+            yield &box[0]
+        }
+    }
+
+    /// Base rows that the base snapshot does not hold any more, because it moved on and others had deleted or changed
+    /// them.
+    var lostBases: RowTable {
+        get { exceptions.lostBases }
+        _modify { yield &exceptions.lostBases }
+    }
+
+    /// This side's rows to those: the working snapshot, from which they are gone, does not hold them either.
+    var lostRows: RowTable {
+        get { exceptions.lostRows }
+        _modify { yield &exceptions.lostRows }
+    }
+
+    /// Deleted rows as they were last on this side, of entities whose own rules may deny the delete.
+    var lastRows: RowTable {
+        get { exceptions.lastRows }
+        _modify { yield &exceptions.lastRows }
+    }
+
+    /// Rows that are to be in the store as they were when the context read them, whether or not they are changed here.
+    var required: RowTable {
+        get { exceptions.required }
+        _modify { yield &exceptions.required }
+    }
+
+    var hasLostBases: Bool { box.contains { $0.lostBases.count > 0 } }
+    var hasRequirements: Bool { box.contains { $0.required.count > 0 } }
 
     var isEmpty: Bool { table.count == 0 }
     var count: Int { table.count }
@@ -97,9 +165,23 @@ struct RowChanges: Sendable {
     /// Forgets the change of a row that is as in the base again.
     mutating func remove(_ row: RowNumber) {
         table.remove(row)
+        guard !box.isEmpty else { return }
         lostBases.remove(row)
         lostRows.remove(row)
         lastRows.remove(row)
+    }
+
+    /// A deleted row is there again.
+    mutating func removeLastRow(_ row: RowNumber) {
+        if !box.isEmpty { lastRows.remove(row) }
+    }
+
+    mutating func removeRequirement(_ row: RowNumber) {
+        if !box.isEmpty { required.remove(row) }
+    }
+
+    mutating func removeRequirements() {
+        if !box.isEmpty { required = RowTable(layout: layout) }
     }
 
     /// Calls the body with each changed row, in ascending order.

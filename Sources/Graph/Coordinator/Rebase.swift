@@ -79,9 +79,9 @@ struct Rebase {
     /// same save.
     private func conflicts(of request: WorkingState) -> [Conflict] {
         var conflicts: [Conflict] = []
-        for entity in schema.entities.indices {
+        for (entity, changes) in request.changes.entities {
             var found: Set<RowNumber> = []
-            let (changes, rows) = (request.changes[entity], head.entities[entity].rows)
+            let rows = head.entities[entity].rows
             changes.forEachChange { row, kind, oldVersion in
                 let place = RowPlace(entity: entity, row: row)
                 let ourBase = request.base.entities[entity].rows.address(of: row) ?? changes.lostBases.address(of: row)

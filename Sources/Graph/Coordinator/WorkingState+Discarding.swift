@@ -14,7 +14,7 @@ extension WorkingState {
     mutating func discard(_ places: some Sequence<RowPlace>) {
         for place in places {
             missMembers(of: place)
-            changes[place.entity].required.remove(place.row)
+            changes[place.entity].removeRequirement(place.row)
         }
         discardRows(places, judgedOn: base)
         for place in places { discardLinks(of: place) }
@@ -132,10 +132,10 @@ extension WorkingState {
     private mutating func takeBack(_ deletes: Set<DeleteNumber>, judgedOn state: Snapshot) {
         guard !deletes.isEmpty else { return }
         var removed: [DeleteNumber: [RowPlace]] = [:]
-        for entity in schema.entities.indices where changes[entity].hasDeletes {
-            changes[entity].forEachChange { row, kind, _ in
+        for (entity, changes) in changes.entities where changes.hasDeletes {
+            changes.forEachChange { row, kind, _ in
                 guard kind == .deleted else { return }
-                removed[changes[entity].delete(of: row), default: []].append(RowPlace(entity: entity, row: row))
+                removed[changes.delete(of: row), default: []].append(RowPlace(entity: entity, row: row))
             }
         }
         var places = deletes.sorted().flatMap { removed.removeValue(forKey: $0) ?? [] }

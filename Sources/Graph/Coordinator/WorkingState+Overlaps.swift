@@ -2,11 +2,12 @@ extension WorkingState {
     /// What this state's changes and another state, which came after its base, have both changed.
     func overlaps(with other: Snapshot) -> [MergeOverlap] {
         var overlaps: [MergeOverlap] = []
-        for (entity, description) in schema.entities.enumerated() {
+        for (entity, changes) in changes.entities {
+            let description = schema.entities[entity]
             let (old, new) = (base.entities[entity].rows, other.entities[entity].rows)
-            changes[entity].forEachChange { row, kind, _ in
+            let kept = changes.lostBases
+            changes.forEachChange { row, kind, _ in
                 // What was known of a row may be older than the base, if the context has kept up by itself.
-                let kept = changes[entity].lostBases
                 let knownVersion = kept.version(of: row) ?? old.version(of: row)
                 guard kind != .inserted, let original = kept.address(of: row) ?? old.address(of: row),
                     knownVersion != new.version(of: row)

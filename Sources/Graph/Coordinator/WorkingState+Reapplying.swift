@@ -13,14 +13,14 @@ extension WorkingState {
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
         let deleteCount = changes.deleteCount
         changes.deleteCount += later.changes.deleteCount
-        for entity in schema.entities.indices {
-            later.changes[entity].forEachChange { row, kind, baseVersion in
+        for (entity, changes) in later.changes.entities {
+            changes.forEachChange { row, kind, baseVersion in
                 let change = Change(
                     row: row,
                     entity: entity,
                     kind: kind,
                     baseVersion: baseVersion,
-                    delete: deleteCount + later.changes[entity].delete(of: row)
+                    delete: deleteCount + changes.delete(of: row)
                 )
                 if let survivor = replacements[entity]?[row] {
                     reapply(change, of: later, to: survivor, replacements)

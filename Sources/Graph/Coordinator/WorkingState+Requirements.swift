@@ -1,10 +1,10 @@
 /// Rows that a save depends on without changing them.
 extension WorkingState {
-    var hasRequirements: Bool { changes.entities.contains { $0.required.count > 0 } }
+    var hasRequirements: Bool { changes.entities.contains(where: \.changes.hasRequirements) }
 
     /// Whether the required rows are those of the base.
     var areRequirementsOfBase: Bool {
-        for (entity, changes) in changes.entities.enumerated() where changes.required.count > 0 {
+        for (entity, changes) in changes.entities where changes.hasRequirements {
             var areSame = true
             changes.required.forEachRow { row, version, _ in
                 if base.entities[entity].rows.version(of: row) != version { areSame = false }
@@ -28,8 +28,8 @@ extension WorkingState {
     /// - Parameter keepingBases: whether the rows are to be as that state knew them; otherwise as the base has them now, if it
     ///   has them.
     mutating func requireAgain(_ later: WorkingState, _ keepingBases: Bool) {
-        for entity in schema.entities.indices {
-            later.changes[entity].required.forEachRow { row, version, address in
+        for (entity, theirs) in later.changes.entities where theirs.hasRequirements {
+            theirs.required.forEachRow { row, version, address in
                 if !keepingBases, base.entities[entity].rows.contains(row) {
                     require(row, of: entity)
                 } else if !changes[entity].required.contains(row) {
@@ -41,8 +41,8 @@ extension WorkingState {
 
     /// They have been judged.
     mutating func dropRequirements() {
-        for entity in schema.entities.indices where changes[entity].required.count > 0 {
-            changes[entity].required = RowTable(layout: schema.entities[entity].layout)
+        for (entity, theirs) in changes.entities where theirs.hasRequirements {
+            changes[entity].removeRequirements()
         }
     }
 }

@@ -3,7 +3,7 @@ extension WorkingState {
     /// Whether rows count from a base of their own, because others had deleted or changed them by the time the base last
     /// moved; so may rows that are only required to be unchanged.
     var hasLostBases: Bool {
-        changes.entities.contains { $0.lostBases.count > 0 } || !areRequirementsOfBase
+        changes.entities.contains(where: \.changes.hasLostBases) || !areRequirementsOfBase
     }
 
     /// Lets go of the references and links that lead to deleted rows as each relationship says: those that came with others'
@@ -12,7 +12,7 @@ extension WorkingState {
     ///
     /// True if rows were deleted or let go that the changes had left alone.
     mutating func applyDeleteRules() -> Bool {
-        guard changes.entities.contains(where: \.hasDeletes) else { return false }
+        guard changes.hasDeletes else { return false }
         var changedRows = false
         forEachReference(toDeleted: .cascade) { state, reference, target, row in
             let owners = state.schema.entities[reference.entity].toOnes[reference.toOne].target
@@ -41,7 +41,7 @@ extension WorkingState {
 
     /// Deletes that relationships forbid because of what is left at their other ends.
     func deniedDeletes() -> [DeniedDelete] {
-        guard changes.entities.contains(where: \.hasDeletes) else { return [] }
+        guard changes.hasDeletes else { return [] }
         var denied: [DeniedDelete] = []
         forEachReference(toDeleted: .deny) { reference, target, row in
             let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
@@ -78,8 +78,8 @@ extension WorkingState {
         toDeleted rule: DeleteRule,
         _ body: (Reference, _ target: RowNumber, _ row: RowNumber) -> Void
     ) {
-        for (entity, description) in schema.entities.enumerated() where changes[entity].hasDeletes {
-            for reference in description.references
+        for (entity, changes) in changes.entities where changes.hasDeletes {
+            for reference in schema.entities[entity].references
             where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfInverse == rule {
                 for target in deletedRows(of: entity) {
                     snapshot.forEachReferrer(to: target, of: reference.entity, through: reference.toOne) {
@@ -93,8 +93,8 @@ extension WorkingState {
 
     /// Calls the body with each link that a deleted row still has in lists of this rule.
     private mutating func forEachLink(ofDeleted rule: DeleteRule, _ body: (inout WorkingState, Link) -> Void) {
-        for (entity, description) in schema.entities.enumerated() where changes[entity].hasDeletes {
-            for number in description.linkLists where schema.adjacencies[number].rule == rule {
+        for (entity, changes) in changes.entities where changes.hasDeletes {
+            for number in schema.entities[entity].linkLists where schema.adjacencies[number].rule == rule {
                 for owner in deletedRows(of: entity) {
                     for member in snapshot.adjacencies[number].memberRows(of: owner) {
                         body(&self, Link(list: number, owner: owner, member: member))
@@ -124,10 +124,11 @@ extension WorkingState {
     /// Deleted rows whose own to-one relationship denies the delete while its target is there.
     private func deletesDeniedByTargets() -> [DeniedDelete] {
         var denied: [DeniedDelete] = []
-        for (entity, description) in schema.entities.enumerated() {
+        for (entity, changes) in changes.entities {
+            let description = schema.entities[entity]
             // One to one, the other end's reference denies it already.
             for toOne in description.toOnes where toOne.ruleOfOwner == .deny && toOne.mate == nil {
-                changes[entity].lastRows.forEachRow { row, _, address in
+                changes.lastRows.forEachRow { row, _, address in
                     let target = toOne.target(ofRowAt: address)
                     guard target != 0, snapshot.entities[toOne.target].rows.contains(target) else { return }
                     denied.append(
@@ -147,7 +148,7 @@ extension WorkingState {
     /// True if there were any.
     mutating func dropDanglingReferences() -> Bool {
         var isChanged = !missingMembers.isEmpty
-        missingMembers = [:]
+        if isChanged { missingMembers = [:] }
         var dangling: [(place: RowPlace, toOne: ToOneDescription)] = []
         forEachDanglingReference { place, toOne, _ in
             if !toOne.isRequired { dangling.append((place, toOne)) }
@@ -175,8 +176,8 @@ extension WorkingState {
     }
 
     private func forEachDanglingReference(_ body: (RowPlace, ToOneDescription, _ target: RowNumber) -> Void) {
-        for (entity, description) in schema.entities.enumerated() {
-            for toOne in description.toOnes {
+        for (entity, _) in changes.entities {
+            for toOne in schema.entities[entity].toOnes {
                 forEachWritten(of: entity) { row, address, original in
                     let target = toOne.target(ofRowAt: address)
                     guard target != 0, original.map({ toOne.target(ofRowAt: $0) }) != target,
@@ -192,10 +193,11 @@ extension WorkingState {
     func countFailures() -> [ValidationFailure] {
         guard schema.entities.contains(where: \.hasCounts) else { return [] }
         var touched = [Set<RowNumber>](repeating: [], count: schema.entities.count)
-        for (entity, description) in schema.entities.enumerated() {
+        for (entity, changes) in changes.entities {
+            let description = schema.entities[entity]
             let leadsToCounts = description.toOnes.filter { schema.entities[$0.target].hasCounts }
             guard description.hasCounts || !leadsToCounts.isEmpty else { continue }
-            changes[entity].forEachChange { row, _, _ in
+            changes.forEachChange { row, _, _ in
                 touched[entity].insert(row)
                 for state in [base, snapshot] {
                     guard let address = state.entities[entity].rows.address(of: row) else { continue }
@@ -217,7 +219,8 @@ extension WorkingState {
     /// What `validate()` throws of inserted and updated rows.
     func validationFailures() -> [ValidationFailure] {
         var failures: [ValidationFailure] = []
-        for (entity, description) in schema.entities.enumerated() where !changes[entity].isEmpty {
+        for (entity, _) in changes.entities {
+            let description = schema.entities[entity]
             guard description.hooks.hasValidate else { continue }
             forEachWritten(of: entity) { row, address, _ in
                 do {

@@ -22,10 +22,11 @@ extension WorkingState {
     /// False if there was nothing to replace.
     private mutating func replaceNewRows(_ replacements: inout Replacements) -> Bool {
         var isChanged = false
-        for (entity, description) in schema.entities.enumerated() {
-            guard description.indexes.contains(where: { $0.uniqueness ?? .reject != .reject }) else { continue }
+        for (entity, changes) in changes.entities {
+            let indexes = schema.entities[entity].indexes
+            guard indexes.contains(where: { $0.uniqueness ?? .reject != .reject }) else { continue }
             var inserted: [RowNumber] = []
-            changes[entity].forEachChange { row, kind, _ in if kind == .inserted { inserted.append(row) } }
+            changes.forEachChange { row, kind, _ in if kind == .inserted { inserted.append(row) } }
             for row in inserted {
                 guard let (survivor, policy) = survivor(of: row, of: entity) else { continue }
                 replace(row, by: survivor, of: entity, policy)
@@ -104,7 +105,8 @@ extension WorkingState {
             }
         }
         for relationship in description.toManys {
-            guard let missing = missingMembers.removeValue(forKey: MemberList(relationship, of: row)) else { continue }
+            guard !missingMembers.isEmpty,
+                let missing = missingMembers.removeValue(forKey: MemberList(relationship, of: row)) else { continue }
             missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
         }
         remove(row, of: entity)
@@ -127,7 +129,8 @@ extension WorkingState {
     /// Inserted rows, and updated ones whose unique values changed, that share a value with another row.
     private func uniquenessViolations() -> [UniquenessViolation] {
         var violations: [UniquenessViolation] = []
-        for (entity, description) in schema.entities.enumerated() {
+        for (entity, _) in changes.entities {
+            let description = schema.entities[entity]
             for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
                 forEachWritten(of: entity) { row, address, original in
                     if let original, index.isIdentical(address, original) { return }

@@ -63,8 +63,8 @@ extension WorkingState {
 
     private func rowsForWillSave(besides done: [Set<RowNumber>]) -> [(entity: Int, row: RowNumber)] {
         var rows: [(Int, RowNumber)] = []
-        for (entity, description) in schema.entities.enumerated() where description.hooks.hasWillSave {
-            changes[entity].forEachChange { row, kind, _ in
+        for (entity, changes) in changes.entities where schema.entities[entity].hooks.hasWillSave {
+            changes.forEachChange { row, kind, _ in
                 guard kind != .deleted, !done[entity].contains(row), !letsGoOnly(row, of: entity) else { return }
                 rows.append((entity, row))
             }

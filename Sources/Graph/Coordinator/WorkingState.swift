@@ -4,27 +4,66 @@
 /// A working row already carries the version that it will have when it is saved, its base version plus one, so that a
 /// save with nobody in between can publish the working snapshot as it is.
 struct WorkingState: Sendable {
-    /// The published snapshot that the changes count from.
-    private(set) var base: Snapshot
-    /// Base plus changes, indexes included.
-    var snapshot: Snapshot
-    var changes: PendingChanges
-    /// Members that are pending and lead nowhere: to-many values named them, or others deleted one end of a link that was
-    /// made here. Saves report them until their owner's members are assigned anew, or the owner is deleted.
-    var missingMembers: [MemberList: Set<RowNumber>] = [:]
-    /// Links of rows deleted here which deny that while the row at the other end exists. They are in no list any more.
-    var denyingLinks: Set<Link> = []
-    /// What to-many values say, until their rows are all written.
-    var assignments: [ToManyAssignment] = []
-    private var scratch = EntryScratch()
+    private struct Contents: Sendable {
+        let base: Snapshot
+        var snapshot: Snapshot
+        var changes: PendingChanges
+        var missingMembers: [MemberList: Set<RowNumber>] = [:]
+        var denyingLinks: Set<Link> = []
+        var assignments: [ToManyAssignment] = []
+        var scratch = EntryScratch()
 
-    var schema: Schema { base.schema }
+        mutating func set(_ row: RowNumber, of entity: Int, version: RowVersion, copying value: UnsafeRawPointer) {
+            snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
+        }
+
+        mutating func remove(_ row: RowNumber, of entity: Int) {
+            snapshot.remove(row, of: entity, scratch: &scratch)
+        }
+    }
+
+    /// One element: an array is a box that is copied on write. A save hands a state on from one part to the next, and each of
+    /// the dozen references in it would be counted there.
+    private var box: [Contents]
 
     init(base: Snapshot) {
-        self.base = base
-        snapshot = base
-        changes = PendingChanges(schema: base.schema)
+        box = [Contents(base: base, snapshot: base, changes: PendingChanges(schema: base.schema))]
     }
+
+    /// The published snapshot that the changes count from.
+    var base: Snapshot { _read { yield box[0].base } }
+
+    /// Base plus changes, indexes included.
+    var snapshot: Snapshot {
+        _read { yield box[0].snapshot }
+        _modify { yield &box[0].snapshot }
+    }
+
+    var changes: PendingChanges {
+        _read { yield box[0].changes }
+        _modify { yield &box[0].changes }
+    }
+
+    /// Members that are pending and lead nowhere: to-many values named them, or others deleted one end of a link that was
+    /// made here. Saves report them until their owner's members are assigned anew, or the owner is deleted.
+    var missingMembers: [MemberList: Set<RowNumber>] {
+        _read { yield box[0].missingMembers }
+        _modify { yield &box[0].missingMembers }
+    }
+
+    /// Links of rows deleted here which deny that while the row at the other end exists. They are in no list any more.
+    var denyingLinks: Set<Link> {
+        _read { yield box[0].denyingLinks }
+        _modify { yield &box[0].denyingLinks }
+    }
+
+    /// What to-many values say, until their rows are all written.
+    var assignments: [ToManyAssignment] {
+        _read { yield box[0].assignments }
+        _modify { yield &box[0].assignments }
+    }
+
+    var schema: Schema { _read { yield box[0].base.schema } }
 
     /// Whether there is nothing to save.
     var isUnchanged: Bool {
@@ -60,7 +99,7 @@ struct WorkingState: Sendable {
             changes[entity].remove(row)
             changes[entity].set(row, .inserted, baseVersion: lastVersion)
         }
-        snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
+        box[0].set(row, of: entity, version: version, copying: value)
         guard description.hasCoupledReferences else { return }
         for toOne in description.toOnes where toOne.isCoupled {
             couple(row, of: entity, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
@@ -69,7 +108,7 @@ struct WorkingState: Sendable {
 
     /// What denied a row's delete says nothing any more once the row is there again.
     private mutating func forgetDelete(of row: RowNumber, of entity: Int) {
-        changes[entity].lastRows.remove(row)
+        changes[entity].removeLastRow(row)
         guard !denyingLinks.isEmpty else { return }
         denyingLinks = denyingLinks.filter { $0.owner != row || schema.adjacencies[$0.list].entity != entity }
     }
@@ -101,11 +140,11 @@ struct WorkingState: Sendable {
             version = baseVersion.next
         }
         guard description.hasCoupledReferences else {
-            snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
+            box[0].set(row, of: entity, version: version, copying: value)
             return true
         }
         let old = description.toOnes.map { $0.target(ofRowAt: current) }
-        snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
+        box[0].set(row, of: entity, version: version, copying: value)
         for (toOne, old) in zip(description.toOnes, old) where toOne.isCoupled {
             couple(row, of: entity, through: toOne, from: old, to: toOne.target(ofRowAt: value))
         }
@@ -174,7 +213,7 @@ struct WorkingState: Sendable {
                 missingMembers[MemberList(relationship, of: row)] = nil
             }
         }
-        snapshot.remove(row, of: entity, scratch: &scratch)
+        box[0].remove(row, of: entity)
         switch changes[entity].kind(of: row) {
         case .inserted:
             changes[entity].remove(row)
@@ -193,12 +232,11 @@ struct WorkingState: Sendable {
     /// never had one as large, and nobody has to remember the versions of deleted rows.
     mutating func number(_ commit: CommitNumber) {
         snapshot.commit = commit
-        for (entity, description) in schema.entities.enumerated() where changes[entity].hasReturns {
-            changes[entity].forEachChange { row, _, _ in
-                guard changes[entity].isComingBack(row),
-                    let address = snapshot.entities[entity].rows.address(of: row)
+        for (entity, changes) in changes.entities where changes.hasReturns {
+            changes.forEachChange { row, _, _ in
+                guard changes.isComingBack(row), let address = snapshot.entities[entity].rows.address(of: row)
                 else { return }
-                description.layout.withCopy(of: address) { copy in
+                schema.entities[entity].layout.withCopy(of: address) { copy in
                     _ = snapshot.entities[entity].rows.set(row, version: RowVersion(commit.number), copying: copy)
                 }
             }

@@ -49,6 +49,8 @@ protocol StoreFile: Sendable {
     func sync() throws(IOError)
 
     func status() throws(IOError) -> FileStatus
+    /// The part of the status that every write asks for.
+    func extent() throws(IOError) -> FileExtent
 
     /// A second call does nothing.
     func close()
@@ -63,6 +65,19 @@ enum LockOutcome: Sendable {
     case acquired(any StoreLock)
     /// Somebody has it; the number is what the holder wrote into the lock file, for messages only.
     case held(processID: Int32?)
+}
+
+/// How long a file is and how many names it has.
+struct FileExtent: Sendable, Equatable {
+    var lengthBytes: UInt64
+    var linkCount: UInt64
+}
+
+extension StoreFile {
+    func extent() throws(IOError) -> FileExtent {
+        let status = try status()
+        return FileExtent(lengthBytes: status.lengthBytes, linkCount: status.linkCount)
+    }
 }
 
 struct FileStatus: Sendable, Equatable {

@@ -94,17 +94,17 @@ struct JournalWriter: Sendable {
 
     /// Somebody who removed, cut or extended the file makes every further promise void.
     private mutating func requireSameFile() throws(GraphError) {
-        let status: FileStatus
+        let extent: FileExtent
         do throws(IOError) {
-            status = try file.status()
+            extent = try file.extent()
         } catch {
             phase = .failed(reason: error.summary)
             throw error.graphError(path: path)
         }
         var reason: String?
-        if status.linkCount == 0 { reason = "somebody removed or replaced the file" }
-        if status.lengthBytes != fileEnd {
-            reason = "somebody changed the file: \(status.lengthBytes) bytes long instead of \(fileEnd)"
+        if extent.linkCount == 0 { reason = "somebody removed or replaced the file" }
+        if extent.lengthBytes != fileEnd {
+            reason = "somebody changed the file: \(extent.lengthBytes) bytes long instead of \(fileEnd)"
         }
         guard let reason else { return }
         phase = .failed(reason: reason)

@@ -20,11 +20,14 @@ final class RowLayout: Sendable {
         // Several rows lie a stride apart. A single one may come from anywhere, with nothing behind its last byte, and has
         // no bytes at all if its type has none; copying an array of one would read a stride even so.
         copy = { target, source, count in
+            let source = source.assumingMemoryBound(to: Value.self)
             guard count > 1 else {
-                target.initializeMemory(as: Value.self, to: source.assumingMemoryBound(to: Value.self).pointee)
+                target.initializeMemory(as: Value.self, to: source.pointee)
                 return
             }
-            target.initializeMemory(as: Value.self, from: source.assumingMemoryBound(to: Value.self), count: count)
+            let target = target.bindMemory(to: Value.self, capacity: count)
+            // One by one, because the library's copy of many asks the type's metadata how to copy each of them.
+            for place in 0..<count { (target + place).initialize(to: source[place]) }
         }
         move = { target, source, count in
             guard count > 1 else {
@@ -34,7 +37,8 @@ final class RowLayout: Sendable {
             target.moveInitializeMemory(as: Value.self, from: source.assumingMemoryBound(to: Value.self), count: count)
         }
         destroy = { address, count in
-            address.assumingMemoryBound(to: Value.self).deinitialize(count: count)
+            let values = address.assumingMemoryBound(to: Value.self)
+            for place in 0..<count { (values + place).deinitialize(count: 1) }
         }
     }
 

@@ -49,9 +49,9 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         let (state, schema) = (commit.state, commit.state.schema)
         origin = commit.origin
         settledConflicts = commit.settledConflicts
-        for entity in schema.entities.indices where !state.changes[entity].isEmpty {
+        for (entity, changes) in state.changes.entities where !changes.isEmpty {
             var count = EntityCount(entity: schema.entities[entity].name)
-            state.changes[entity].forEachChange { _, kind, _ in
+            changes.forEachChange { _, kind, _ in
                 switch kind {
                 case .inserted: count.inserted += 1
                 case .updated: count.updated += 1

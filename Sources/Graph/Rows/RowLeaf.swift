@@ -83,7 +83,10 @@ final class RowBranch: ManagedBuffer<Int, AnyObject?> {
     }
 
     func copy() -> RowBranch {
-        RowBranch.make(count: header) { [children] in $0.initialize(from: children, count: RowBranch.capacity) }
+        // One by one, because the library's copy of many asks the type's metadata how to copy each of them.
+        RowBranch.make(count: header) { [children] copy in
+            for digit in 0..<RowBranch.capacity { (copy + digit).initialize(to: children[digit]) }
+        }
     }
 
     private static func make(count: Int, _ initialize: (UnsafeMutablePointer<AnyObject?>) -> Void) -> RowBranch {
@@ -95,7 +98,7 @@ final class RowBranch: ManagedBuffer<Int, AnyObject?> {
     }
 
     deinit {
-        _ = children.deinitialize(count: RowBranch.capacity)
+        for digit in 0..<RowBranch.capacity { (children + digit).deinitialize(count: 1) }
     }
 
     /// Valid while the branch is.
