@@ -248,6 +248,7 @@ public actor Coordinator {
 
     /// Writes the group whose first save runs this, and answers all of it.
     private func lead() async -> Result<CommitQueue.Writing, GraphError> {
+        while queue.isWorthWaiting() { await Task.yield() }
         let group = queue.takeGroup()
         let records = group.compactMap(\.record).map { Journal.Record(kind: .commit, payload: $0) }
         var result: Result<CommitQueue.Writing, GraphError> = .success(CommitQueue.Writing())

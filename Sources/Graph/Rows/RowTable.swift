@@ -2,12 +2,13 @@
 ///
 /// Copies are O(1) and share structure; a change copies the nodes on its path that another copy shares, and changes the
 /// others in place (path copying after Driscoll, Sarnak, Sleator and Tarjan 1989, as in Bagwell's and Clojure's vectors).
-/// Sparse row numbers cost their path and nothing else. Rows are reached by address, so that one compiled copy of this
+/// Sparse row numbers cost their path and nothing else, and the path ends below the digits that all of them share, so that a
+/// few neighbours take one leaf wherever they are. Rows are reached by address, so that one compiled copy of this
 /// code serves every entity; `RowLayout` knows how to copy, move and destroy them.
 ///
 /// Invariants:
 /// 1. The root stands at `height`; children of a branch at height *h* stand at *h* - 1; leaves at 0.
-/// 2. Leaf *n* holds the rows 32 *n* … 32 *n* + 31, and its path from the root is *n* in digits of 4 bits.
+/// 2. Leaf *n* holds the rows 32 *n* … 32 *n* + 31; `prefix` and its path from the root are *n* in digits of 4 bits.
 /// 3. No leaf and no branch is empty, and a branch's header counts its children.
 /// 4. `count` is the number of occupied places.
 ///
@@ -19,6 +20,8 @@ struct RowTable: @unchecked Sendable {
     let layout: RowLayout
     private var root: AnyObject?
     private var height: UInt64 = 0
+    /// The digits above the root's that the numbers of all leaves share.
+    private var prefix: UInt64 = 0
 
     init(layout: RowLayout) {
         self.layout = layout
@@ -79,8 +82,7 @@ struct RowTable: @unchecked Sendable {
     }
 
     private func covers(_ leafNumber: UInt64) -> Bool {
-        let bits = height * RowBranch.bits
-        return bits >= 64 || leafNumber >> bits == 0
+        leafNumber >> (height * RowBranch.bits) == prefix
     }
 
     // MARK: Changing
@@ -105,7 +107,7 @@ struct RowTable: @unchecked Sendable {
         guard contains(row) else { return false }
         Self.remove(row, from: &root, at: height, layout: layout)
         count -= 1
-        if root == nil { height = 0 }
+        if root == nil { (height, prefix) = (0, 0) }
         return true
     }
 
@@ -136,15 +138,16 @@ struct RowTable: @unchecked Sendable {
 
     private mutating func grow(toCover leafNumber: UInt64) {
         guard root != nil else {
-            while !covers(leafNumber) { height += 1 }
+            prefix = leafNumber
             return
         }
         while !covers(leafNumber) {
             let branch = RowBranch.make()
-            branch.children[0] = root
+            branch.children[Int(prefix & 15)] = root
             branch.header = 1
             root = branch
             height += 1
+            prefix >>= RowBranch.bits
         }
     }
 
@@ -258,8 +261,10 @@ extension RowTable {
     /// it does to a row, to the caller's own code.
     @usableFromInline
     func run(from row: RowNumber) -> Run? {
-        guard let root, covers(row >> 5) else { return nil }
-        return Self.run(from: row >> 5, in: Unmanaged.passUnretained(root).toOpaque(), at: height, leafNumber: 0)
+        let bits = height * RowBranch.bits
+        guard let root, (row >> 5) >> bits <= prefix else { return nil }
+        let node = Unmanaged.passUnretained(root).toOpaque()
+        return Self.run(from: row >> 5, in: node, at: height, leafNumber: prefix << bits)
     }
 
     /// - Parameter leafNumber: of the first leaf that could be under the node.
@@ -327,40 +332,57 @@ extension RowTable {
         notSharedWith other: RowTable,
         _ body: (RowNumber, _ old: RowVersion?, _ new: RowVersion?) throws -> Void
     ) rethrows {
-        try Self.differences(other.root, other.height, root, height, max(height, other.height), 0, body)
+        let (old, new) = (other.top, top)
+        guard var level = (old ?? new)?.height, var prefix = (old ?? new)?.prefix else { return }
+        while ![old, new].allSatisfy({ $0?.isBelow(prefix, at: level) ?? true }) {
+            level += 1
+            prefix >>= RowBranch.bits
+        }
+        try Self.differences(old, new, level, prefix, body)
     }
 
     func isIdentical(to other: RowTable) -> Bool { root === other.root }
 
-    private static func differences(
-        _ old: AnyObject?,
-        _ oldHeight: UInt64,
-        _ new: AnyObject?,
-        _ newHeight: UInt64,
-        _ level: UInt64,
-        _ leafNumber: UInt64,
-        _ body: (RowNumber, RowVersion?, RowVersion?) throws -> Void
-    ) rethrows {
-        guard old !== new else { return }
-        if level == 0 { return try leafDifferences(old, new, leafNumber << 5, body) }
-        for digit in 0..<RowBranch.capacity {
-            try differences(
-                child(digit, of: old, at: oldHeight, below: level),
-                min(oldHeight, level - 1),
-                child(digit, of: new, at: newHeight, below: level),
-                min(newHeight, level - 1),
-                level - 1,
-                leafNumber << RowBranch.bits | UInt64(digit),
-                body
-            )
+    /// A subtree and where it stands.
+    private struct Subtree {
+        let node: AnyObject
+        let height: UInt64
+        let prefix: UInt64
+
+        /// Whether it is part of the tree of this prefix at a level.
+        func isBelow(_ prefix: UInt64, at level: UInt64) -> Bool {
+            height <= level && self.prefix >> ((level - height) * RowBranch.bits) == prefix
+        }
+
+        /// What of it is under a child of the tree of which it is part. One that is not as high stands whole under one child.
+        func part(below prefix: UInt64, at level: UInt64) -> Subtree? {
+            if height <= level { return isBelow(prefix, at: level) ? self : nil }
+            let child = unsafeDowncast(node, to: RowBranch.self).children[Int(prefix & 15)]
+            return child.map { Subtree(node: $0, height: level, prefix: prefix) }
         }
     }
 
-    /// A tree that is not as high as the level stands whole under the first digit.
-    private static func child(_ digit: Int, of node: AnyObject?, at height: UInt64, below level: UInt64) -> AnyObject? {
-        guard let node else { return nil }
-        if height < level { return digit == 0 ? node : nil }
-        return unsafeDowncast(node, to: RowBranch.self).children[digit]
+    private var top: Subtree? { root.map { Subtree(node: $0, height: height, prefix: prefix) } }
+
+    private static func differences(
+        _ old: Subtree?,
+        _ new: Subtree?,
+        _ level: UInt64,
+        _ prefix: UInt64,
+        _ body: (RowNumber, RowVersion?, RowVersion?) throws -> Void
+    ) rethrows {
+        guard old?.node !== new?.node else { return }
+        if level == 0 { return try leafDifferences(old?.node, new?.node, prefix << 5, body) }
+        for digit in 0..<UInt64(RowBranch.capacity) {
+            let child = prefix << RowBranch.bits | digit
+            try differences(
+                old?.part(below: child, at: level - 1),
+                new?.part(below: child, at: level - 1),
+                level - 1,
+                child,
+                body
+            )
+        }
     }
 
     private static func leafDifferences(
