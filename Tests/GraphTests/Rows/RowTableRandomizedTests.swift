@@ -113,6 +113,15 @@ struct RowTableRandomizedTests {
                 versions.append((table, reference))
             }
             for (table, reference) in versions { #expect(reference.failures(of: table) == []) }
+            // Two that have no ancestor but the empty table may stand far apart.
+            for _ in 0..<60 {
+                let (one, other) = (versions.randomElement(using: &random), versions.randomElement(using: &random))
+                guard let one, let other else { continue }
+                #expect(Self.differences(one.table, other.table) == one.reference.differences(from: other.reference))
+                let start = Bool.random(using: &random) ? spread.row(using: &random) : random.next()
+                let next = one.reference.rows.keys.filter { $0 >> 5 >= start >> 5 }.min()
+                #expect(one.table.run(from: start)?.firstRow == next.map { $0 & ~31 })
+            }
         }
         #expect(live.value == 0)
     }
