@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The saves that wait for the disk: group commit (DeWitt et al. 1984) with the first to come as the leader.
 ///
 /// Saves that arrive while a group is being written form the next one, which goes to the file with one sync. No task of its
@@ -7,28 +9,26 @@ struct CommitQueue {
     enum Turn: Sendable {
         /// Write the next group; this save is its first.
         case lead
-        case done(Result<Writing, GraphError>)
-    }
-
-    /// How a group came to the disk.
-    struct Writing: Sendable {
-        var commitCount = 0
-        var duration = Duration.zero
+        case done(Result<Void, GraphError>)
     }
 
     /// One save's place.
     struct Entry {
         /// The state to publish once it is durable; nil for one who only waits until what came before is durable.
-        let step: PublishedSnapshot.Step?
-        let record: [UInt8]?
-        /// Set while the save is suspended.
-        var continuation: CheckedContinuation<Turn, Never>?
+        var step: PublishedSnapshot.Step?
+        var record: [UInt8]?
+        var trace: CommitTrace?
+        /// Where the save waits; nil if it leads.
+        fileprivate(set) var ticket: CommitTicket?
+
+        func answer(_ result: Result<Void, GraphError>) {
+            ticket?.give(.done(result))
+        }
     }
 
     private var entries: [Entry] = []
     /// Whether somebody is leading.
     private(set) var isBusy = false
-
     private var lastGroupCount = 0
     /// How many were here when the leader last gave way, and how often in a row that has brought nobody.
     private var (lastSeen, idleTurns) = (0, 0)
@@ -37,16 +37,13 @@ struct CommitQueue {
 
     var count: Int { entries.count }
 
-    /// Puts a save in line. True if it is to lead at once.
-    mutating func append(_ entry: Entry) -> Bool {
+    /// Puts a save in line and gives it what to wait for; nil if it is to lead at once.
+    mutating func append(_ entry: Entry) -> CommitTicket? {
+        var entry = entry
+        if isBusy { entry.ticket = CommitTicket() }
         entries.append(entry)
-        defer { isBusy = true }
-        return !isBusy
-    }
-
-    /// Suspends the save that came last, with no suspension since its `append`.
-    mutating func suspendLast(_ continuation: CheckedContinuation<Turn, Never>) {
-        entries[entries.count - 1].continuation = continuation
+        isBusy = true
+        return entry.ticket
     }
 
     /// Whether the leader is to let others run before it takes the group.
@@ -73,7 +70,40 @@ struct CommitQueue {
             isBusy = false
             return
         }
-        entries[0].continuation?.resume(returning: .lead)
-        entries[0].continuation = nil
+        entries[0].ticket?.give(.lead)
+        entries[0].ticket = nil
+    }
+}
+
+/// Where a save waits for its turn. It does so where it was called from: an answer that went by the coordinator would cost all
+/// of a group a place in the coordinator's line.
+final class CommitTicket: Sendable {
+    private enum State {
+        case open
+        case waiting(CheckedContinuation<CommitQueue.Turn, Never>)
+        case given(CommitQueue.Turn)
+    }
+
+    private let state = Mutex(State.open)
+
+    /// To be called once.
+    nonisolated(nonsending) func turn() async -> CommitQueue.Turn {
+        await withCheckedContinuation { continuation in
+            let given: CommitQueue.Turn? = state.withLock { state in
+                if case .given(let turn) = state { return turn }
+                state = .waiting(continuation)
+                return nil
+            }
+            if let given { continuation.resume(returning: given) }
+        }
+    }
+
+    fileprivate func give(_ turn: CommitQueue.Turn) {
+        let waiting: CheckedContinuation<CommitQueue.Turn, Never>? = state.withLock { state in
+            defer { state = .given(turn) }
+            if case .waiting(let continuation) = state { return continuation }
+            return nil
+        }
+        waiting?.resume(returning: turn)
     }
 }

@@ -152,26 +152,37 @@ public actor Coordinator {
 
     // MARK: Committing
 
-    /// Judges, records and publishes a save. From the judgement to the place in the queue nothing suspends, so that the
-    /// order of judgement is the order of the file.
-    func commit(_ request: SaveRequest) async throws(GraphError) -> Outcome {
-        guard let tracer else { return try await commit(request) { _ in } }
-        var trace = CommitTrace(store: path, origin: request.origin)
-        do throws(GraphError) {
-            let outcome = try await commit(request) { $0(&trace) }
-            tracer(trace)
+    /// Judges, records and publishes a save.
+    nonisolated(nonsending) func commit(_ request: SaveRequest) async throws(GraphError) -> Outcome {
+        switch try await submit(request) {
+        case .done(let outcome):
             return outcome
+        case .waiting(let ticket, let commit):
+            try await turn(of: ticket).get()
+            return outcome(of: commit)
+        }
+    }
+
+    private enum Submission {
+        case done(Outcome)
+        case waiting(CommitTicket, CommitState.Commit)
+    }
+
+    private func submit(_ request: SaveRequest) async throws(GraphError) -> Submission {
+        var trace = tracer.map { _ in CommitTrace(store: path, origin: request.origin) }
+        do throws(GraphError) {
+            return try await submit(request, &trace)
         } catch {
-            trace.error = error
-            tracer(trace)
+            report(&trace, error)
             throw error
         }
     }
 
-    private func commit(
+    /// From the judgement to the place in the queue nothing suspends, so that the order of judgement is the order of the file.
+    private func submit(
         _ request: SaveRequest,
-        _ trace: ((inout CommitTrace) -> Void) -> Void
-    ) async throws(GraphError) -> Outcome {
+        _ trace: inout CommitTrace?
+    ) async throws(GraphError) -> Submission {
         if let ending { throw ending }
         let commit: CommitState.Commit
         do throws(GraphError) {
@@ -184,13 +195,15 @@ public actor Coordinator {
         }
         guard !commit.isEmpty else {
             try await waitForDurability()
-            return outcome(of: commit, isAsCaptured: false)
+            report(&trace)
+            return .done(outcome(of: commit))
         }
-        trace { $0.count(commit) }
+        trace?.count(commit)
         guard journal != nil else {
             state.accept(commit)
             published.publish([commit.step])
-            return outcome(of: commit, isAsCaptured: commit.isAsRequested)
+            report(&trace)
+            return .done(outcome(of: commit))
         }
         let record = try CommitRecord.encode(
             commit.state,
@@ -205,19 +218,28 @@ public actor Coordinator {
             throw .transactionTooLarge(lengthBytes: record.count, limitBytes: transactionLimitBytes)
         }
         state.accept(commit)
-        let writing = try await makeDurable(CommitQueue.Entry(step: commit.step, record: record))
-        trace { trace in
-            (trace.recordBytes, trace.groupSize, trace.writing) = (record.count, writing.commitCount, writing.duration)
-        }
-        return outcome(of: commit, isAsCaptured: commit.isAsRequested && published.value.commit == commit.number)
+        trace?.recordBytes = record.count
+        // From here on it is for the leader to report.
+        let entry = CommitQueue.Entry(step: commit.step, record: record, trace: trace.take())
+        if let ticket = queue.append(entry) { return .waiting(ticket, commit) }
+        try await lead().get()
+        return .done(outcome(of: commit))
     }
 
-    private func outcome(of commit: CommitState.Commit, isAsCaptured: Bool) -> Outcome {
-        Outcome(
-            base: ContextBase(snapshot: published.value),
-            isAsCaptured: isAsCaptured,
+    private nonisolated func outcome(of commit: CommitState.Commit) -> Outcome {
+        let newest = published.value
+        return Outcome(
+            base: ContextBase(snapshot: newest),
+            isAsCaptured: commit.isAsRequested && !commit.isEmpty && newest.commit == commit.number,
             replacements: commit.replacements
         )
+    }
+
+    /// Tells the tracer what became of a save, once.
+    private func report(_ trace: inout CommitTrace?, _ error: GraphError? = nil) {
+        guard var report = trace.take(), let tracer else { return }
+        report.error = error
+        tracer(report)
     }
 
     /// What a save would come to.
@@ -233,60 +255,70 @@ public actor Coordinator {
 
     /// Returns when every commit so far is durable; throws what kept one of them from it.
     private func waitForDurability() async throws(GraphError) {
-        guard queue.isBusy else { return }
-        try await makeDurable(CommitQueue.Entry(step: nil, record: nil))
+        guard queue.isBusy, let ticket = queue.append(CommitQueue.Entry()) else { return }
+        try await turn(of: ticket).get()
     }
 
-    @discardableResult
-    private func makeDurable(_ entry: CommitQueue.Entry) async throws(GraphError) -> CommitQueue.Writing {
-        if !queue.append(entry) {
-            let turn = await withCheckedContinuation { queue.suspendLast($0) }
-            if case .done(let result) = turn { return try result.get() }
+    /// What became of a save that stood in line.
+    private nonisolated(nonsending) func turn(of ticket: CommitTicket) async -> Result<Void, GraphError> {
+        switch await ticket.turn() {
+        case .lead: await lead()
+        case .done(let result): result
         }
-        return try await lead().get()
     }
 
-    /// Writes the group whose first save runs this, and answers all of it.
-    private func lead() async -> Result<CommitQueue.Writing, GraphError> {
+    /// Writes the group whose first save calls this, and answers all others of it.
+    private func lead() async -> Result<Void, GraphError> {
         while queue.isWorthWaiting() { await Task.yield() }
-        let group = queue.takeGroup()
+        var group = queue.takeGroup()
         let records = group.compactMap(\.record).map { Journal.Record(kind: .commit, payload: $0) }
-        var result: Result<CommitQueue.Writing, GraphError> = .success(CommitQueue.Writing())
+        let start = ContinuousClock.now
+        var failure: GraphError?
         if !records.isEmpty, let journal {
-            let start = ContinuousClock.now
             do throws(GraphError) {
                 try await journal.write(records)
-                result = .success(
-                    CommitQueue.Writing(commitCount: records.count, duration: ContinuousClock.now - start))
             } catch {
-                result = .failure(error)
+                failure = error
             }
         }
-        switch result {
-        case .success:
+        let duration = ContinuousClock.now - start
+        for place in group.indices {
+            group[place].trace?.groupSize = records.count
+            group[place].trace?.writing = duration
+        }
+        if let failure {
+            fail(&group, failure)
+        } else {
             published.publish(group.compactMap(\.step))
-            for entry in group { entry.continuation?.resume(returning: .done(result)) }
-        case .failure(let error):
-            fail(group, error)
+            for place in group.indices {
+                group[place].answer(.success(()))
+                report(&group[place].trace)
+            }
         }
         queue.passOn()
-        return result.mapError { $0.about(group.first?.step?.snapshot.commit) }
+        return failure.map { .failure($0.about(group.first?.step?.snapshot.commit)) } ?? .success(())
     }
 
     /// The group is not in the store, and neither is what was judged on top of it.
-    private func fail(_ group: [CommitQueue.Entry], _ error: GraphError) {
+    private func fail(_ group: inout [CommitQueue.Entry], _ error: GraphError) {
         state.reset(to: published.value)
-        for entry in group {
-            entry.continuation?.resume(returning: .done(.failure(error.about(entry.step?.snapshot.commit))))
-        }
-        var followers = error
+        var errorOfFollowers = error
         switch error {
         case .diskFull, .transactionTooLarge: break
         default:
-            followers = .storeFailed(path: path, reason: error.description)
-            ending = ending ?? followers
+            errorOfFollowers = .storeFailed(path: path, reason: error.description)
+            ending = ending ?? errorOfFollowers
         }
-        for entry in queue.takeGroup() { entry.continuation?.resume(returning: .done(.failure(followers))) }
+        var followers = queue.takeGroup()
+        for place in group.indices {
+            let error = error.about(group[place].step?.snapshot.commit)
+            group[place].answer(.failure(error))
+            report(&group[place].trace, error)
+        }
+        for place in followers.indices {
+            followers[place].answer(.failure(errorOfFollowers))
+            report(&followers[place].trace, errorOfFollowers)
+        }
     }
 
     private static func encode(counters: [RowNumber]) -> [UInt8] {
