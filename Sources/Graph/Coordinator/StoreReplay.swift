@@ -134,7 +134,9 @@ struct StoreReplay: Sendable {
                 let address = memory.baseAddress.unsafelyUnwrapped
                 try replay.decodeRow(&reader, entity, into: address)
                 replay.noteReferences(of: row, of: entity, at: address)
-                replay.snapshot.set(row, of: entity, version: version, moving: address, scratch: &replay.scratch)
+                if replay.snapshot.set(row, of: entity, version: version, moving: address, scratch: &replay.scratch) {
+                    replay.touched.suspects.append((entity, row))
+                }
             }
         }
     }
@@ -163,7 +165,9 @@ struct StoreReplay: Sendable {
                 }
                 replay.noteReferences(of: row, of: entity, at: address)
                 replay.noteReferences(of: row, of: entity, at: copy)
-                replay.snapshot.set(row, of: entity, version: version, copying: copy, scratch: &replay.scratch)
+                if replay.snapshot.set(row, of: entity, version: version, copying: copy, scratch: &replay.scratch) {
+                    replay.touched.suspects.append((entity, row))
+                }
             }
         }
     }
@@ -294,6 +298,8 @@ struct StoreReplay: Sendable {
     private struct Touched {
         var written: [[RowNumber]]
         var deleted: [[RowNumber]]
+        /// Rows that may have taken a unique value which another one had.
+        var suspects: [(entity: Int, row: RowNumber)] = []
         /// Members and owners, of lists that may have changed.
         var pairs: [(list: Int, pair: Adjacency.Pair)] = []
         /// Owners and partners, whose own rows may be as they were.
@@ -318,6 +324,7 @@ struct StoreReplay: Sendable {
     }
 
     private func checkTouched(_ reader: ByteReader) throws {
+        for (entity, row) in touched.suspects { try checkUniqueness(of: row, entity, reader) }
         for (entity, rows) in touched.written.enumerated() {
             for row in rows { try checkRules(of: row, entity, reader) }
         }
@@ -332,15 +339,19 @@ struct StoreReplay: Sendable {
     }
 
     private func checkRules(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
+        try checkReferences(of: row, entity, reader)
+        try checkCounts(of: row, entity, reader)
+    }
+
+    private func checkUniqueness(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
         guard let address = snapshot.entities[entity].rows.address(of: row) else { return }
         let description = snapshot.schema.entities[entity]
         for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
             if let other = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity).first {
-                throw reader.failure("rows \(row) and \(other) of \(description.name) share a unique value")
+                let pair = "rows \(min(row, other)) and \(max(row, other))"
+                throw reader.failure("\(pair) of \(description.name) share a unique value")
             }
         }
-        try checkReferences(of: row, entity, reader)
-        try checkCounts(of: row, entity, reader)
     }
 
     private func checkReferences(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {

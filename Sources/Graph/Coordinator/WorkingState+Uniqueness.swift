@@ -22,12 +22,10 @@ extension WorkingState {
     /// False if there was nothing to replace.
     private mutating func replaceNewRows(_ replacements: inout Replacements) -> Bool {
         var isChanged = false
-        for (entity, changes) in changes.entities {
+        for (entity, rows) in rowsSharingValues() {
             let indexes = schema.entities[entity].indexes
             guard indexes.contains(where: { $0.uniqueness ?? .reject != .reject }) else { continue }
-            var inserted: [RowNumber] = []
-            changes.forEachChange { row, kind, _ in if kind == .inserted { inserted.append(row) } }
-            for row in inserted {
+            for row in rows where changes[entity].kind(of: row) == .inserted {
                 guard let (survivor, policy) = survivor(of: row, of: entity) else { continue }
                 replace(row, by: survivor, of: entity, policy)
                 replacements[entity, default: [:]][row] = survivor
@@ -126,16 +124,35 @@ extension WorkingState {
         }
     }
 
+    /// Rows with a unique value that others have too, by entity and in ascending order, as far as they were written here; what
+    /// was written when another had the value leads to them, since the base has no such rows.
+    private func rowsSharingValues() -> [(entity: Int, rows: [RowNumber])] {
+        guard !suspects.isEmpty else { return [] }
+        var found: [Int: Set<RowNumber>] = [:]
+        for place in suspects {
+            guard let address = snapshot.entities[place.entity].rows.address(of: place.row) else { continue }
+            for (number, index) in schema.entities[place.entity].indexes.enumerated() where index.uniqueness != nil {
+                let others = snapshot.rowsSharingKey(of: place.row, at: address, index: number, of: place.entity)
+                if !others.isEmpty { found[place.entity, default: []].formUnion([place.row] + others) }
+            }
+        }
+        return found.sorted { $0.key < $1.key }.map { entity, rows in
+            (entity, rows.filter { changes[entity].kind(of: $0) != nil }.sorted())
+        }
+    }
+
     /// Inserted rows, and updated ones whose unique values changed, that share a value with another row.
     private func uniquenessViolations() -> [UniquenessViolation] {
         var violations: [UniquenessViolation] = []
-        for (entity, _) in changes.entities {
+        for (entity, rows) in rowsSharingValues() {
             let description = schema.entities[entity]
             for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                forEachWritten(of: entity) { row, address, original in
-                    if let original, index.isIdentical(address, original) { return }
+                for row in rows {
+                    guard let address = snapshot.entities[entity].rows.address(of: row) else { continue }
+                    let original = base.entities[entity].rows.address(of: row)
+                    if let original, index.isIdentical(address, original) { continue }
                     let others = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity)
-                    guard let other = others.first else { return }
+                    guard let other = others.first else { continue }
                     let values = index.parts.map { part in
                         description.properties[part.property].operations.describe(address + part.offset)
                     }

@@ -11,10 +11,13 @@ struct WorkingState: Sendable {
         var missingMembers: [MemberList: Set<RowNumber>] = [:]
         var denyingLinks: Set<Link> = []
         var assignments: [ToManyAssignment] = []
+        var suspects: Set<RowPlace> = []
         var scratch = EntryScratch()
 
         mutating func set(_ row: RowNumber, of entity: Int, version: RowVersion, copying value: UnsafeRawPointer) {
-            snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch)
+            if snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch) {
+                suspects.insert(RowPlace(entity: entity, row: row))
+            }
         }
 
         mutating func remove(_ row: RowNumber, of entity: Int) {
@@ -62,6 +65,9 @@ struct WorkingState: Sendable {
         _read { yield box[0].assignments }
         _modify { yield &box[0].assignments }
     }
+
+    /// Rows of which each, when it was written, may have taken a unique value that another one had.
+    var suspects: Set<RowPlace> { _read { yield box[0].suspects } }
 
     var schema: Schema { _read { yield box[0].base.schema } }
 

@@ -62,6 +62,15 @@ struct OrderedIndex: @unchecked Sendable {
     /// - Complexity: O(log *n*) comparisons, and as many node copies if the tree is shared.
     @discardableResult
     mutating func insert(_ entry: UnsafeRawBufferPointer) -> Bool {
+        insert(entry, sharing: .max).isNew
+    }
+
+    /// The same, and whether another entry may begin with the same `prefixLength` bytes. False is certain; true is a guess at
+    /// the edge of a page, whose neighbour is not looked at.
+    mutating func insert(
+        _ entry: UnsafeRawBufferPointer,
+        sharing prefixLength: Int
+    ) -> (isNew: Bool, mayShare: Bool) {
         let key = IndexKey(entry)
         precondition(key.count <= IndexNode.longestKey, "an index entry of \(key.count) bytes")
         guard root != nil else {
@@ -69,15 +78,15 @@ struct OrderedIndex: @unchecked Sendable {
             leaf.page.insertKey(key, at: 0)
             root = leaf
             count = 1
-            return true
+            return (true, false)
         }
         return Self.withPath { path in
-            let place = find(key, path)
-            guard !place.isPresent else { return false }
+            let place = find(key, path, sharing: prefixLength)
+            guard !place.isPresent else { return (false, true) }
             IndexNode.insert(key, into: &root!, path, isLast: place.isLast)
             count += 1
             IndexNode.settleRoot(&root!, isLast: place.isLast)
-            return true
+            return (true, place.mayShare)
         }
     }
 
@@ -115,22 +124,29 @@ struct OrderedIndex: @unchecked Sendable {
     ///
     /// Looking first and changing afterwards means that an operation which changes nothing copies nothing.
     @inline(__always)
-    private func find(_ key: IndexKey, _ path: UnsafeMutableBufferPointer<Int32>) -> (isPresent: Bool, isLast: Bool) {
+    private func find(
+        _ key: IndexKey,
+        _ path: UnsafeMutableBufferPointer<Int32>,
+        sharing prefixLength: Int = .max
+    ) -> (isPresent: Bool, isLast: Bool, mayShare: Bool) {
         withRootPage { root in
             precondition(root.level < path.count, "an index of \(root.level) levels")
             var page = root
-            var isLast = true
+            var (isFirst, isLast) = (true, true)
             while !page.isLeaf {
                 let index = page.childIndex(for: key)
                 path[page.level] = Int32(truncatingIfNeeded: index)
-                isLast = isLast && index == page.count &- 1
+                (isFirst, isLast) = (isFirst && index == 0, isLast && index == page.count &- 1)
                 page = page.childPage(index)
             }
             let position = page.position(of: key)
             path[0] = Int32(truncatingIfNeeded: position)
-            guard position < page.count else { return (false, isLast) }
-            return (page.key(position).compare(key) == 0, false)
-        } ?? (false, true)
+            let prefix = key.prefix(prefixLength)
+            let sharesBefore = position > 0 ? page.key(position &- 1).hasPrefix(prefix) : !isFirst
+            guard position < page.count else { return (false, isLast, sharesBefore || !isLast) }
+            let after = page.key(position)
+            return (after.compare(key) == 0, false, sharesBefore || after.hasPrefix(prefix))
+        } ?? (false, true, false)
     }
 
     /// Runs `body` with a path on the stack.

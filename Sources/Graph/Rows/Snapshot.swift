@@ -43,15 +43,18 @@ extension Snapshot {
     // MARK: Rows with their indexes
 
     /// Writes a row and brings its entity's indexes up to date. The row's memory must not lie in this snapshot.
+    ///
+    /// False if it certainly has taken no unique value that another row has; see `OrderedIndex.insert`.
     mutating func set(
         _ row: RowNumber,
         of entity: Int,
         version: RowVersion,
         copying value: UnsafeRawPointer,
         scratch: inout EntryScratch
-    ) {
-        updateIndexes(of: entity, row: row, to: value, &scratch)
+    ) -> Bool {
+        let mayShareValue = updateIndexes(of: entity, row: row, to: value, &scratch)
         entities[entity].rows.set(row, version: version, copying: value)
+        return mayShareValue
     }
 
     /// The same with a row that is moved in; its memory is uninitialised afterwards.
@@ -61,16 +64,17 @@ extension Snapshot {
         version: RowVersion,
         moving value: UnsafeMutableRawPointer,
         scratch: inout EntryScratch
-    ) {
-        updateIndexes(of: entity, row: row, to: UnsafeRawPointer(value), &scratch)
+    ) -> Bool {
+        let mayShareValue = updateIndexes(of: entity, row: row, to: UnsafeRawPointer(value), &scratch)
         entities[entity].rows.set(row, version: version, moving: value)
+        return mayShareValue
     }
 
     /// Removes a row and its index entries. True if it was there.
     @discardableResult
     mutating func remove(_ row: RowNumber, of entity: Int, scratch: inout EntryScratch) -> Bool {
         guard entities[entity].rows.contains(row) else { return false }
-        updateIndexes(of: entity, row: row, to: nil, &scratch)
+        _ = updateIndexes(of: entity, row: row, to: nil, &scratch)
         return entities[entity].rows.remove(row)
     }
 
@@ -79,17 +83,22 @@ extension Snapshot {
         row: RowNumber,
         to new: UnsafeRawPointer?,
         _ scratch: inout EntryScratch
-    ) {
+    ) -> Bool {
+        var mayShareValue = false
         let old = entities[entity].rows.address(of: row)
         for (number, index) in schema.entities[entity].indexes.enumerated() {
             if let old, let new, index.isIdentical(old, new) { continue }
             if let old, index.makeEntry(for: row, at: old, in: &scratch.entry) {
                 scratch.entry.bytes.withUnsafeBytes { _ = entities[entity].indexes[number].remove($0) }
             }
-            if let new, index.makeEntry(for: row, at: new, in: &scratch.entry) {
-                scratch.entry.bytes.withUnsafeBytes { _ = entities[entity].indexes[number].insert($0) }
+            guard let new, index.makeEntry(for: row, at: new, in: &scratch.entry) else { continue }
+            scratch.entry.bytes.withUnsafeBytes { entry in
+                let keyLength = entry.count - MemoryLayout<RowNumber>.size
+                let insertion = entities[entity].indexes[number].insert(entry, sharing: keyLength)
+                if insertion.mayShare, index.uniqueness != nil { mayShareValue = true }
             }
         }
+        return mayShareValue
     }
 
     // MARK: Look-ups through indexes

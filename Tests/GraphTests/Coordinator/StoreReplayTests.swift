@@ -187,7 +187,7 @@ struct StoreReplayTests {
     @Test func `a unique value twice`() throws {
         var record = RecordBuilder()
         record.inserts = [RecordBuilder.row(3, 1, ["three", "a"])]
-        #expect(try Self.refusal(record) == "rows 3 and 1 of Album share a unique value")
+        #expect(try Self.refusal(record) == "rows 1 and 3 of Album share a unique value")
         record.inserts = [RecordBuilder.row(3, 1, ["x", "b"]), RecordBuilder.row(1, 1, ["x", "b"])]
         #expect(try Self.refusal(record) == "rows 3 and 4 of Album share a unique value")
     }

@@ -186,6 +186,23 @@ extension OrderedIndexTests {
         }
     }
 
+    @Test(arguments: UInt64(0)..<20) func `an insertion sees whether others have its key`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var index = OrderedIndex()
+        var rows: [Int: Int] = [:]
+        var guesses = 0
+        for row in 0..<2000 {
+            let key = Int.random(in: 0..<20_000, using: &random) / (seed < 10 ? 1 : 40)
+            let entry = seed % 2 == 0 ? pair(key, row) : text("\(key)@example.com", row)
+            let insertion = entry.withUnsafeBytes { index.insert($0, sharing: entry.count - 8) }
+            #expect(insertion.isNew)
+            if rows[key] != nil { #expect(insertion.mayShare, "row \(row)") } else if insertion.mayShare { guesses += 1 }
+            rows[key, default: 0] += 1
+        }
+        // About one place of every page is at its edge.
+        #expect(guesses < rows.count / 4)
+    }
+
     @Test func `a prefix finds its first row, its rows and their number`() {
         var index = OrderedIndex()
         for row in 0..<2000 { index.insert(text("https://example.com/page/\(row % 97)/", row)) }
