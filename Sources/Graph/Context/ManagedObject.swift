@@ -362,11 +362,14 @@ extension ManagedObject: CustomDebugStringConvertible {
 protocol RegisteredObject: AnyManagedObject {
     var flags: ObjectFlags { get set }
     var isDirty: Bool { get set }
+    var place: RowPlace { get }
     /// Writes a dirty row into the working state. False if that was no change.
     func flush() -> Bool
 }
 
 extension ManagedObject: RegisteredObject {
+    var place: RowPlace { RowPlace(entity: entity, row: id.row) }
+
     func flush() -> Bool {
         let isNew = flags.contains(.new)
         flags.remove(.new)

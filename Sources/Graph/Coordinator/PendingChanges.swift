@@ -91,6 +91,8 @@ struct RowChanges: Sendable {
     private(set) var hasDeletes = false
     /// Whether rows that were deleted in the base come back; stays so.
     private(set) var hasReturns = false
+    /// Whether rows were written with references that they do not have in the base; stays so.
+    var hasReferences = false
 
     init(layout: RowLayout) {
         self.layout = layout

@@ -176,7 +176,7 @@ extension WorkingState {
     }
 
     private func forEachDanglingReference(_ body: (RowPlace, ToOneDescription, _ target: RowNumber) -> Void) {
-        for (entity, _) in changes.entities {
+        for (entity, changes) in changes.entities where changes.hasReferences {
             for toOne in schema.entities[entity].toOnes {
                 forEachWritten(of: entity) { row, address, original in
                     let target = toOne.target(ofRowAt: address)

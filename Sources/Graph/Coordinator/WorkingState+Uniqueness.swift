@@ -104,7 +104,8 @@ extension WorkingState {
         }
         for relationship in description.toManys {
             guard !missingMembers.isEmpty,
-                let missing = missingMembers.removeValue(forKey: MemberList(relationship, of: row)) else { continue }
+                let missing = missingMembers.removeValue(forKey: MemberList(relationship, of: row))
+            else { continue }
             missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
         }
         remove(row, of: entity)

@@ -90,6 +90,9 @@ struct WorkingState: Sendable {
     ) {
         let description = schema.entities[entity]
         forgetDelete(of: row, of: entity)
+        if description.toOnes.contains(where: { $0.target(ofRowAt: value) != 0 }) {
+            changes[entity].hasReferences = true
+        }
         var version = RowVersion.none.next
         if let original = base.entities[entity].rows.address(of: row) {
             let baseVersion =
@@ -127,6 +130,9 @@ struct WorkingState: Sendable {
         guard let current = snapshot.entities[entity].rows.address(of: row),
             !description.areIdentical(current, value)
         else { return false }
+        if description.toOnes.contains(where: { $0.target(ofRowAt: value) != $0.target(ofRowAt: current) }) {
+            changes[entity].hasReferences = true
+        }
         var version = RowVersion.none.next
         switch changes[entity].kind(of: row) {
         case .inserted, .deleted:

@@ -196,7 +196,11 @@ extension OrderedIndexTests {
             let entry = seed % 2 == 0 ? pair(key, row) : text("\(key)@example.com", row)
             let insertion = entry.withUnsafeBytes { index.insert($0, sharing: entry.count - 8) }
             #expect(insertion.isNew)
-            if rows[key] != nil { #expect(insertion.mayShare, "row \(row)") } else if insertion.mayShare { guesses += 1 }
+            if rows[key] != nil {
+                #expect(insertion.mayShare, "row \(row)")
+            } else if insertion.mayShare {
+                guesses += 1
+            }
             rows[key, default: 0] += 1
         }
         // About one place of every page is at its edge.
