@@ -341,7 +341,7 @@ extension [any RegisteredObject] {
     /// Sorted as they lie in the tables, so that writing them fetches each leaf from memory once.
     fileprivate var inOrderOfRows: [any RegisteredObject] {
         guard count > 1 else { return self }
-        let places = map(\.place)
+        let places = map(\.rowPlace)
         return
             indices
             .sorted { (places[$0].entity, places[$0].row) < (places[$1].entity, places[$1].row) }

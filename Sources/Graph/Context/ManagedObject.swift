@@ -362,13 +362,13 @@ extension ManagedObject: CustomDebugStringConvertible {
 protocol RegisteredObject: AnyManagedObject {
     var flags: ObjectFlags { get set }
     var isDirty: Bool { get set }
-    var place: RowPlace { get }
+    var rowPlace: RowPlace { get }
     /// Writes a dirty row into the working state. False if that was no change.
     func flush() -> Bool
 }
 
 extension ManagedObject: RegisteredObject {
-    var place: RowPlace { RowPlace(entity: entity, row: id.row) }
+    var rowPlace: RowPlace { RowPlace(entity: entity, row: id.row) }
 
     func flush() -> Bool {
         let isNew = flags.contains(.new)
