@@ -338,9 +338,10 @@ final class Epoch {
 }
 
 extension [any RegisteredObject] {
-    /// Sorted as they lie in the tables, so that writing them fetches each leaf from memory once.
+    /// Sorted as they lie in the tables, so that writing them fetches each leaf from memory once. New ones may have one to one
+    /// partners among the others, and are written in the order in which that was said.
     fileprivate var inOrderOfRows: [any RegisteredObject] {
-        guard count > 1 else { return self }
+        guard count > 1, !contains(where: { $0.flags.contains(.new) }) else { return self }
         let places = map(\.rowPlace)
         return
             indices
