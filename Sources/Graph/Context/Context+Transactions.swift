@@ -55,44 +55,16 @@ extension Context {
         return result
     }
 
-    // MARK: In extensions of Context
-
-    /// Runs a closure of an extension of `Context` and gives back what it returns.
+    /// Runs a closure of code that is on this context already, in an extension of `Context`, and saves; otherwise the same as
+    /// `transaction`. The closure may use the objects around it.
     @discardableResult
-    public func perform<Result>(_ body: () throws -> Result) async rethrows -> Result {
-        beginVisit()
-        defer { endVisit() }
-        return try body()
-    }
-
-    /// The same with a closure that may wait.
-    @discardableResult
-    public func perform<Result>(_ body: nonisolated(nonsending) () async throws -> Result) async rethrows -> Result {
-        beginVisit()
-        defer { endVisit() }
-        return try await body()
-    }
-
-    /// Runs a closure of an extension of `Context` and saves; otherwise as with a closure that is given the context.
-    @discardableResult
-    public func transaction<Result>(
+    public func atomically<Result>(
         mergePolicy: MergePolicy? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ body: () throws -> Result
     ) async throws -> Result {
         try await saving(mergePolicy, fileID, line) { try body() }
-    }
-
-    /// There is no such transaction: what the closure does could not be told from what else runs on this context while it waits.
-    @available(
-        *, unavailable, message: "a transaction that waits has a context of its own: write transaction { context in … }"
-    )
-    public func transaction<Result>(
-        mergePolicy: MergePolicy? = nil,
-        _ body: () async throws -> Result
-    ) async throws -> Result {
-        preconditionFailure("unavailable")
     }
 
     // MARK: From code on the same executor

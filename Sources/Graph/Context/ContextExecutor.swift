@@ -26,7 +26,7 @@ public struct ContextExecutor: Sendable {
 
     /// One of its own, on the threads that all actors share.
     static func new() -> ContextExecutor {
-        let actor = SerialActor()
+        let actor = ContextOfTheObject()
         return ContextExecutor(
             unowned: actor.unownedExecutor,
             owner: actor,
@@ -41,9 +41,12 @@ public struct ContextExecutor: Sendable {
         precondition(message())
     }
 
-    /// Lends its executor: an actor that says itself where it runs cannot have the one that it would have otherwise.
-    private actor SerialActor {}
 }
+
+/// Lends its executor: an actor that says itself where it runs cannot have the one that it would have otherwise.
+///
+/// What the Swift runtime prints when a program uses an object elsewhere has this name in it.
+actor ContextOfTheObject {}
 
 /// An actor that runs where a context does, and so uses the context and its objects without waiting.
 ///

@@ -60,7 +60,8 @@ struct CommitQueue {
 
     /// Takes all that wait, for the leader to write.
     mutating func takeGroup() -> [Entry] {
-        defer { (entries, lastGroupCount, lastSeen, idleTurns) = ([], entries.count, 0, 0) }
+        let saveCount = entries.count { $0.record != nil }
+        defer { (entries, lastGroupCount, lastSeen, idleTurns) = ([], saveCount, 0, 0) }
         return entries
     }
 
@@ -75,8 +76,8 @@ struct CommitQueue {
     }
 }
 
-/// Where a save waits for its turn. It does so where it was called from: an answer that went by the coordinator would cost all
-/// of a group a place in the coordinator's line.
+/// Where a save waits for its turn. One that is only to be answered does so where it was called from: an answer that went by the
+/// coordinator would cost all of a group a place in the coordinator's line.
 final class CommitTicket: Sendable {
     private enum State {
         case open

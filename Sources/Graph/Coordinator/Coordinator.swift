@@ -30,7 +30,7 @@ public actor Coordinator {
     ///
     /// - Parameters:
     ///   - types: all entities of the store.
-    ///   - path: the file; nil keeps the store in memory only. The file is locked until `close()`, or until the
+    ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The file is locked until `close()`, or until the
     ///     coordinator is released.
     ///   - checksEveryCommit: has every save checked as ``check()`` does before it is accepted; one that would break the
     ///     store fails with `.inconsistent`. For tests: it takes time in proportion to the store.
@@ -221,8 +221,13 @@ public actor Coordinator {
         trace?.recordBytes = record.count
         // From here on it is for the leader to report.
         let entry = CommitQueue.Entry(step: commit.step, record: record, trace: trace.take())
-        if let ticket = queue.append(entry) { return .waiting(ticket, commit) }
-        try await lead().get()
+        guard let ticket = queue.append(entry) else {
+            try await lead().get()
+            return .done(outcome(of: commit))
+        }
+        // The first one behind a group leads the next one. It waits here, since its context may be busy when its turn comes.
+        guard queue.count == 1 else { return .waiting(ticket, commit) }
+        try await turn(of: ticket).get()
         return .done(outcome(of: commit))
     }
 
@@ -291,8 +296,8 @@ public actor Coordinator {
         } else {
             published.publish(group.compactMap(\.step))
             for place in group.indices {
-                group[place].answer(.success(()))
                 report(&group[place].trace)
+                group[place].answer(.success(()))
             }
         }
         queue.passOn()
@@ -312,12 +317,12 @@ public actor Coordinator {
         var followers = queue.takeGroup()
         for place in group.indices {
             let error = error.about(group[place].step?.snapshot.commit)
-            group[place].answer(.failure(error))
             report(&group[place].trace, error)
+            group[place].answer(.failure(error))
         }
         for place in followers.indices {
-            followers[place].answer(.failure(errorOfFollowers))
             report(&followers[place].trace, errorOfFollowers)
+            followers[place].answer(.failure(errorOfFollowers))
         }
     }
 

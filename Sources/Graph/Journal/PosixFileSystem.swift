@@ -224,7 +224,9 @@ private final class PosixFile: StoreFile, StoreLock {
             // Flags and layout are part of the kernel's interface (`include/uapi/linux/stat.h`, `fcntl.h`).
             let (emptyPath, linkCountAndLength): (Int32, UInt32) = (0x1000, 0x4 | 0x200)
             let extent = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { memory -> FileExtent? in
-                guard statx(descriptor, "", emptyPath, linkCountAndLength, memory.baseAddress) == 0 else { return nil }
+                guard statx(descriptor, "", emptyPath, linkCountAndLength, memory.baseAddress) == 0,
+                    memory.load(as: UInt32.self) & linkCountAndLength == linkCountAndLength
+                else { return nil }
                 let linkCount = memory.load(fromByteOffset: 16, as: UInt32.self)
                 return FileExtent(
                     lengthBytes: memory.load(fromByteOffset: 40, as: UInt64.self),

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// Everything that Graph reports. Each case says what happened to which object or file; `description` adds what to do.
 public enum GraphError: Error, Sendable {
     // MARK: The model
@@ -180,6 +186,11 @@ public struct DeniedDelete: Sendable, Hashable, CustomStringConvertible {
 
     /// The object, the relationship and one of the objects in the way.
     public var description: String { "\(id) may not be deleted while \(relationship) leads to \(remaining)" }
+}
+
+extension GraphError: LocalizedError {
+    /// The description, which is in English.
+    public var errorDescription: String? { description }
 }
 
 extension GraphError: CustomStringConvertible {

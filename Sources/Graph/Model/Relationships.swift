@@ -101,6 +101,19 @@ public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleBy
     }
 }
 
+extension ToMany: Codable {
+    /// Reads what `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        initialIDs = try decoder.singleValueContainer().decode([PersistentID<Target>]?.self)
+    }
+
+    /// Writes the identifiers that it was given; nil in every stored row, which does not hold its members.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(initialIDs)
+    }
+}
+
 extension ToMany {
     /// Whether both were given the same identifiers in the same order.
     public static func == (lhs: ToMany, rhs: ToMany) -> Bool { lhs.initialIDs ?? [] == rhs.initialIDs ?? [] }

@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Graph
@@ -133,6 +134,68 @@ struct SavingTests {
         try await coordinator.close()
         let reopened = try await Coordinator.people(on: disk, seed: 2)
         #expect(reopened.snapshot.commit.number == 21)
+    }
+
+    @Test func `R28: a context that is busy when its turn comes holds up nobody else's save`() async throws {
+        let coordinator = try await Coordinator.people(on: disk)
+        let contexts = (0..<3).map { _ in Context(coordinator) }
+        for context in contexts { await context.perform { _ = $0.insert(Person(name: "Ada")) } }
+        disk.hold()
+        let first = Task { try await contexts[0].save() }
+        await disk.waitForArrival()
+        let second = Task { try await contexts[1].save() }
+        while await coordinator.waitingSaveCount < 1 { await Task.yield() }
+        let third = Task { try await contexts[2].save() }
+        while await coordinator.waitingSaveCount < 2 { await Task.yield() }
+        // The second one would write for the third one, too.
+        let (isBusy, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let busy = Task {
+            await contexts[1].perform { _ in
+                isBusy.signal()
+                return isOver.wait(timeout: .now() + 20) == .success
+            }
+        }
+        await withCheckedContinuation { started in
+            DispatchQueue.global().async {
+                isBusy.wait()
+                started.resume()
+            }
+        }
+        disk.release()
+        try await first.value
+        try await third.value
+        isOver.signal()
+        #expect(await busy.value)
+        try await second.value
+        #expect(coordinator.snapshot.commit.number == 3)
+    }
+
+    @Test func `a leader gives way to those who were in the last group, but not for ever`() {
+        var queue = CommitQueue()
+        func come(_ entry: CommitQueue.Entry = CommitQueue.Entry(record: [])) -> Bool { queue.append(entry) == nil }
+        func isWorthWaiting() -> Bool { queue.isWorthWaiting() }
+        func groupSize() -> Int { queue.takeGroup().count }
+
+        #expect(come())
+        #expect(!isWorthWaiting())
+        #expect(groupSize() == 1)
+        for _ in 0..<3 { #expect(!come()) }
+        #expect(!come(CommitQueue.Entry()))
+        queue.passOn()
+        #expect(!isWorthWaiting())
+        #expect(groupSize() == 4)
+        // Three saves were answered together; who only waited does not count.
+        for _ in 0..<2 {
+            #expect(!come())
+            #expect(isWorthWaiting())
+        }
+        #expect(!come())
+        #expect(!isWorthWaiting())
+        #expect(groupSize() == 3)
+        #expect(!come())
+        var turns = 0
+        while isWorthWaiting(), turns < 100 { turns += 1 }
+        #expect(turns > 2 && turns < 20)
     }
 
     @Test func `R27: a conflict with a commit that is not durable yet is answered when it is`() async throws {

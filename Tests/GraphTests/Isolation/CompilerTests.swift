@@ -158,11 +158,11 @@ struct CompilerTests {
         ),
         Rejected(
             testDescription: "a transaction that waits without a context of its own",
-            message: "a transaction that waits has a context of its own",
+            message: "cannot pass function of type",
             source: """
                 extension Context {
                     func work() async throws {
-                        try await transaction {
+                        try await atomically {
                             await Task.yield()
                             insert(Person(name: "Ada"))
                         }
@@ -253,11 +253,9 @@ struct CompilerTests {
 
             extension Context {
                 func waits() async throws {
-                    try await transaction { insert(Person(name: "Ada")) }
-                    let count = try await perform {
-                        await Task.yield()
-                        return try fetchCount(Person.self)
-                    }
+                    let ada = insert(Person(name: "Ada"))
+                    try await atomically { ada.name = "Countess" }
+                    let count = try fetchCount(Person.self)
                     try await transaction { context in
                         await Task.yield()
                         for _ in 0..<count { context.insert(Person(name: "Eve")) }

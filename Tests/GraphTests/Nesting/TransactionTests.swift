@@ -530,7 +530,7 @@ extension Context {
     /// A transaction of a program's own operation.
     fileprivate func ownTransaction(of id: Account.ID) async throws -> Int {
         let id = id
-        return try await transaction {
+        return try await atomically {
             let account = try object(for: id)
             account.balance += 10
             return account.balance

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Testing
 
@@ -44,6 +45,38 @@ struct TraceTests {
         #expect(traces.all[3].origin.commit == CommitNumber(3))
         #expect(traces.all[3].recordBytes > 0 && traces.all[3].writing > .zero)
         #expect(traces.all[2].error != nil)
+    }
+
+    @Test func `a save has been told when it returns, also one that others wrote for`() async throws {
+        let traces = Traces()
+        let disk = GatedDisk(holdingAt: .sync)
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
+            path: JournalFixture.path,
+            fileSystem: disk,
+            options: JournalOptions(),
+            trace: { trace in
+                // Long enough for whoever was answered before.
+                usleep(2000)
+                traces.add(trace)
+            }
+        )
+        disk.hold()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<4 {
+                group.addTask {
+                    let context = Context(coordinator, author: "\(number)")
+                    await context.perform { _ = $0.insert(Person(name: "\(number)")) }
+                    try await context.save()
+                    return traces.all.contains { $0.origin.author == "\(number)" }
+                }
+            }
+            await disk.waitForArrival()
+            while await coordinator.waitingSaveCount < 3 { await Task.yield() }
+            disk.release()
+            for try await wasTold in group { #expect(wasTold) }
+        }
+        #expect(traces.all.count == 4)
     }
 
     @Test func `a store in memory is traced too`() async throws {

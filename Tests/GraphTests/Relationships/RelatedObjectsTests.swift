@@ -149,6 +149,9 @@ struct RelatedObjectsTests {
             try JSONDecoder().decode(Card.self, from: Data(#"{"owner": 0, "other": null}"#.utf8))
         }
         let (none, one): (ToMany<Student>, ToMany<Student>) = ([], [PersistentID(row: 1)])
+        let members = [none, one, ToMany(stored: ())]
+        let decoded = try JSONDecoder().decode([ToMany<Student>].self, from: try JSONEncoder().encode(members))
+        #expect(decoded.map(\.initialIDs) == members.map(\.initialIDs))
         #expect(none == ToMany(stored: ()) && none.hashValue == ToMany<Student>(stored: ()).hashValue && none != one)
     }
 }
