@@ -77,18 +77,7 @@ public actor Coordinator {
         var snapshot = Snapshot(schema: schema)
         var next = schema.entities.map { _ in RowNumber(1) }
         if let path {
-            let (journal, replay) = try await Journal.open(
-                at: path,
-                schema: SchemaRecord(schema).bytes,
-                seal: Self.encode(counters: next),
-                fileSystem: fileSystem,
-                options: options,
-                into: StoreReplay(schema: schema, path: path)
-            ) { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
-                try replay.apply(entry)
-            } finish: { (replay: inout StoreReplay) throws(GraphError) in
-                try replay.recordsToAppend()
-            }
+            let (journal, replay) = try await Self.open(path, schema, next, fileSystem, options)
             self.journal = journal
             self.path = journal.path
             storeID = journal.storeID
@@ -103,6 +92,34 @@ public actor Coordinator {
         counters = RowCounters(next: next)
         published = PublishedSnapshot(snapshot)
         state = CommitState(head: snapshot)
+    }
+
+    private static func open(
+        _ path: String,
+        _ schema: Schema,
+        _ counters: [RowNumber],
+        _ fileSystem: any StoreFileSystem,
+        _ options: JournalOptions,
+        keepsIndexes: Bool = false
+    ) async throws(GraphError) -> (Journal, StoreReplay) {
+        do throws(GraphError) {
+            return try await Journal.open(
+                at: path,
+                schema: SchemaRecord(schema).bytes,
+                seal: encode(counters: counters),
+                fileSystem: fileSystem,
+                options: options,
+                into: StoreReplay(schema: schema, path: path, keepsIndexes: keepsIndexes)
+            ) { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
+                try replay.apply(entry)
+            } finish: { (replay: inout StoreReplay) throws(GraphError) in
+                try replay.finish()
+            }
+        } catch {
+            guard case .invalidRecord = error, !keepsIndexes else { throw error }
+            // Which record it is shows to whoever checks each one with all that follows from it.
+            return try await open(path, schema, counters, fileSystem, options, keepsIndexes: true)
+        }
     }
 
     /// The newest durable state. Takes no turn on the coordinator.

@@ -1,6 +1,9 @@
 /// Builds the state of a store from its journal's records, and believes none of them: whatever a record says is checked
 /// against the schema and the state so far, so that a state that comes out of it keeps every rule.
 ///
+/// The indexes are built when all rows are there, and what needs them is checked then, for the state that comes out. That is
+/// faster, but whoever wants to know which record broke a rule has to replay with the indexes kept up.
+///
 /// Records name things by tag, so old names do no harm as long as the file's last schema record is the program's.
 struct StoreReplay: Sendable {
     private(set) var snapshot: Snapshot
@@ -14,8 +17,13 @@ struct StoreReplay: Sendable {
     private var fileRecord: [UInt8] = []
     private var scratch = EntryScratch()
     private var touched: Touched
+    private let keepsIndexes: Bool
+    /// Rows that were deleted while no index said what refers to them.
+    private var deleted: [RowPlace] = []
+    private var last: (offset: UInt64, sequence: UInt64) = (0, 0)
 
-    init(schema: Schema, path: String) {
+    init(schema: Schema, path: String, keepsIndexes: Bool = true) {
+        self.keepsIndexes = keepsIndexes
         touched = Touched(schema)
         snapshot = Snapshot(schema: schema)
         counters = schema.entities.map { _ in 1 }
@@ -25,6 +33,7 @@ struct StoreReplay: Sendable {
 
     /// - Throws: `.schemaMismatch` or `.invalidRecord`; the replay is of no use afterwards.
     mutating func apply(_ entry: JournalEntry) throws(GraphError) {
+        last = (entry.offset, entry.sequence)
         do {
             switch entry.kind {
             case .schema: applySchema(entry.payload)
@@ -47,7 +56,36 @@ struct StoreReplay: Sendable {
         }
     }
 
-    /// Ends the replay: gives what the file has to be told before the program may go on with it.
+    /// Ends the replay: builds and checks what was put off, and gives what the file has to be told before the program may go on
+    /// with it.
+    ///
+    /// - Throws: `.invalidRecord`, with the last record's place; `.schemaMismatch`, if the file's last schema record has names that
+    ///   the program does not know.
+    mutating func finish() throws(GraphError) -> [Journal.Record] {
+        let records = try recordsToAppend()
+        guard !keepsIndexes else { return records }
+        let suspects = snapshot.buildIndexes()
+        do {
+            let reader = ByteReader(UnsafeRawBufferPointer(start: nil, count: 0))
+            for place in suspects { try checkUniqueness(of: place.row, place.entity, reader) }
+            for place in deleted where !snapshot.entities[place.entity].rows.contains(place.row) {
+                try checkUnreferenced(place.row, place.entity, reader)
+            }
+            for (entity, description) in snapshot.schema.entities.enumerated() where description.hasCounts {
+                try snapshot.entities[entity].rows.forEachRow { row, _, _ in
+                    if let failure = snapshot.countFailures(of: row, of: entity).first {
+                        throw reader.failure("\(failure)")
+                    }
+                }
+            }
+        } catch {
+            throw .invalidRecord(path: path, offset: last.offset, sequence: last.sequence, reason: "\(error)")
+        }
+        deleted = []
+        return records
+    }
+
+    /// What the file has to be told before the program may go on with it.
     ///
     /// - Throws: `.schemaMismatch`, if the file's last schema record has names that the program does not know.
     func recordsToAppend() throws(GraphError) -> [Journal.Record] {
@@ -134,6 +172,10 @@ struct StoreReplay: Sendable {
                 let address = memory.baseAddress.unsafelyUnwrapped
                 try replay.decodeRow(&reader, entity, into: address)
                 replay.noteReferences(of: row, of: entity, at: address)
+                guard replay.keepsIndexes else {
+                    replay.snapshot.entities[entity].rows.set(row, version: version, moving: address)
+                    return
+                }
                 if replay.snapshot.set(row, of: entity, version: version, moving: address, scratch: &replay.scratch) {
                     replay.touched.suspects.append((entity, row))
                 }
@@ -165,6 +207,10 @@ struct StoreReplay: Sendable {
                 }
                 replay.noteReferences(of: row, of: entity, at: address)
                 replay.noteReferences(of: row, of: entity, at: copy)
+                guard replay.keepsIndexes else {
+                    replay.snapshot.entities[entity].rows.set(row, version: version, copying: copy)
+                    return
+                }
                 if replay.snapshot.set(row, of: entity, version: version, copying: copy, scratch: &replay.scratch) {
                     replay.touched.suspects.append((entity, row))
                 }
@@ -190,7 +236,12 @@ struct StoreReplay: Sendable {
                 else { throw reader.failure("row \(row) is deleted with another value than it has") }
                 replay.noteReferences(of: row, of: entity, at: current)
             }
-            replay.snapshot.remove(row, of: entity, scratch: &replay.scratch)
+            if replay.keepsIndexes {
+                replay.snapshot.remove(row, of: entity, scratch: &replay.scratch)
+            } else {
+                replay.snapshot.entities[entity].rows.remove(row)
+                replay.deleted.append(RowPlace(entity: entity, row: row))
+            }
         }
     }
 
@@ -328,7 +379,7 @@ struct StoreReplay: Sendable {
         for (entity, rows) in touched.written.enumerated() {
             for row in rows { try checkRules(of: row, entity, reader) }
         }
-        for (entity, rows) in touched.deleted.enumerated() {
+        for (entity, rows) in touched.deleted.enumerated() where keepsIndexes {
             for row in rows { try checkUnreferenced(row, entity, reader) }
         }
         for (entity, row) in touched.targets {
@@ -373,7 +424,8 @@ struct StoreReplay: Sendable {
     }
 
     private func checkCounts(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
-        if let failure = snapshot.countFailures(of: row, of: entity).first { throw reader.failure("\(failure)") }
+        guard keepsIndexes, let failure = snapshot.countFailures(of: row, of: entity).first else { return }
+        throw reader.failure("\(failure)")
     }
 
     private func checkUnreferenced(_ row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {

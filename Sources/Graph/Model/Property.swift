@@ -2,8 +2,11 @@
 ///
 /// `offset` is what the type's metadata says, checked against the key path when the coordinator opened, so an address of a row plus the
 /// offset is an address of a value of the property's type.
+///
+/// A class, because rows are read and written in loops over their properties: a structure of a dozen references would be copied
+/// for each value.
 @usableFromInline
-struct Property: Sendable {
+final class Property: Sendable {
     @usableFromInline
     enum Role: Sendable {
         /// `uniqueness` is nil where values may occur twice.
@@ -35,11 +38,11 @@ struct Property: Sendable {
     /// nil where the key path does not lead to plain storage, as with a property that has observers.
     let keyPathOffset: Int?
     /// Where the property lies in a row, once the schema is assembled.
-    var offset = 0
+    let offset: Int
     let role: Role
     let operations: AttributeOperations
     /// Takes out of a to-many value the rows that it was given; nil if it was given none. Only for to-many relationships.
-    var takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)?
+    let takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)?
 
     init<E, V>(
         name: String,
@@ -56,9 +59,25 @@ struct Property: Sendable {
         sizeBytes = MemoryLayout<V>.size
         alignment = MemoryLayout<V>.alignment
         keyPathOffset = MemoryLayout<E>.offset(of: keyPath)
+        offset = 0
         self.role = role
         self.operations = operations
         self.takeInitialRows = takeInitialRows
+    }
+
+    /// The property at its place.
+    init(_ property: Property, at offset: Int) {
+        name = property.name
+        originalName = property.originalName
+        keyPath = property.keyPath
+        valueType = property.valueType
+        sizeBytes = property.sizeBytes
+        alignment = property.alignment
+        keyPathOffset = property.keyPathOffset
+        self.offset = offset
+        role = property.role
+        operations = property.operations
+        takeInitialRows = property.takeInitialRows
     }
 
     /// Whether rows hold it: everything but a to-many relationship, whose members hold it for their side, and an

@@ -109,7 +109,7 @@ struct SchemaAssembly {
             if let offset = property.keyPathOffset, offset != field.offset {
                 report(entity, property.name, "the key path leads to another property")
             }
-            entities[entity].properties[index].offset = field.offset
+            entities[entity].properties[index] = Property(entities[entity].properties[index], at: field.offset)
         }
         let declared = Set(entities[entity].properties.map(\.name))
         for field in stored where !declared.contains(field.name) {
