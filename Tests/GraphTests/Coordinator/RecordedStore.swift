@@ -26,10 +26,26 @@ struct RecordedStore {
         state.accept(commit)
     }
 
-    /// The state that the records give.
-    func replay() throws -> StoreReplay {
-        var replay = StoreReplay(schema: state.head.schema, path: "store")
+    /// The state that the records give, with the indexes kept up or, once it is finished, built at the end.
+    func replay(keepsIndexes: Bool = true) throws -> StoreReplay {
+        var replay = StoreReplay(schema: state.head.schema, path: "store", keepsIndexes: keepsIndexes)
         for record in records { try replay.apply(.commit, record) }
+        return replay
+    }
+
+    /// The same, after checking that it makes no difference when the indexes are built.
+    func checkedReplay() throws -> StoreReplay {
+        let replay = try replay()
+        var other = try self.replay(keepsIndexes: false)
+        let more = try other.finish()
+        #expect(more == [])
+        #expect(other.snapshot.check() == [] && other.snapshot.commit == replay.snapshot.commit)
+        #expect(differences(from: other.snapshot) == [])
+        for (ours, theirs) in zip(replay.snapshot.entities, other.snapshot.entities) {
+            for (ours, theirs) in zip(ours.indexes, theirs.indexes) {
+                #expect(ours.forEachDifference(from: theirs) { _, _ in false })
+            }
+        }
         return replay
     }
 

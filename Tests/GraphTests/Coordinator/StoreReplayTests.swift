@@ -25,7 +25,7 @@ struct StoreReplayTests {
             $0.delete(Album.self, 1)
             $0.insert(2, Frame(width: .min))
         }
-        let replay = try store.replay()
+        let replay = try store.checkedReplay()
         #expect(replay.snapshot.commit == CommitNumber(3))
         #expect(replay.snapshot.check() == [])
         #expect(store.differences(from: replay.snapshot) == [])
@@ -38,7 +38,7 @@ struct StoreReplayTests {
         var random = SeededGenerator(seed: seed)
         var store = try RecordedStore(counter: 1000)
         for _ in 0..<15 { try store.commitRandomly(&random) }
-        let replay = try store.replay()
+        let replay = try store.checkedReplay()
         #expect(replay.snapshot.check() == [])
         #expect(store.differences(from: replay.snapshot) == [])
     }
@@ -55,7 +55,7 @@ struct StoreReplayTests {
         try store.commit { $0.change(Spot.self, 1) { $0.number = 1 } }
         try store.commit { $0.change(Spot.self, 1) { $0.place.name = "y" } }
         try store.commit { $0.delete(Spot.self, 1) }
-        let replay = try store.replay()
+        let replay = try store.checkedReplay()
         #expect(replay.snapshot.commit == CommitNumber(4) && replay.snapshot.count(of: Spot.self) == 0)
     }
 
@@ -83,6 +83,11 @@ struct StoreReplayTests {
         guard case .invalidRecord("store", 64, 2, let reason)? = error else {
             Issue.record("\(String(describing: error))", sourceLocation: sourceLocation)
             return ""
+        }
+        #expect(throws: GraphError.self, sourceLocation: sourceLocation) {
+            var replay = try start().replay(keepsIndexes: false)
+            try replay.apply(.commit, record.bytes)
+            _ = try replay.finish()
         }
         return String(reason.prefix { $0 != "(" }.dropLast())
     }

@@ -186,6 +186,31 @@ extension OrderedIndexTests {
         }
     }
 
+    @Test(arguments: UInt64(0)..<30) func `entries in any order give the index that inserting them does`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let words = (0..<40).map { _ in AttributeValues.string(&random) }
+        var (entries, index) = (IndexEntries(), OrderedIndex())
+        var rows: [[UInt8]: [UInt64]] = [:]
+        for row in (0..<Int.random(in: 0..<3000, using: &random)).shuffled(using: &random) {
+            let key: [UInt8] =
+                switch seed % 4 {
+                case 0: Array(pair(row, 0).prefix(8))
+                case 1: Array(pair(row / 7, row % 3))
+                case 2: Array("https://example.com/\(row % 500)".utf8)
+                default: (words.randomElement(using: &random) ?? "").utf8.filter { $0 != 0 } + [0]
+                }
+            let entry = key + number(row)
+            entries.append(entry)
+            index.insert(entry)
+            rows[key, default: []].append(UInt64(row))
+        }
+        let built = entries.index()
+        #expect(built.index.entries == index.entries)
+        #expect(throws: Never.self) { try built.index.checkInvariants() }
+        let repeating = rows.values.flatMap { $0.sorted().dropFirst() }
+        #expect(built.repeating.sorted() == repeating.sorted())
+    }
+
     @Test(arguments: UInt64(0)..<20) func `an insertion sees whether others have its key`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var index = OrderedIndex()
