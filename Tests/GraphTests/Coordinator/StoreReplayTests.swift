@@ -61,6 +61,34 @@ struct StoreReplayTests {
 
     // MARK: Records that make no sense
 
+    private struct Lax: Entity {
+        var next: ToOne<Lax> = nil
+        static let schema = EntitySchema<Lax>("Item") { $0.toOne("next", \.next) }
+    }
+
+    private struct Strict: Entity {
+        var next: ToOne<Strict> = nil
+        static let schema = EntitySchema<Strict>("Item") { $0.toOne("next", \.next, minimum: 1) }
+    }
+
+    @Test(arguments: [true, false])
+    func `a row with fewer objects than it must have`(keepsIndexes: Bool) throws {
+        var store = RecordedStore(schema: try Schema([EntityDescription(Lax.self)]))
+        try store.commit {
+            $0.insert(1, Lax(next: ToOne(PersistentID(row: 2))))
+            $0.insert(2, Lax(next: ToOne(PersistentID(row: 1))))
+        }
+        try store.commit { $0.change(Lax.self, 2) { $0.next = nil } }
+        let schema = try Schema([EntityDescription(Strict.self)])
+        var replay = StoreReplay(schema: schema, path: "store", keepsIndexes: keepsIndexes)
+        try replay.apply(.commit, store.records[0])
+        let error = #expect(throws: GraphError.self) {
+            try replay.apply(.commit, store.records[1])
+            _ = try replay.finish()
+        }
+        #expect(error?.description.contains("Item/p2.next: must not be nil") == true)
+    }
+
     /// A store with an album that has a note, and a free album.
     private static func start() throws -> RecordedStore {
         var store = try RecordedStore()
