@@ -218,6 +218,7 @@ extension GraphError: CustomStringConvertible {
             "\(path): written by a newer version (\(found); this one reads \(supported))"
         case .schemaMismatch(let path, let differences):
             "\(path): written with another schema\n" + differences.map { "  \($0)" }.joined(separator: "\n")
+                + "\n  What was renamed says so with originalName; other changes of a schema cannot be migrated yet."
         case .corrupt(let path, let offset, let sequence, let reason):
             "\(path): damaged at byte \(offset), record \(sequence): \(reason); the file was left as it is"
         case .invalidRecord(let path, let offset, let sequence, let reason):

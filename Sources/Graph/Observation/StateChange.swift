@@ -53,3 +53,8 @@ public struct StateChange: Sendable {
         return after.changedOwners(through: relationship, since: before).map { PersistentID(row: $0) }
     }
 }
+
+extension StateChange: CustomStringConvertible {
+    /// `commit 3 → commit 4`
+    public var description: String { "commit \(before.commit) → commit \(after.commit)" }
+}

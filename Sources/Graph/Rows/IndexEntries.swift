@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// Entries in any order, on their way into an index.
 ///
@@ -71,7 +70,10 @@ extension Snapshot {
             description.indexes.indices.map { (entity: entity, index: $0) }
         }
         let (schema, entities) = (schema, entities)
-        let built = Mutex<[Int: (index: OrderedIndex, repeating: [RowNumber])]>([:])
+        typealias Result = (index: OrderedIndex, repeating: [RowNumber])
+        // Each iteration has an element of its own, and all are over when they are read.
+        nonisolated(unsafe) let results = UnsafeMutableBufferPointer<Result>.allocate(capacity: numbers.count)
+        defer { results.deallocate() }
         DispatchQueue.concurrentPerform(iterations: numbers.count) { position in
             let (entity, number) = numbers[position]
             let description = schema.entities[entity].indexes[number]
@@ -79,12 +81,11 @@ extension Snapshot {
             entities[entity].rows.forEachRow { row, _, address in
                 if description.makeEntry(for: row, at: address, in: &entry) { entries.append(entry.bytes) }
             }
-            let result = entries.index()
-            built.withLock { $0[position] = result }
+            results.initializeElement(at: position, to: entries.index())
         }
         var suspects: [RowPlace] = []
-        for (position, result) in built.withLock({ $0 }) {
-            let (entity, number) = numbers[position]
+        for (position, (entity, number)) in numbers.enumerated() {
+            let result = results.moveElement(from: position)
             self.entities[entity].indexes[number] = result.index
             guard schema.entities[entity].indexes[number].uniqueness != nil else { continue }
             suspects += result.repeating.map { RowPlace(entity: entity, row: $0) }

@@ -25,6 +25,11 @@ public struct Snapshot: Sendable {
     }
 }
 
+extension Snapshot: CustomStringConvertible {
+    /// `commit 12`: what it holds is for queries to say.
+    public var description: String { "commit \(commit)" }
+}
+
 /// The rows of one entity and the indexes that follow from them.
 @usableFromInline
 struct EntityRows: Sendable {
