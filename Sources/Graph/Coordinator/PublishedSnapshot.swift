@@ -36,22 +36,23 @@ final class PublishedSnapshot: Sendable {
     /// Moves on to a state, by the commits that led to it.
     func publish(_ steps: [Step]) {
         guard let newest = steps.last else { return }
-        let waiting = state.withLock { state in
+        wake { state in
             state.current = newest.snapshot
-            if state.followerCount > 0 {
-                state.recent += steps.suffix(Self.recentLimit)
-                state.recent.removeFirst(max(state.recent.count - Self.recentLimit, 0))
-            }
-            defer { state.waiting = [] }
-            return state.waiting
+            guard state.followerCount > 0 else { return }
+            state.recent += steps.suffix(Self.recentLimit)
+            state.recent.removeFirst(max(state.recent.count - Self.recentLimit, 0))
         }
-        for (_, continuation) in waiting { continuation.resume() }
     }
 
     /// There will be no further commit.
     func finish() {
+        wake { $0.isFinished = true }
+    }
+
+    /// Has all that wait look again, after a change.
+    private func wake(_ change: (inout State) -> Void) {
         let waiting = state.withLock { state in
-            state.isFinished = true
+            change(&state)
             defer { state.waiting = [] }
             return state.waiting
         }

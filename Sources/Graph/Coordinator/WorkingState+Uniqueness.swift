@@ -22,9 +22,10 @@ extension WorkingState {
     /// False if there was nothing to replace.
     private mutating func replaceNewRows(_ replacements: inout Replacements) -> Bool {
         var isChanged = false
-        for (entity, rows) in rowsSharingValues() {
-            let indexes = schema.entities[entity].indexes
-            guard indexes.contains(where: { $0.uniqueness ?? .reject != .reject }) else { continue }
+        let sharing = rowsSharingValues { description in
+            description.indexes.contains { $0.uniqueness ?? .reject != .reject }
+        }
+        for (entity, rows) in sharing {
             for row in rows where changes[entity].kind(of: row) == .inserted {
                 guard let (survivor, policy) = survivor(of: row, of: entity) else { continue }
                 replace(row, by: survivor, of: entity, policy)
@@ -127,10 +128,12 @@ extension WorkingState {
 
     /// Rows with a unique value that others have too, by entity and in ascending order, as far as they were written here; what
     /// was written when another had the value leads to them, since the base has no such rows.
-    private func rowsSharingValues() -> [(entity: Int, rows: [RowNumber])] {
+    private func rowsSharingValues(
+        ofEntitiesWhere isWanted: (EntityDescription) -> Bool = { _ in true }
+    ) -> [(entity: Int, rows: [RowNumber])] {
         guard !suspects.isEmpty else { return [] }
         var found: [Int: Set<RowNumber>] = [:]
-        for place in suspects {
+        for place in suspects where isWanted(schema.entities[place.entity]) {
             guard let address = snapshot.entities[place.entity].rows.address(of: place.row) else { continue }
             for (number, index) in schema.entities[place.entity].indexes.enumerated() where index.uniqueness != nil {
                 let others = snapshot.rowsSharingKey(of: place.row, at: address, index: number, of: place.entity)

@@ -73,11 +73,12 @@ struct FileExtent: Sendable, Equatable {
     var linkCount: UInt64
 }
 
+extension FileStatus {
+    var extent: FileExtent { FileExtent(lengthBytes: lengthBytes, linkCount: linkCount) }
+}
+
 extension StoreFile {
-    func extent() throws(IOError) -> FileExtent {
-        let status = try status()
-        return FileExtent(lengthBytes: status.lengthBytes, linkCount: status.linkCount)
-    }
+    func extent() throws(IOError) -> FileExtent { try status().extent }
 }
 
 struct FileStatus: Sendable, Equatable {

@@ -191,8 +191,7 @@ private final class PosixFile: StoreFile, StoreLock {
     #if canImport(Glibc)
         func extent() throws(IOError) -> FileExtent {
             if let extent = FileExtent(withoutTimesOf: descriptor) { return extent }
-            let status = try status()
-            return FileExtent(lengthBytes: status.lengthBytes, linkCount: status.linkCount)
+            return try status().extent
         }
     #endif
 

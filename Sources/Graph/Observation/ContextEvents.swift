@@ -51,22 +51,14 @@ final class EventBuffer: Sendable {
     private let state = Mutex(State())
 
     func append(_ event: ContextEvent) {
-        let waiting = state.withLock { state in
+        wake { state in
             state.events.append(event)
             if state.events.count > Self.limit { state.events = [state.events.joined].compactMap { $0 } }
-            defer { state.waiting = [] }
-            return state.waiting
         }
-        for continuation in waiting { continuation.resume() }
     }
 
     func finish() {
-        let waiting = state.withLock { state in
-            state.isFinished = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
+        wake { $0.isFinished = true }
     }
 
     func next(isolation: isolated (any Actor)?) async -> ContextEvent? {
@@ -88,14 +80,16 @@ final class EventBuffer: Sendable {
                     }
                 },
                 // Others that wait look again, too.
-                onCancel: { wake() },
+                onCancel: { wake { _ in } },
                 isolation: isolation
             )
         }
     }
 
-    private func wake() {
+    /// Has all that wait look again, after a change.
+    private func wake(_ change: (inout State) -> Void) {
         let waiting = state.withLock { state in
+            change(&state)
             defer { state.waiting = [] }
             return state.waiting
         }
@@ -136,8 +130,12 @@ final class EventFollowers: Sendable {
         return ContextEvents(buffer: buffer)
     }
 
-    func send(_ event: ContextEvent) {
-        for buffer in current { buffer.append(event) }
+    /// What to send is made only if somebody follows.
+    func send(_ event: @autoclosure () -> ContextEvent) {
+        let buffers = current
+        guard !buffers.isEmpty else { return }
+        let event = event()
+        for buffer in buffers { buffer.append(event) }
     }
 
     func finish() {
