@@ -11,8 +11,17 @@ extension Snapshot {
     /// Complexity: O(log *n*), with a base of 16.
     @inlinable
     public func value<E>(for id: PersistentID<E>) -> E? {
-        guard let entity = schema.index(of: E.self) else { return nil }
-        return entities[entity].rows.value(of: id.row, as: E.self)
+        // The address is this state's, which must outlast the read.
+        withExtendedLifetime(self) {
+            address(of: id.row, ofType: E.self)?.assumingMemoryBound(to: E.self).pointee
+        }
+    }
+
+    /// Where an object's row is; nil without the object. The types are compared in here, so that a caller in another module
+    /// copies nothing of the state.
+    @usableFromInline
+    func address(of row: RowNumber, ofType type: any Entity.Type) -> UnsafeRawPointer? {
+        schema.index(of: type).flatMap { entities[$0].rows.address(of: row) }
     }
 
     /// How often the object was committed by then, or nil if this state does not have it.

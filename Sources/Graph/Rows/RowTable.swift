@@ -33,7 +33,7 @@ struct RowTable: @unchecked Sendable {
     @usableFromInline
     func address(of row: RowNumber) -> UnsafeRawPointer? {
         guard let (leaf, place) = locate(row) else { return nil }
-        return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.value(at: place)) }
+        return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.values + place &* layout.stride) }
     }
 
     /// Where those of the rows are that exist, in their order; valid as `address(of:)` says.
