@@ -18,11 +18,12 @@ extension Context {
         limit: Int? = nil
     ) throws -> [ManagedObject<E>] {
         let snapshot = state.snapshot(toSearch: type, true)
-        // The predicate may write to objects.
-        let epoch = state.epoch
-        return try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
-            state.objects(for: rows, of: type, asOf: epoch)
+        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
+        var objects: [ManagedObject<E>] = []
+        try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, address in
+            objects.append(maker.object(for: row, at: address))
         }
+        return objects
     }
 
     /// The first object that matches, or nil; otherwise as `fetch`.
@@ -76,6 +77,52 @@ extension Context {
         includesPendingChanges: Bool = true
     ) throws -> Int {
         try state.snapshot(toSearch: type, includesPendingChanges).fetchCount(type, where: predicate)
+    }
+}
+
+/// Makes the objects of rows that were found in the working state, as many as there may be, and asks only once what they have in
+/// common.
+@usableFromInline
+struct ObjectMaker<E: Entity> {
+    @usableFromInline let state: ContextState
+    @usableFromInline let registry: ObjectRegistry
+    @usableFromInline let entity: Int
+    @usableFromInline let isCoupled: Bool
+    @usableFromInline let hasEphemerals: Bool
+    /// When the working state had the rows. The predicate of a fetch may change it, which new objects then notice as old ones do.
+    @usableFromInline let epoch: Epoch
+
+    @usableFromInline
+    init(_ state: ContextState, _ registry: ObjectRegistry, entity: Int) {
+        self.state = state
+        self.registry = registry
+        self.entity = entity
+        isCoupled = state.hasCoupledReferences(entity)
+        hasEphemerals = !state.schema.entities[entity].ephemerals.isEmpty
+        epoch = state.epoch
+        registry.makeRoom()
+    }
+
+    /// - Parameter address: of the row, which is copied.
+    @inlinable
+    func object(for row: RowNumber, at address: UnsafeRawPointer) -> ManagedObject<E> {
+        // An object that nobody holds any more may have values of its own.
+        if hasEphemerals, let object = registry.heldObject(for: row, of: entity) {
+            return unsafeDowncast(object, to: ManagedObject<E>.self)
+        }
+        let object = registry.object(for: row, of: entity) {
+            ManagedObject<E>(
+                id: PersistentID(row: row),
+                entity: entity,
+                isCoupled: isCoupled,
+                context: state,
+                row: address.assumingMemoryBound(to: E.self).pointee,
+                flags: ObjectFlags(rawValue: 0),
+                epoch: epoch
+            )
+        }
+        // The closure made one if there was none.
+        return unsafeDowncast(object.unsafelyUnwrapped, to: ManagedObject<E>.self)
     }
 }
 

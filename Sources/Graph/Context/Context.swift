@@ -26,7 +26,7 @@ public actor Context {
     nonisolated let executor: ContextExecutor
     @usableFromInline let state: ContextState
     /// Referred to here alone; see `ObjectRegistry`.
-    let registry: ObjectRegistry
+    @usableFromInline let registry: ObjectRegistry
     /// Whether this is a transaction's own context: its changes go where the transaction ends, and nowhere else.
     let isTransaction: Bool
     /// For saves, and what must not come between.
@@ -178,48 +178,10 @@ public actor Context {
 
     // MARK: Objects
 
-    /// Adds an object with these values. Its identifier is permanent from here on.
-    ///
-    /// - Precondition: the store was opened with the entity.
-    @discardableResult
-    public func insert<E: Entity>(_ value: E) -> ManagedObject<E> {
-        state.insert(value)
-    }
-
-    /// Adds an object for each value without making objects to hold in memory; gives their identifiers, in order.
-    ///
-    /// - Precondition: the store was opened with the entity.
-    @discardableResult
-    public func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
-        state.insert(contentsOf: values)
-    }
-
-    /// Deletes an object, with what its relationships' delete rules say.
-    ///
-    /// - Precondition: the object belongs to this context.
-    public func delete<E>(_ object: ManagedObject<E>) {
-        state.requireOwn(object)
-        object.delete()
-    }
-
-    /// The object, or nil if this context's state does not have it.
-    @inlinable
-    public subscript<E>(id: PersistentID<E>) -> ManagedObject<E>? {
-        state.object(for: id)
-    }
-
-    /// The object.
-    ///
-    /// - Throws: `GraphError.objectNotFound`.
-    public func object<E>(for id: PersistentID<E>) throws(GraphError) -> ManagedObject<E> {
-        guard let object = state.object(for: id) else { throw .objectNotFound(id) }
-        return object
-    }
-
     /// The object of an identifier whose entity is known only at run time, or nil if this context's state does not have it.
     public func object(for id: AnyPersistentID) -> (any AnyManagedObject)? {
         func find<E: Entity>(_ type: E.Type) -> (any AnyManagedObject)? {
-            state.object(for: PersistentID<E>(row: id.row))
+            state.object(for: PersistentID<E>(row: id.row), in: registry)
         }
         return state.schema.index(named: id.entityName).flatMap { find(state.schema.entities[$0].type) }
     }

@@ -99,20 +99,28 @@ final class ContextState {
     }
 
     /// Inserts without making an object of each row.
+    @inlinable
     func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
         let entity = entityIndex(of: E.self)
         flush()
-        var changesOthers = isObservable || schema.entities[entity].hasCoupledReferences
+        var changesOthers = isObservable || hasCoupledReferences(entity)
         let ids = values.map { value in
-            let id = PersistentID<E>(row: counters.next(of: entity))
             var value = value
-            _ = withUnsafeMutablePointer(to: &value) { working.write(id.row, of: entity, at: $0, isNew: true) }
-            if working.applyAssignments() { changesOthers = true }
-            return id
+            let (row, changesOthersToo) = withUnsafeMutablePointer(to: &value) { insert(at: $0, entity) }
+            if changesOthersToo { changesOthers = true }
+            return PersistentID<E>(row: row)
         }
         if changesOthers { endEpoch() }
         noteChange()
         return ids
+    }
+
+    /// Inserts the row at an address, and says whether other rows changed with it.
+    @usableFromInline
+    func insert(at address: UnsafeMutableRawPointer, _ entity: Int) -> (row: RowNumber, changesOthers: Bool) {
+        let row = counters.next(of: entity)
+        _ = working.write(row, of: entity, at: address, isNew: true)
+        return (row, working.applyAssignments())
     }
 
     func areCoupledReferencesSame<E: Entity>(_ lhs: inout E, _ rhs: inout E, _ entity: Int) -> Bool {
@@ -132,49 +140,58 @@ final class ContextState {
     func replacement(of row: RowNumber, of entity: Int) -> RowNumber? { replacements[entity]?[row] }
 
     @inlinable
-    func object<E: Entity>(for id: PersistentID<E>) -> ManagedObject<E>? {
+    func object<E: Entity>(for id: PersistentID<E>, in registry: ObjectRegistry?) -> ManagedObject<E>? {
         guard let entity = schema.index(of: E.self) else { return nil }
-        return object(for: id, entity)
+        return object(for: id, entity, in: registry)
     }
 
+    /// - Parameter registry: this context's, if that is still there.
     @inlinable
-    func object<E: Entity>(for id: PersistentID<E>, _ entity: Int) -> ManagedObject<E>? {
-        if let object = registered(id.row, of: entity) {
-            let object = unsafeDowncast(object, to: ManagedObject<E>.self)
-            return object.isDeleted ? nil : object
-        }
-        if reads != nil || isObservable { didLookUp(id.row, of: entity) }
+    func object<E: Entity>(
+        for id: PersistentID<E>,
+        _ entity: Int,
+        in registry: ObjectRegistry?
+    ) -> ManagedObject<E>? {
+        let found =
+            if let registry = prepareLookUp(of: id.row, entity, in: registry) {
+                registry.object(for: id.row, of: entity) { newObject(for: id, entity) }
+            } else {
+                newObject(for: id, entity)
+            }
+        guard let found else { return nil }
+        let object = unsafeDowncast(found, to: ManagedObject<E>.self)
+        return object.isDeleted ? nil : object
+    }
+
+    /// Has a look-up counted, and objects let go of that must not be found by it. Gives the registry to look in.
+    @usableFromInline
+    func prepareLookUp(of row: RowNumber, _ entity: Int, in registry: ObjectRegistry?) -> ObjectRegistry? {
+        registry?.makeRoom()
+        // An object that nobody holds any more is as good as a new one, unless it has values of its own.
+        if !schema.entities[entity].ephemerals.isEmpty { _ = registry?.heldObject(for: row, of: entity) }
+        if reads != nil || isObservable, registry?.object(for: row, of: entity) == nil { didLookUp(row, of: entity) }
+        return registry
+    }
+
+    /// An object for a row of the working state that has none.
+    @inlinable
+    func newObject<E: Entity>(for id: PersistentID<E>, _ entity: Int) -> ManagedObject<E>? {
         // Valid, because this holds the working state, and nothing changes it meanwhile.
         guard let address = workingAddress(of: id.row, of: entity) else { return nil }
-        let value = address.assumingMemoryBound(to: E.self).pointee
-        return makeObject(id, entity, value, flags: ObjectFlags(rawValue: 0), epoch: epoch)
-    }
-
-    /// The object of a row. One that nobody holds any more is as good as a new one, unless it has values of its own.
-    @usableFromInline
-    func registered(_ row: RowNumber, of entity: Int) -> AnyObject? {
-        if _fastPath(schema.entities[entity].ephemerals.isEmpty) { return registry?.object(for: row, of: entity) }
-        return registry?.heldObject(for: row, of: entity)
+        return ManagedObject(
+            id: id,
+            entity: entity,
+            isCoupled: hasCoupledReferences(entity),
+            context: self,
+            row: address.assumingMemoryBound(to: E.self).pointee,
+            flags: ObjectFlags(rawValue: 0),
+            epoch: epoch
+        )
     }
 
     @usableFromInline
     func workingAddress(of row: RowNumber, of entity: Int) -> UnsafeRawPointer? {
         working.snapshot.entities[entity].rows.address(of: row)
-    }
-
-    /// The objects of rows that a query found in the working state as it was in an epoch: the query's predicate may have
-    /// changed it since, which new objects then notice as old ones do.
-    @inlinable
-    func objects<E: Entity>(for rows: ArraySlice<FoundRow>, of type: E.Type, asOf epoch: Epoch) -> [ManagedObject<E>] {
-        let entity = entityIndex(of: type)
-        return rows.map { row in
-            if let object = registered(row.number, of: entity) {
-                return unsafeDowncast(object, to: ManagedObject<E>.self)
-            }
-            let value = row.address.assumingMemoryBound(to: E.self).pointee
-            let id = PersistentID<E>(row: row.number)
-            return makeObject(id, entity, value, flags: ObjectFlags(rawValue: 0), epoch: epoch)
-        }
     }
 
     /// The object if it is registered already; the working state is not asked.
@@ -195,6 +212,7 @@ final class ContextState {
         let object = ManagedObject(
             id: id,
             entity: entity,
+            isCoupled: hasCoupledReferences(entity),
             context: self,
             row: value,
             flags: flags,
@@ -221,7 +239,7 @@ final class ContextState {
     private func changedObject<E: Entity>(_ type: E.Type, _ entity: Int, _ row: RowNumber) -> any AnyManagedObject {
         let id = PersistentID<E>(row: row)
         if let object = registeredObject(for: id) { return object }
-        if let object = object(for: id, entity) { return object }
+        if let object = object(for: id, entity, in: registry) { return object }
         guard
             let value: E = working.base.entities[entity].rows.value(of: row)
                 ?? working.changes[entity].lostRows.value(of: row)
@@ -251,6 +269,7 @@ final class ContextState {
         return working.snapshot
     }
 
+    @usableFromInline
     func noteChange() {
         if autosaveTimer == nil { autosaveTimer = startAutosaveTimer?() }
     }
@@ -275,6 +294,7 @@ final class ContextState {
         return true
     }
 
+    @usableFromInline
     func flush() {
         #if DEBUG
             checkIsolation()
@@ -299,6 +319,7 @@ final class ContextState {
         endEpoch()
     }
 
+    @usableFromInline
     func endEpoch() {
         epoch.isCurrent = false
         epoch = Epoch(isCurrent: observation == nil)

@@ -36,11 +36,14 @@ public final class ManagedObject<E: Entity> {
     /// The entity's number in the schema.
     var entity: Int { Int(entityNumber) }
 
-    /// - Parameter epoch: when the context's working state had the row.
+    /// - Parameters:
+    ///   - isCoupled: as the context says of the entity.
+    ///   - epoch: when the context's working state had the row.
     @inlinable
     init(
         id: PersistentID<E>,
         entity: Int,
+        isCoupled: Bool,
         context: ContextState,
         row: E,
         flags: ObjectFlags,
@@ -49,7 +52,7 @@ public final class ManagedObject<E: Entity> {
     ) {
         self.id = id
         entityNumber = UInt32(entity)
-        isCoupled = context.hasCoupledReferences(entity)
+        self.isCoupled = isCoupled
         self.context = context
         self.row = row
         self.flags = flags
@@ -187,7 +190,7 @@ extension ManagedObject {
         get {
             checkIsolation()
             let reference = _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
-            return reference.id.flatMap { context.object(for: $0) }
+            return reference.id.flatMap { context.object(for: $0, in: context.registry) }
         }
         set {
             if let newValue { context.requireOwn(newValue) }

@@ -5,10 +5,12 @@
 /// holding such an object might be using.
 ///
 /// The registry refers to its objects strongly, because making and reading a weak reference costs more than all else that an
-/// object takes. What nobody else refers to counts as not there, and goes: at the end of the visit to the context that it was
-/// registered in, or, if it was held for longer, at the end of one of the next visits, each of which looks at a few more, or
-/// when the number of objects may have doubled. References held elsewhere may end on any thread; that can be seen late, but
-/// nobody can take up an object again other than here.
+/// object takes. What nobody else refers to counts as not there, and goes. Most objects are used for a moment, so that goes in
+/// generations (Ungar, *Generation Scavenging*, 1984): an object is looked at again when some more have been made, while it is
+/// still in the processor's cache; if it was held then, at the end of the visit to the context; if it was held for longer, at
+/// the end of one of the next visits, each of which looks at a few more, or when the number of objects may have doubled.
+/// References held elsewhere may end on any thread; that can be seen late, but nobody can take up an object again other than
+/// here.
 @usableFromInline
 final class ObjectRegistry {
     /// Written to, and not yet flushed into the working state.
@@ -21,15 +23,19 @@ final class ObjectRegistry {
     /// By entity.
     @exclusivity(unchecked) private var tables: [ObjectTable]
     @exclusivity(unchecked) private(set) var count = 0
-    private var sweepAt = minimumSweep
-    /// Registered since the last visit ended, or the last sweep.
-    @exclusivity(unchecked) private(set) var recent: [(entity: Int, row: RowNumber)] = []
+    @exclusivity(unchecked) private var sweepAt = minimumSweep
+    /// The last ones registered, the oldest of them at `oldest` once there are as many as there may be.
+    @exclusivity(unchecked) private var newest: [RowPlace] = []
+    @exclusivity(unchecked) private var oldest = 0
+    /// Registered since the last visit ended, or the last sweep, and held when they were no longer among the newest.
+    @exclusivity(unchecked) private(set) var recent: [RowPlace] = []
     /// Where the next visit goes on to look.
     private var hand = (entity: 0, place: 0)
     /// Whether objects that nobody holds stay too.
     var retainsAll = false
 
     private static let minimumSweep = 64
+    private static let newestCapacity = 32
     /// How many places of the tables a visit looks at.
     private static let handSteps = 32
 
@@ -46,6 +52,7 @@ final class ObjectRegistry {
     }
 
     /// The object of a row, if anybody holds it. Otherwise it goes.
+    @usableFromInline
     func heldObject(for row: RowNumber, of entity: Int) -> AnyObject? {
         if !retainsAll, tables[entity].removeIfUnheld(row) != nil {
             count -= 1
@@ -56,27 +63,62 @@ final class ObjectRegistry {
 
     @usableFromInline
     func register(_ object: AnyObject, as row: RowNumber, of entity: Int) {
-        if count >= sweepAt { sweep() }
-        // A visit may make the same object again and again.
-        if recent.count >= 2 * sweepAt { endVisit() }
+        makeRoom()
+        note(RowPlace(entity: entity, row: row))
         if tables[entity].insert(object, as: row) { count += 1 }
-        recent.append((entity, row))
+    }
+
+    /// The object of a row; if there is none, the one that the closure makes, if any. Whether there is room is for the caller to
+    /// see to.
+    @usableFromInline
+    func object(for row: RowNumber, of entity: Int, orRegister make: () -> AnyObject?) -> AnyObject? {
+        let (object, isNew) = tables[entity].object(for: row, orInsert: make)
+        if isNew {
+            count += 1
+            note(RowPlace(entity: entity, row: row))
+        }
+        return object
+    }
+
+    /// Lets go of what nobody holds if there is so much that it pays to look.
+    @usableFromInline
+    func makeRoom() {
+        if count >= sweepAt { sweep() }
+        // A visit may make the same objects again and again.
+        if recent.count >= 2 * sweepAt { endVisit() }
+    }
+
+    /// Takes an object among the newest, in the place of the oldest of those.
+    private func note(_ place: RowPlace) {
+        guard newest.count == Self.newestCapacity else { return newest.append(place) }
+        let old = newest[oldest]
+        newest[oldest] = place
+        oldest = (oldest + 1) % Self.newestCapacity
+        if !retainsAll, let object = tables[old.entity].removeIfUnheld(old.row) {
+            count -= 1
+            return withExtendedLifetime(object) {}
+        }
+        recent.append(old)
     }
 
     /// Lets go of the objects that only a visit to the context used, and of some that were held for longer.
     func endVisit() {
-        guard count > 0 || !recent.isEmpty else { return }
-        guard !retainsAll else {
-            recent = []
-            return
-        }
+        guard count > 0 || !recent.isEmpty || !newest.isEmpty else { return }
+        defer { forgetRecent() }
+        guard !retainsAll else { return }
         var unheld: [AnyObject] = []
-        for (entity, row) in recent {
-            if let object = tables[entity].removeIfUnheld(row) { unheld.append(object) }
+        for places in [recent, newest] {
+            for place in places {
+                if let object = tables[place.entity].removeIfUnheld(place.row) { unheld.append(object) }
+            }
         }
-        recent = []
         moveHand(&unheld)
         count -= unheld.count
+    }
+
+    private func forgetRecent() {
+        (recent, oldest) = ([], 0)
+        newest.removeAll(keepingCapacity: true)
     }
 
     private func moveHand(_ unheld: inout [AnyObject]) {
@@ -101,7 +143,7 @@ final class ObjectRegistry {
         for entity in tables.indices { unheld += tables[entity].removeUnheld() }
         count -= unheld.count
         sweepAt = max(Self.minimumSweep, 2 * count)
-        recent = []
+        forgetRecent()
         hand = (0, 0)
     }
 
@@ -144,12 +186,27 @@ struct ObjectTable {
 
     /// True if the row had no object. Otherwise the new one takes the place of the old one.
     mutating func insert(_ object: AnyObject, as row: RowNumber) -> Bool {
-        if 4 * (count + 1) > 3 * slots.count { resize(to: max(16, 2 * slots.count)) }
+        makeRoom()
         let place = place(of: row)
         let isNew = slots[place].row == 0
         slots[place] = Slot(row: row, object: object)
         if isNew { count += 1 }
         return isNew
+    }
+
+    /// The object of a row; if there is none, the one that the closure makes, if any.
+    mutating func object(for row: RowNumber, orInsert make: () -> AnyObject?) -> (object: AnyObject?, isNew: Bool) {
+        makeRoom()
+        let place = place(of: row)
+        if let object = slots[place].object { return (object, false) }
+        guard let object = make() else { return (nil, false) }
+        slots[place] = Slot(row: row, object: object)
+        count += 1
+        return (object, true)
+    }
+
+    private mutating func makeRoom() {
+        if 4 * (count + 1) > 3 * slots.count { resize(to: max(16, 2 * slots.count)) }
     }
 
     /// Removes the object of a row if nobody else refers to it, and gives it to the caller to let go of.
@@ -223,9 +280,10 @@ struct ObjectTable {
     }
 
     private mutating func resize(to capacity: Int) {
-        let old = slots
-        slots = Array(repeating: Slot(), count: capacity)
+        var old = Array(repeating: Slot(), count: capacity)
+        swap(&old, &slots)
         shift = 64 - capacity.trailingZeroBitCount
-        for slot in old where slot.row != 0 { slots[place(of: slot.row)] = slot }
+        // Swapping moves the references, where copying would count each of them, in memory that is seldom at hand.
+        for index in old.indices where old[index].row != 0 { swap(&slots[place(of: old[index].row)], &old[index]) }
     }
 }

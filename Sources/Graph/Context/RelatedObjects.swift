@@ -223,7 +223,7 @@ extension RelatedObjects: RandomAccessCollection {
         switch source {
         case .relationship(let context, let owner, let relationship):
             context.flushed(toRead: relationship, of: owner).firstMember(of: owner, through: relationship)
-                .flatMap { context.object(for: PersistentID(row: $0)) }
+                .flatMap { context.object(for: PersistentID(row: $0), in: context.registry) }
         case .list(let objects, _):
             objects.first
         }
@@ -237,7 +237,8 @@ extension RelatedObjects: RandomAccessCollection {
         case .relationship(let context, let owner, let relationship):
             let row = context.flushed(toRead: relationship, of: owner).member(
                 at: position, of: owner, through: relationship)
-            guard let object = row.flatMap({ context.object(for: PersistentID<Target>(row: $0)) }) else {
+            guard let object = row.flatMap({ context.object(for: PersistentID<Target>(row: $0), in: context.registry) })
+            else {
                 preconditionFailure("there is no member \(position) of \(count)")
             }
             return object
@@ -289,7 +290,8 @@ extension RelatedObjects: RandomAccessCollection {
         public mutating func next() -> ManagedObject<Target>? {
             guard let context else { return objects.next() }
             while let row = rows.next() {
-                if let object = context.object(for: PersistentID<Target>(row: row), entity) { return object }
+                let id = PersistentID<Target>(row: row)
+                if let object = context.object(for: id, entity, in: context.registry) { return object }
             }
             return nil
         }

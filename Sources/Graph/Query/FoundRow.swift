@@ -11,13 +11,42 @@ struct FoundRow {
     }
 }
 
-/// Takes the rows that match, one after another, and keeps those that the result asks for.
+/// Which of the rows that are found belong to the result, where there is no sort order.
+@usableFromInline
+struct FetchWindow {
+    @usableFromInline var skipped: Int
+    @usableFromInline var rest: Int
+
+    /// - Precondition: neither is negative.
+    @inlinable
+    init(offset: Int, limit: Int?) {
+        precondition(offset >= 0, "a fetch cannot start at offset \(offset)")
+        precondition((limit ?? 0) >= 0, "a fetch cannot be limited to \(limit ?? 0) rows")
+        skipped = offset
+        rest = limit ?? .max
+    }
+
+    /// No further row belongs to the result.
+    @inlinable var isOver: Bool { rest == 0 }
+
+    @inlinable
+    mutating func takesNext() -> Bool {
+        guard skipped == 0 else {
+            skipped &-= 1
+            return false
+        }
+        rest &-= 1
+        return true
+    }
+}
+
+/// Takes the rows that match, one after another, and keeps those that come first in an order.
 ///
-/// With a sort order and a limit it keeps only the best so far, so that the first hundred of a million rows take one
-/// comparison for almost every row and no sort of them all.
+/// With a limit it keeps only the best so far, so that the first hundred of a million rows take one comparison for almost
+/// every row and no sort of them all.
 @usableFromInline
 struct RowCollector {
-    private let order: RowOrder?
+    private let order: RowOrder
     private let offset: Int
     private let capacity: Int
     private var rows: [FoundRow] = []
@@ -25,9 +54,7 @@ struct RowCollector {
     private var worst: FoundRow?
 
     @usableFromInline
-    init(order: RowOrder?, offset: Int, limit: Int?) {
-        precondition(offset >= 0, "a fetch cannot start at offset \(offset)")
-        precondition((limit ?? 0) >= 0, "a fetch cannot be limited to \(limit ?? 0) rows")
+    init(order: RowOrder, offset: Int, limit: Int?) {
         self.order = order
         self.offset = offset
         let (end, overflow) = offset.addingReportingOverflow(limit ?? .max)
@@ -37,25 +64,21 @@ struct RowCollector {
     /// False if no further row can belong to the result.
     @usableFromInline
     mutating func add(_ row: FoundRow) -> Bool {
-        guard let order, capacity != .max else {
-            if rows.count < capacity { rows.append(row) }
-            return order != nil || rows.count < capacity
-        }
         guard capacity > 0 else { return false }
         if let worst, !order.precedes(row, worst) { return true }
         rows.append(row)
         // Sorting only when there are twice as many as needed makes it O(log capacity) for each row.
-        if rows.count / 2 >= max(capacity, 16) { keepBest(order) }
+        if rows.count / 2 >= max(capacity, 16) { keepBest() }
         return true
     }
 
     @usableFromInline
     consuming func result() -> ArraySlice<FoundRow> {
-        if let order { keepBest(order) }
+        keepBest()
         return rows.dropFirst(offset)
     }
 
-    private mutating func keepBest(_ order: RowOrder) {
+    private mutating func keepBest() {
         rows.sort(by: order.precedes)
         guard rows.count >= capacity else { return }
         rows.removeLast(rows.count - capacity)

@@ -47,9 +47,11 @@ extension Snapshot {
         offset: Int = 0,
         limit: Int? = nil
     ) throws -> [E] {
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
-            rows.map { $0.address.assumingMemoryBound(to: E.self).pointee }
+        var values: [E] = []
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { _, address in
+            values.append(address.assumingMemoryBound(to: E.self).pointee)
         }
+        return values
     }
 
     /// The identifiers of the objects that match; otherwise as `fetchValues`.
@@ -61,9 +63,11 @@ extension Snapshot {
         offset: Int = 0,
         limit: Int? = nil
     ) throws -> [PersistentID<E>] {
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { rows in
-            rows.map { PersistentID(row: $0.number) }
+        var ids: [PersistentID<E>] = []
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, _ in
+            ids.append(PersistentID(row: row))
         }
+        return ids
     }
 
     /// The number of objects that match.
@@ -160,22 +164,33 @@ extension Snapshot {
         return index
     }
 
-    /// Collects what matches and passes it on; the addresses are valid in the body only.
-    @inlinable
-    func search<E: Entity, Result>(
+    /// Calls the body with the rows that match and belong to the result, in its order. The addresses are valid in the body only.
+    ///
+    /// Without a sort order each row is passed on when it is found, while it is in the processor's cache.
+    @inlinable @inline(__always)
+    func search<E: Entity>(
         _ type: E.Type,
         where predicate: (E) throws -> Bool,
         sortedBy orderings: [Ordering<E>],
         offset: Int,
         limit: Int?,
-        _ body: (ArraySlice<FoundRow>) throws -> Result
-    ) throws -> Result {
-        let order = try rowOrder(orderings)
-        var collector = RowCollector(order: order, offset: offset, limit: limit)
-        try scan(type, where: predicate) { number, address in
-            collector.add(FoundRow(number: number, address: address))
+        _ body: (RowNumber, UnsafeRawPointer) throws -> Void
+    ) throws {
+        var window = FetchWindow(offset: offset, limit: limit)
+        if let order = try rowOrder(orderings) {
+            var collector = RowCollector(order: order, offset: offset, limit: limit)
+            try scan(type, where: predicate) { number, address in
+                collector.add(FoundRow(number: number, address: address))
+            }
+            try withExtendedLifetime(self) {
+                for row in collector.result() { try body(row.number, row.address) }
+            }
+        } else if !window.isOver {
+            try scan(type, where: predicate) { number, address in
+                if window.takesNext() { try body(number, address) }
+                return !window.isOver
+            }
         }
-        return try withExtendedLifetime(self) { try body(collector.result()) }
     }
 
     @usableFromInline

@@ -36,6 +36,14 @@ struct ObjectLifetimeTests {
         await context.perform { #expect($0.state.registry?.count == 0) }
     }
 
+    @Test func `R17 objects used for a moment go while the visit lasts, and those held stay`() async throws {
+        let context = Context(try await Coordinator(for: Team.self, Person.self))
+        let ids = try await context.transaction { context in
+            context.insert(contentsOf: (0..<5_000).map { Person(name: "\($0)") })
+        }
+        try await context.useForAMoment(ids)
+    }
+
     @Test(.bug(id: "looked up again", "each look-up was noted until the visit ended"))
     func `an object that a visit makes again and again is not noted each time`() async throws {
         let context = Context(try await Coordinator(for: Lamp.self))
@@ -110,6 +118,19 @@ extension Context {
         insert(Team(name: "red"))
         try await save()
         #expect(people.map(\.name).count == 1_000)
+    }
+
+    /// Holds every hundredth object.
+    fileprivate func useForAMoment(_ ids: [Person.ID]) throws {
+        var held: [ManagedObject<Person>] = []
+        var most = 0
+        for (number, id) in ids.enumerated() {
+            let person = try object(for: id)
+            if number.isMultiple(of: 100) { held.append(person) }
+            most = max(most, try #require(state.registry).count - held.count)
+        }
+        #expect(most < 50)
+        for (number, person) in held.enumerated() { #expect(registeredObject(for: ids[100 * number]) === person) }
     }
 
     fileprivate func lookUpOften(_ id: Lamp.ID) throws -> Int {

@@ -1,0 +1,42 @@
+// In an extension, because the compiler calls what an actor itself declares through a table of methods, and then neither inlines it
+// in another module nor compiles it for the entity there.
+extension Context {
+    /// Adds an object with these values. Its identifier is permanent from here on.
+    ///
+    /// - Precondition: the store was opened with the entity.
+    @discardableResult
+    public func insert<E: Entity>(_ value: E) -> ManagedObject<E> {
+        state.insert(value)
+    }
+
+    /// Adds an object for each value without making objects to hold in memory; gives their identifiers, in order.
+    ///
+    /// - Precondition: the store was opened with the entity.
+    @discardableResult @inlinable
+    public func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
+        state.insert(contentsOf: values)
+    }
+
+    /// Deletes an object, with what its relationships' delete rules say.
+    ///
+    /// - Precondition: the object belongs to this context.
+    public func delete<E>(_ object: ManagedObject<E>) {
+        state.requireOwn(object)
+        object.delete()
+    }
+
+    /// The object, or nil if this context's state does not have it.
+    @inlinable
+    public subscript<E>(id: PersistentID<E>) -> ManagedObject<E>? {
+        state.object(for: id, in: registry)
+    }
+
+    /// The object.
+    ///
+    /// - Throws: `GraphError.objectNotFound`.
+    @inlinable
+    public func object<E>(for id: PersistentID<E>) throws(GraphError) -> ManagedObject<E> {
+        guard let object = state.object(for: id, in: registry) else { throw .objectNotFound(id) }
+        return object
+    }
+}
