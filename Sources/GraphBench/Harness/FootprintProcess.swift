@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A store in a process of its own, so that no memory of other workloads is counted or used again.
 enum FootprintProcess {
@@ -21,26 +22,53 @@ enum FootprintProcess {
         let output: String
     }
 
+    /// The process that runs, if one does.
+    private static let running = Mutex<Int32?>(nil)
+
+    /// Ends the process that runs: it would go on behind an interruption.
+    ///
+    /// - Returns: whether one did.
+    @discardableResult
+    static func end() -> Bool {
+        running.withLock { identifier in
+            guard let identifier else { return false }
+            Platform.end(process: identifier)
+            return true
+        }
+    }
+
     /// Starts the process for one side and reads what it printed.
     static func contender(_ side: Side) -> Workload.Contender {
         return { setting in
             let rows = setting.data.rows
             return { _ in
-                let process = Process()
-                let output = Pipe()
-                process.executableURL = Platform.executable
-                process.arguments = [command, side.rawValue, "--rows", String(rows)]
-                process.standardOutput = output
-                try process.run()
-                let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                process.waitUntilExit()
+                let text = try output(
+                    of: Platform.executable, arguments: [command, side.rawValue, "--rows", String(rows)])
                 let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
-                guard process.terminationStatus == 0, numbers.count == 2 else {
-                    throw Failure(status: process.terminationStatus, output: text)
-                }
+                guard numbers.count == 2 else { throw Failure(status: 0, output: text) }
                 return Measurement(amount: Double(numbers[0]), count: rows, answer: numbers[1])
             }
         }
+    }
+
+    /// Runs a program, which ``end()`` may end, and returns what it printed.
+    static func output(of program: URL, arguments: [String]) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = program
+        process.arguments = arguments
+        process.standardOutput = output
+        try running.withLock { identifier in
+            try process.run()
+            identifier = process.processIdentifier
+        }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        running.withLock { $0 = nil }
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(status: process.terminationStatus, output: text)
+        }
+        return text
     }
 
     /// What the process does: prints by how many bytes the resident memory grew, and the store's answer.

@@ -28,6 +28,40 @@ enum Platform {
         #endif
     }
 
+    /// What the processor calls itself.
+    static var cpuModel: String? {
+        #if canImport(Darwin)
+            var length = 0
+            guard sysctlbyname("machdep.cpu.brand_string", nil, &length, nil, 0) == 0 else { return nil }
+            var bytes = [UInt8](repeating: 0, count: length)
+            guard sysctlbyname("machdep.cpu.brand_string", &bytes, &length, nil, 0) == 0 else { return nil }
+            return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        #else
+            // Processors other than x86 may have no such line.
+            guard let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8),
+                let line = text.split(separator: "\n").first(where: { $0.hasPrefix("model name") }),
+                let colon = line.firstIndex(of: ":")
+            else { return nil }
+            return line[line.index(after: colon)...].split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #endif
+    }
+
+    /// The operating system and its version.
+    static var system: String {
+        let version = ProcessInfo.processInfo.operatingSystemVersion
+        let numbers = "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
+        #if canImport(Darwin)
+            return "macOS \(numbers)"
+        #else
+            return "Linux \(numbers)"
+        #endif
+    }
+
+    /// Ends a process at once: it has nothing to put away.
+    static func end(process identifier: Int32) {
+        kill(identifier, SIGKILL)
+    }
+
     static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// The bytes of this process that are in main memory, or nil where the system does not tell.

@@ -6,21 +6,24 @@ final class WorkDirectory {
     let path: String
     private let sources: [any DispatchSourceSignal]
 
+    private static let signals = [SIGINT, SIGTERM]
+
     /// Makes a fresh folder inside `parent`, or where the system keeps temporary files.
     convenience init(in parent: String?) throws {
         let base = parent ?? FileManager.default.temporaryDirectory.path
-        let path = "\(base)/graphbench-\(UUID().uuidString.lowercased())"
+        // Interruptions are heeded before there is anything to remove.
+        self.init(path: "\(base)/graphbench-\(UUID().uuidString.lowercased())")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        self.init(path: path)
     }
 
     private init(path: String) {
         self.path = path
-        sources = [SIGINT, SIGTERM].map { number in
+        sources = Self.signals.map { number in
             // The signal's own action would end the process before the source sees it.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
+                FootprintProcess.end()
                 Self.remove(path)
                 ProgressLine().clear()
                 exit(128 + number)
@@ -32,16 +35,17 @@ final class WorkDirectory {
 
     deinit {
         for source in sources { source.cancel() }
+        for number in Self.signals { signal(number, SIG_DFL) }
     }
 
     func remove() {
         Self.remove(path)
     }
 
-    /// Twice, because a writer that is still at work may add a file behind the first removal.
+    /// Moves the folder out of the way first: a writer that is still at work finds no place for another file.
     private static func remove(_ path: String) {
-        for _ in 0..<2 where FileManager.default.fileExists(atPath: path) {
-            try? FileManager.default.removeItem(atPath: path)
-        }
+        let grave = "\(path)-removed"
+        let isMoved = (try? FileManager.default.moveItem(atPath: path, toPath: grave)) != nil
+        try? FileManager.default.removeItem(atPath: isMoved ? grave : path)
     }
 }
