@@ -18,18 +18,19 @@ enum GraphBench {
                 print(Options.help)
                 return 0
             case .list:
-                let width = workloads.map(\.name.count).max() ?? 0
-                for workload in workloads {
-                    let padding = String(repeating: " ", count: width - workload.name.count)
-                    print("\(workload.name)\(padding)  \(workload.summary), \(workload.unit.name)")
-                }
+                print(Workload.list(workloads))
                 return 0
             case .measure:
-                let chosen = Set(options.workloads)
-                return try await measure(
-                    chosen.isEmpty ? workloads : workloads.filter { chosen.contains($0.name) }, options)
+                if let fault = faultOfOutputs(options, isDebugBuild: RunDescription.isDebugBuild) {
+                    complain(fault)
+                    return 2
+                }
+                let description = RunDescription.current(options, arguments: arguments)
+                return try await MeasureCommand(options: options, run: description, workloads: workloads).run()
+            case .compare(let old, let new):
+                return compare(old, new)
             case .footprint(let side):
-                try await FootprintProcess.report(side, rows: options.rows, engine: engine)
+                try await FootprintProcess.report(side, rows: options.sizes[0], engine: engine)
                 return 0
             case .wordNet(let source):
                 warnAboutDebugBuild()
@@ -45,45 +46,31 @@ enum GraphBench {
         FileHandle.standardError.write(Data("GraphBench: \(message)\n".utf8))
     }
 
-    private static func measure(_ workloads: [Workload], _ options: Options) async throws -> Int32 {
-        let directory = try WorkDirectory(in: options.directory)
-        defer { directory.remove() }
-        warnAboutDebugBuild()
-        print(header(options))
-        let stopwatch = Stopwatch()
-        let progress = ProgressLine()
-        progress.show("making \(Figures.count(options.rows)) people")
-        let setting = Setting(data: PeopleData(rows: options.rows), directory: directory.path)
-        let runner = Runner(setting: setting, runs: options.runs, usesPeer: options.usesPeer, progress: progress)
-        var results: [WorkloadResult] = []
-        for workload in workloads {
-            results.append(await runner.measure(workload))
-        }
-        progress.clear()
-        let report = Report(results: results)
-        print("\n\(report.table)\n\n\(report.conclusion)")
-        let memory = Platform.residentBytes.map { ", \(Figures.bytes(Double($0))) resident at the end" } ?? ""
-        print("took \(Figures.seconds(stopwatch.seconds))\(memory)")
-        warnAboutDebugBuild()
-        if let path = options.json {
-            try report.jsonLines(rows: options.rows).write(toFile: path, atomically: true, encoding: .utf8)
-        }
-        for fault in report.faults { complain(fault) }
-        return report.faults.isEmpty ? 0 : 1
+    static func warnAboutDebugBuild() {
+        guard RunDescription.isDebugBuild else { return }
+        print("THIS IS A DEBUG BUILD: its figures mean nothing. Use swift run -c release GraphBench.")
     }
 
-    private static func header(_ options: Options) -> String {
-        let peer = options.usesPeer ? SQLiteLibrary.shared.map { "SQLite \($0.version)" } ?? SQLitePeer.absence : ""
-        let runs = "median of \(options.runs) \(options.runs == 1 ? "run" : "runs") after a warm-up (fastest…slowest)"
-        return [
-            "\(Figures.count(options.rows)) people", runs,
-            "\(ProcessInfo.processInfo.activeProcessorCount) processors", peer,
-        ].filter { !$0.isEmpty }.joined(separator: ", ")
+    /// Why the files asked for cannot or should not be written, found before anything is measured.
+    static func faultOfOutputs(_ options: Options, isDebugBuild: Bool) -> String? {
+        for path in [options.json, options.svg].compactMap({ $0 }) {
+            if isDebugBuild { return "a debug build's figures mean nothing: it writes no \(path)" }
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            guard FileManager.default.isWritableFile(atPath: folder) else {
+                return "\(path) cannot be written: there is no such folder, or it is closed"
+            }
+        }
+        return nil
     }
 
-    private static func warnAboutDebugBuild() {
-        #if DEBUG
-            print("THIS IS A DEBUG BUILD: its figures mean nothing. Use swift run -c release GraphBench.")
-        #endif
+    private static func compare(_ old: String, _ new: String) -> Int32 {
+        do throws(ResultFile.Invalid) {
+            let (text, code) = try CompareCommand(old: ResultFile(path: old), new: ResultFile(path: new)).run()
+            print(text)
+            return code
+        } catch {
+            complain(error.description)
+            return 2
+        }
     }
 }

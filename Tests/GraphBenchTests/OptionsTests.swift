@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import GraphBench
@@ -12,15 +13,71 @@ struct OptionsTests {
     @Test func `every option is understood`() throws {
         let options = try Options.parse(
             [
-                "--rows", "5000", "--runs=7", "--workload", "one", "--workload", "two", "--no-peer", "--directory",
-                "here", "--json", "there",
+                "--suite", "full", "--rows", "5000", "--runs=7", "--workload", "one", "--workload", "two", "--no-peer",
+                "--directory",
+                "here", "--json", "there", "--svg=drawn",
             ], workloads: names)
-        #expect(options.rows == 5_000)
+        #expect(options.suite == .full)
+        #expect(options.sizes == [5_000])
         #expect(options.runs == 7)
         #expect(options.workloads == names)
         #expect(!options.usesPeer)
         #expect(options.directory == "here")
         #expect(options.json == "there")
+        #expect(options.svg == "drawn")
+        #expect(options.command == .measure)
+    }
+
+    @Test func `a suite has its sizes, and growth takes others`() throws {
+        #expect(try Options.parse([], workloads: names).sizes == [100_000])
+        #expect(try Options.parse(["--suite", "full"], workloads: names).sizes == [1_000_000])
+        let growth = try Options.parse(["--suite=growth"], workloads: names)
+        #expect(growth.sizes == [10_000, 100_000, 1_000_000])
+        let other = try Options.parse(["--rows=30000,1000", "--suite", "growth"], workloads: names)
+        #expect(other.sizes == [1_000, 30_000])
+    }
+
+    @Test func `raw limits are no part of growth`() {
+        for suite in Suite.allCases {
+            let groups = Set(Workload.all.filter(suite.includes).map(\.group))
+            #expect(groups == (suite == .growth ? [.store] : [.store, .limit]))
+        }
+    }
+
+    @Test func `comparing takes two files`() throws {
+        #expect(
+            try Options.parse(["compare", "old.json", "new.json"], workloads: names).command
+                == .compare("old.json", "new.json"))
+    }
+
+    @Test func `the help names every option and the list every suite and workload`() {
+        for option in [
+            "--suite", "--rows", "--runs", "--workload", "--list", "--no-peer", "--directory", "--json", "--svg",
+            "--help",
+            "compare", "wordnet",
+        ] {
+            #expect(Options.help.contains(option))
+        }
+        let list = Workload.list(Workload.all)
+        for name in Workload.all.map(\.name) + Suite.allCases.map(\.rawValue) {
+            #expect(list.contains("  \(name) "))
+        }
+        let limits = list.components(separatedBy: "raw limits of the machine").last ?? ""
+        #expect(limits.contains("limit_load"))
+        #expect(!limits.contains("get_by_id"))
+    }
+
+    @Test func `files that should not or cannot be written are refused before anything is measured`() {
+        var options = Options()
+        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) == nil)
+        options.json = "/tmp/results.json"
+        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: false) == nil)
+        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) != nil)
+        options.json = "/nowhere/results.json"
+        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: false) != nil)
+        options.json = nil
+        options.svg = "/tmp/results.svg"
+        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) != nil)
     }
 
     @Test func `WordNet has a usual folder and takes another`() throws {
@@ -32,7 +89,10 @@ struct OptionsTests {
     @Test(
         arguments: [
             ["--unknown"], ["--rows"], ["--rows", "few"], ["--rows", "999"], ["--runs", "0"], ["--workload", "three"],
-            ["--list=all"], ["stray"], ["--directory", "--list"],
+            ["--list=all"], ["stray"], ["--directory", "--list"], ["--suite", "huge"], ["--rows", "1000,2000"],
+            ["--suite", "growth", "--rows", "1000"], ["--suite", "growth", "--rows", "2000,2000"],
+            ["--suite", "growth", "--rows", "1000,,2000"], ["--rows", "9223372036854775807"], ["--runs", "100000"],
+            ["compare"], ["compare", "one.json"], ["compare", "one", "two", "three"], ["--svg"],
         ])
     func `a command line that cannot be followed is refused`(arguments: [String]) {
         #expect(throws: Options.Invalid.self) { try Options.parse(arguments, workloads: names) }

@@ -24,6 +24,43 @@ struct ReportTests {
         #expect([0, 999, 1_000, 1_234_567, -1_000].map(Figures.count) == ["0", "999", "1,000", "1,234,567", "-1,000"])
     }
 
+    @Test func `a factor that is nearly nothing keeps its digits`() {
+        #expect([0.0137, 0.2, 4.6, 12.34, 150.2].map(Figures.factor) == ["0.014x", "0.20x", "4.60x", "12.3x", "150x"])
+    }
+
+    @Test func `limits are as short as they can be`() {
+        let limits: [(Double, Workload.Limit)] = [(1e-6, .seconds), (0.05, .seconds), (1, .seconds), (200, .bytes)]
+        #expect(limits.map { Target.atMost($0, $1).text } == ["≤ 1 µs", "≤ 50 ms", "≤ 1 s", "≤ 200 B"])
+    }
+
+    @Test func `the table has a row for each workload, raw limits too, and judges those with a target`() {
+        let report = Report(results: [
+            SampleResults.result("one", engine: 1e-6, sqlite: 4e-6, targets: [.timesSQLite(4)]),
+            SampleResults.result("two", engine: 1e-6, sqlite: 3e-6, targets: [.timesSQLite(4)]),
+            SampleResults.result("three", engine: 1e-6), SampleResults.result("limit", engine: nil, native: 2e-6),
+        ])
+        let lines = report.table.split(separator: "\n").map(String.init)
+        #expect(lines.count == 6)
+        #expect(lines[2].hasPrefix("one"))
+        #expect(lines[2].contains("1.00 µs (0.95 µs…1.05 µs)") || lines[2].contains("1.00 µs (950 ns…1.05 µs)"))
+        #expect(lines[2].contains("4.00x"))
+        #expect(lines[2].hasSuffix("met"))
+        #expect(lines[3].hasSuffix("missed"))
+        #expect(lines[5].contains("2.00 µs"))
+        #expect(report.conclusion == "targets: 1 met, 1 missed, 0 not judged")
+    }
+
+    @Test func `this machine is described`() {
+        let run = RunDescription.current(Options(), arguments: ["--runs", "3"])
+        #expect(run.processors > 0)
+        #expect(run.toolchain.hasPrefix("Swift "))
+        #expect(run.commandLine == "GraphBench --runs 3")
+        #expect(run.day.count == 10)
+        #expect(!run.cpu.isEmpty)
+        #expect(!run.cpu.contains("\n"))
+        #expect(run.machine.contains(run.system))
+    }
+
     @Test func `a target compares with the side it names`() {
         #expect(Target.timesSQLite(4).verdict(engine: 1, sqlite: 4, native: nil) == .met)
         #expect(Target.timesSQLite(4).verdict(engine: 1, sqlite: 3.9, native: nil) == .missed)

@@ -6,7 +6,9 @@ struct Options: Equatable, Sendable {
         case help
         /// WordNet, from a folder.
         case wordNet(String)
-        /// For the process itself: how much memory one side's store of ``rows`` takes.
+        /// Two files of results, the older one first.
+        case compare(String, String)
+        /// For the process itself: how much memory one side's store takes.
         case footprint(Side)
     }
 
@@ -16,35 +18,52 @@ struct Options: Equatable, Sendable {
     }
 
     var command = Command.measure
-    var rows = 100_000
+    var suite = Suite.quick
+    /// The numbers of people that take the place of the suite's; empty for those of the suite.
+    var rows: [Int] = []
     var runs = 3
     /// The names of the workloads to measure; empty for all.
     var workloads: [String] = []
     var usesPeer = true
     var directory: String?
     var json: String?
+    var svg: String?
 
-    static let leastRows = 1_000
+    /// The numbers of people, smallest first.
+    var sizes: [Int] { rows.isEmpty ? suite.sizes : rows }
+
+    static let rowLimits = 1_000...100_000_000
+    static let runLimits = 1...1_000
 
     static let help = """
         usage: GraphBench [options]
+               GraphBench compare OLD.json NEW.json
                GraphBench wordnet [DIRECTORY] [--directory DIR]
 
         Measures Graph beside SQLite and plain Swift objects, on the same rows, and compares all answers.
 
-          --rows N          people in the stores (default 100000, at least \(leastRows))
+          --suite NAME      quick: 100,000 people; full: 1,000,000; growth: 10,000, 100,000 and 1,000,000, and how
+                            much each figure grows (default quick)
+          --rows N[,N…]     other numbers of people, at least \(rowLimits.lowerBound); several for growth alone
           --runs N          timed runs of each workload after one warm-up (default 3)
           --workload NAME   only this workload; may be repeated
-          --list            the names of the workloads and what they time
+          --list            the suites, and the workloads with what they time
           --no-peer         without SQLite
           --directory DIR   where durable files go (default: a temporary folder); they are removed at the end
-          --json FILE       also write one JSON object per workload and line
+          --json FILE       also write one JSON object per workload and number of people, each on its line
+          --svg FILE        also draw the ratios, or the growth in the suite growth
           --help            this text
+
+        compare reads two files that --json wrote and prints which workloads moved beyond noise, beside SQLite where it
+        was measured: their medians at least \(Figures.limit(Comparison.least))x apart, and no overlap between their slowest and fastest runs.
 
         wordnet loads the WordNet 3.0 database from DIRECTORY (default \(WordNetFiles.defaultDirectory)) into a store,
         reopens it and checks known figures through its relationships. With --directory the store stays there.
 
-        Exit codes: 0 done, 1 an answer differs or something failed, 2 the command line is wrong.
+        Figures of a debug build mean nothing, so that one refuses --json and --svg.
+
+        Exit codes: 0 done; 1 an answer differs, something failed, or compare found something worse; 2 the command line
+        or a file is wrong; 130 interrupted, with all durable files removed.
         """
 
     /// - Parameter names: the workloads there are.
@@ -53,8 +72,15 @@ struct Options: Equatable, Sendable {
         var reader = ArgumentReader(arguments)
         while let argument = reader.next() {
             switch argument {
-            case "--rows": options.rows = try reader.number(for: argument, atLeast: leastRows)
-            case "--runs": options.runs = try reader.number(for: argument, atLeast: 1)
+            case "--suite":
+                let name = try reader.value(for: argument)
+                guard let suite = Suite(rawValue: name) else {
+                    let known = Suite.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw Invalid(message: "there is no suite '\(name)', only \(known)")
+                }
+                options.suite = suite
+            case "--rows": options.rows = try reader.numbers(for: argument, in: rowLimits).sorted()
+            case "--runs": options.runs = try reader.number(for: argument, in: runLimits)
             case "--workload":
                 let name = try reader.value(for: argument)
                 guard names.contains(name) else {
@@ -65,6 +91,7 @@ struct Options: Equatable, Sendable {
             case "--no-peer": options.usesPeer = false
             case "--directory": options.directory = try reader.value(for: argument)
             case "--json": options.json = try reader.value(for: argument)
+            case "--svg": options.svg = try reader.value(for: argument)
             case "--help", "-h":
                 options.command = .help
                 return options
@@ -74,54 +101,25 @@ struct Options: Equatable, Sendable {
                 }
                 options.command = .footprint(side)
             case "wordnet": options.command = .wordNet(reader.operand() ?? WordNetFiles.defaultDirectory)
+            case "compare":
+                guard let old = reader.operand(), let new = reader.operand() else {
+                    throw Invalid(message: "compare needs two files")
+                }
+                options.command = .compare(old, new)
             default: throw Invalid(message: "unknown option '\(argument)'; --help names the options")
             }
         }
+        try options.checkSizes()
         return options
     }
-}
 
-/// Walks through a command line.
-///
-/// An option's value is the next argument or follows an equals sign.
-private struct ArgumentReader {
-    private var rest: ArraySlice<String>
-    private var attached: String?
-
-    init(_ arguments: [String]) {
-        rest = arguments[...]
-    }
-
-    mutating func next() -> String? {
-        // A value that the option before did not take is an argument that nothing knows.
-        if let unused = attached {
-            attached = nil
-            return "=\(unused)"
+    private func checkSizes() throws(Invalid) {
+        if Set(rows).count < rows.count { throw Invalid(message: "--rows names a number twice") }
+        switch suite {
+        case .quick, .full:
+            if rows.count > 1 { throw Invalid(message: "several numbers of people are for --suite growth") }
+        case .growth:
+            if rows.count == 1 { throw Invalid(message: "growth needs at least two numbers of people") }
         }
-        guard let argument = rest.popFirst() else { return nil }
-        guard argument.hasPrefix("--"), let equals = argument.firstIndex(of: "=") else { return argument }
-        attached = String(argument[argument.index(after: equals)...])
-        return String(argument[..<equals])
-    }
-
-    mutating func operand() -> String? {
-        guard let first = rest.first, !first.hasPrefix("-") else { return nil }
-        return rest.popFirst()
-    }
-
-    mutating func value(for option: String) throws(Options.Invalid) -> String {
-        defer { attached = nil }
-        guard let value = attached ?? operand(), !value.isEmpty else {
-            throw Options.Invalid(message: "\(option) needs a value")
-        }
-        return value
-    }
-
-    mutating func number(for option: String, atLeast least: Int) throws(Options.Invalid) -> Int {
-        let text = try value(for: option)
-        guard let number = Int(text), number >= least else {
-            throw Options.Invalid(message: "\(option) needs a whole number of at least \(least), not '\(text)'")
-        }
-        return number
     }
 }

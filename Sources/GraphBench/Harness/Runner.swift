@@ -6,7 +6,7 @@ struct Runner {
     let progress: ProgressLine
 
     func measure(_ workload: Workload) async -> WorkloadResult {
-        var result = WorkloadResult(workload: workload)
+        var result = WorkloadResult(workload: workload, rows: setting.data.rows)
         var amounts: [Side: [Double]] = [:]
         var trials: [Side: Workload.Trial] = [:]
         for side in Side.allCases {
@@ -48,10 +48,11 @@ struct Runner {
     }
 
     private func absence(of side: Side, in workload: Workload) -> String? {
+        if workload.contender(for: side) == nil { return "–" }
         if side == .sqlite {
             if !usesPeer { return "left out" }
-            if workload.sqlite != nil, SQLiteLibrary.shared == nil { return SQLitePeer.absence }
+            if SQLiteLibrary.shared == nil { return SQLitePeer.absence }
         }
-        return workload.contender(for: side) == nil ? "–" : nil
+        return nil
     }
 }

@@ -4,6 +4,12 @@ struct Summary: Equatable, Sendable {
     let minimum: Double
     let maximum: Double
 
+    init(median: Double, minimum: Double, maximum: Double) {
+        self.median = median
+        self.minimum = minimum
+        self.maximum = maximum
+    }
+
     /// - Precondition: there is at least one value.
     init(_ values: [Double]) {
         precondition(!values.isEmpty, "a summary of no runs")

@@ -18,7 +18,7 @@ enum Target: Equatable, Sendable {
         switch self {
         case .timesSQLite(let factor): "≥ \(Figures.limit(factor))x SQLite"
         case .withinNative(let factor): "≤ \(Figures.limit(factor))x native"
-        case .atMost(let amount, .seconds): "≤ \(Figures.limit(amount)) s"
+        case .atMost(let amount, .seconds): "≤ \(Figures.secondsLimit(amount))"
         case .atMost(let amount, .bytes): "≤ \(Figures.limit(amount)) B"
         }
     }
@@ -41,6 +41,13 @@ enum Target: Equatable, Sendable {
     static func verdict(_ verdicts: [Verdict]) -> Verdict {
         if verdicts.contains(.missed) { return .missed }
         return verdicts.isEmpty || verdicts.contains(.unknown) ? .unknown : .met
+    }
+
+    /// How many were met.
+    static func summary(_ verdicts: [Verdict]) -> String {
+        let met = verdicts.count { $0 == .met }
+        let missed = verdicts.count { $0 == .missed }
+        return "\(met) met, \(missed) missed, \(verdicts.count - met - missed) not judged"
     }
 }
 

@@ -10,6 +10,21 @@ struct Workload: Sendable {
             case .seconds(let per), .bytes(let per): "per \(per)"
             }
         }
+
+        /// A figure as people read it.
+        func text(_ figure: Double) -> String {
+            switch self {
+            case .seconds: Figures.seconds(figure)
+            case .bytes: Figures.bytes(figure)
+            }
+        }
+    }
+
+    enum Group: Sendable {
+        /// What a store does.
+        case store
+        /// What the machine can do at best, which only the native side measures.
+        case limit
     }
 
     /// Runs the work once; the argument counts the runs from 0, which is the warm-up.
@@ -22,17 +37,23 @@ struct Workload: Sendable {
     let summary: String
     let unit: Unit
     let targets: [Target]
+    let group: Group
+    /// How much the figure may grow with the number of people, where no peer says it.
+    let growthLimit: Double?
     var engine: Contender?
     let sqlite: Contender?
     let native: Contender?
 
     init(
-        _ name: String, _ summary: String, unit: Unit, targets: [Target], sqlite: Contender?, native: Contender?
+        _ name: String, _ summary: String, unit: Unit, targets: [Target], group: Group = .store,
+        growthLimit: Double? = nil, sqlite: Contender?, native: Contender?
     ) {
         self.name = name
         self.summary = summary
         self.unit = unit
         self.targets = targets
+        self.group = group
+        self.growthLimit = growthLimit
         self.sqlite = sqlite
         self.native = native
     }

@@ -12,6 +12,8 @@ struct WorkloadResult: Sendable {
     }
 
     let workload: Workload
+    /// The number of people.
+    let rows: Int
     var columns: [Side: Column] = [:]
     /// Answers that differ, one sentence for each.
     var mismatches: [String] = []
@@ -20,10 +22,10 @@ struct WorkloadResult: Sendable {
         columns[side]?.summary?.median
     }
 
-    /// How many times as fast as SQLite, above 1 when Graph is faster.
-    var ratio: Double? {
-        guard let engine = median(.engine), let sqlite = median(.sqlite), engine > 0 else { return nil }
-        return sqlite / engine
+    /// How many times as fast or as small as another side Graph is: above 1 when it is better.
+    func ratio(to side: Side) -> Double? {
+        guard let engine = median(.engine), let other = median(side), engine > 0, other > 0 else { return nil }
+        return other / engine
     }
 
     var verdict: Target.Verdict {

@@ -28,6 +28,8 @@ final class SQLiteConnection {
         handle = opened
         try execute("PRAGMA secure_delete=OFF")
         if case .file = location {
+            // Another connection that opens or closes the file may hold it for a moment.
+            try execute("PRAGMA busy_timeout=10000")
             try execute("PRAGMA journal_mode=WAL")
             try execute("PRAGMA synchronous=FULL")
             // Where fsync does not reach the medium (Darwin), ask for the call that does.

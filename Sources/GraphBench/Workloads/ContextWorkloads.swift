@@ -19,10 +19,10 @@ extension Workload {
     static let contextWorkloads: [Workload] = [
         Workload(
             "snapshot", "taking a snapshot of the whole store", unit: .seconds(per: "snapshot"),
-            targets: [.atMost(1e-6, .seconds)], sqlite: nil, native: nil),
+            targets: [.atMost(1e-6, .seconds)], growthLimit: 1.5, sqlite: nil, native: nil),
         Workload(
             "refresh", "a context moving to the newest state after a commit of 10 rows", unit: .seconds(per: "refresh"),
-            targets: [], sqlite: nil, native: nil),
+            targets: [], growthLimit: 2, sqlite: nil, native: nil),
         Workload(
             "retry_storm", "serializable increments of 4 counters, 8 tasks at once; native: Graph with one task alone",
             unit: .seconds(per: "commit"), targets: [.withinNative(2)], sqlite: nil,

@@ -43,7 +43,7 @@ extension Workload {
             },
             native: { setting in
                 let people = setting.data.people
-                return timed(count: people.count) { UInt64(people.count(where: isMatch)) }
+                return timed(count: people.count) { UInt64(people.count(where: \.matchesFilter)) }
             }),
         Workload(
             "fetch_filter_rows", "the same people as values", unit: .seconds(per: "row returned"),
@@ -82,7 +82,7 @@ extension Workload {
 
     private static let nativeFetch: Contender = { setting in
         let people = setting.data.people
-        return fetch(setting.data) { people.filter(isMatch) }
+        return fetch(setting.data) { people.filter(\.matchesFilter) }
     }
 
     /// Times the fetch alone: looking at every row is the same work for all.
@@ -94,10 +94,6 @@ extension Workload {
             return Measurement(
                 amount: seconds, count: rows.count, answer: rows.reduce(0) { $0 &+ $1.checksum })
         }
-    }
-
-    private static func isMatch(_ row: PersonRow) -> Bool {
-        row.age > PeopleData.ageLimit && row.balance < PeopleData.balanceLimit
     }
 
     private static func ranking(_ rows: [PersonRow]) -> UInt64 {

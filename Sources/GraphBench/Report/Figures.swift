@@ -20,12 +20,21 @@ enum Figures {
     }
 
     static func factor(_ value: Double) -> String {
-        "\(digits(value))x"
+        value.magnitude < 0.0995 ? "\(String(format: "%.3f", value))x" : "\(digits(value))x"
     }
 
     /// As short as it can be, for targets, which are round numbers.
     static func limit(_ value: Double) -> String {
         value == value.rounded() && value.magnitude < 1e15 ? String(Int(value)) : String(value)
+    }
+
+    static func secondsLimit(_ value: Double) -> String {
+        switch value {
+        case ..<1e-6: "\(limit((value * 1e9).rounded())) ns"
+        case ..<1e-3: "\(limit((value * 1e6).rounded())) µs"
+        case ..<1: "\(limit((value * 1e3).rounded())) ms"
+        default: "\(limit(value)) s"
+        }
     }
 
     /// With thousands apart, in any locale.

@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+@testable import GraphBench
+
+/// The program as a process of its own, which lies beside the tests that were built with it.
+private let program: URL? = {
+    let folder = Platform.executable.deletingLastPathComponent()
+    let candidates = [folder, Bundle.main.bundleURL.deletingLastPathComponent()].map {
+        $0.appendingPathComponent("GraphBench")
+    }
+    return candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) }
+}()
+
+@Suite(.enabled(if: program != nil, "the program is not beside the tests"))
+struct InterruptionTests {
+    private struct Late: Error {}
+
+    @Test(arguments: [SIGINT, SIGTERM], ["commit_small_durable", "insert_bulk_durable", "reopen_first_read"])
+    func `an interruption leaves none of the durable files`(signal: Int32, workload: String) async throws {
+        let parent = try Parent()
+        let process = try parent.start(["--workload", workload, "--rows", "5000", "--runs", "1000", "--no-peer"])
+        try await until { parent.files.contains { $0.hasSuffix(".graph") } }
+        kill(process.processIdentifier, signal)
+        try await until { !process.isRunning }
+        #expect(process.terminationStatus == 128 + signal)
+        #expect(parent.files == [])
+    }
+
+    #if os(Linux)
+        @Test func `an interruption while another process measures memory leaves nothing behind`() async throws {
+            let parent = try Parent()
+            // A number by which the process is told from others.
+            let rows = String(20_000 + ProcessInfo.processInfo.processIdentifier % 10_000)
+            let process = try parent.start(
+                ["--workload", FootprintProcess.workload, "--rows", rows, "--runs", "1000", "--no-peer"])
+            try await until { !Self.footprints(rows).isEmpty }
+            kill(process.processIdentifier, SIGINT)
+            try await until { !process.isRunning }
+            #expect(process.terminationStatus == 128 + SIGINT)
+            #expect(parent.files == [])
+            try await until { Self.footprints(rows).isEmpty }
+        }
+
+        /// The processes that measure memory for so many rows.
+        private static func footprints(_ rows: String) -> [String] {
+            let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            return processes.filter { process in
+                guard Int(process) != nil,
+                    let text = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
+                else { return false }
+                let arguments = text.split(separator: "\0")
+                return arguments.contains(Substring(rows)) && arguments.contains(Substring(FootprintProcess.command))
+            }
+        }
+    #endif
+
+    @Test func `a process that would never end is ended`() async throws {
+        let outcome = Task.detached {
+            try FootprintProcess.output(of: URL(fileURLWithPath: "/bin/sleep"), arguments: ["100000"])
+        }
+        try await until { FootprintProcess.end() }
+        await #expect(throws: FootprintProcess.Failure.self) { try await outcome.value }
+    }
+
+    @Test func `a run to the end leaves no files either`() async throws {
+        let parent = try Parent()
+        let process = try parent.start(["--workload", "disk", "--rows", "1000", "--runs", "1"])
+        try await until { !process.isRunning }
+        #expect(process.terminationStatus == 0)
+        #expect(parent.files == [])
+    }
+
+    @Test(arguments: [["--json", "results.json"], ["--svg", "results.svg"]])
+    func `a debug build writes no results`(arguments: [String]) async throws {
+        guard RunDescription.isDebugBuild else { return }
+        let parent = try Parent()
+        let process = try parent.start(["--workload", "disk", "--rows", "1000"] + arguments)
+        try await until { !process.isRunning }
+        #expect(process.terminationStatus == 2)
+        #expect(parent.files == [])
+    }
+
+    @Test func `comparing files that are none is a wrong command line`() async throws {
+        let parent = try Parent()
+        let process = try parent.start(["compare", "/nowhere/old.json", "/nowhere/new.json"])
+        try await until { !process.isRunning }
+        #expect(process.terminationStatus == 2)
+    }
+
+    /// Looks again and again, and gives up after a minute.
+    private func until(_ condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition() {
+            guard ContinuousClock.now < deadline else { throw Late() }
+            await Task.yield()
+        }
+    }
+
+    /// A folder for the program's files, removed with everything in it, and with the program if it still runs.
+    private final class Parent {
+        let path: String
+        private var process: Process?
+
+        init() throws {
+            path = FileManager.default.temporaryDirectory.path + "/interruption-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+
+        deinit {
+            if let process, process.isRunning { kill(process.processIdentifier, SIGKILL) }
+            try? FileManager.default.removeItem(atPath: path)
+        }
+
+        func start(_ arguments: [String]) throws -> Process {
+            let process = Process()
+            process.executableURL = program
+            process.arguments = arguments + ["--directory", path]
+            process.currentDirectoryURL = URL(fileURLWithPath: path)
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            self.process = process
+            return process
+        }
+
+        /// Folders and files, however deep.
+        var files: [String] {
+            FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+        }
+    }
+}
