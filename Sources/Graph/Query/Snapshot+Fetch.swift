@@ -210,8 +210,10 @@ extension Snapshot {
     ) throws {
         let rows = entities[try entityIndex(of: type)].rows
         defer { withExtendedLifetime(rows) {} }
-        var next: RowNumber? = 0
-        while let start = next, let run = rows.run(from: start) {
+        // One run ahead: the processor fetches the next one's rows while it is at work on these.
+        var next = rows.run(from: 0)
+        while let run = next {
+            next = run.end.flatMap { rows.run(from: $0) }
             let values = run.values.assumingMemoryBound(to: E.self)
             var occupancy = run.occupancy
             while occupancy != 0 {
@@ -220,7 +222,6 @@ extension Snapshot {
                 guard try predicate(values[place]) else { continue }
                 guard try body(run.firstRow &+ UInt64(place), values + place) else { return }
             }
-            next = run.end
         }
     }
 }
