@@ -60,7 +60,7 @@ extension ContextState {
         guard let inFlight else { return }
         self.inFlight = nil
         history.didEndSave(isSuccess: false)
-        registry?.keep(inFlight.objects)
+        for object in inFlight.objects { registry?.keep(object) }
         rebase(onto: inFlight.state, objectsAreCurrent: true)
     }
 
@@ -175,7 +175,7 @@ extension ContextState {
     func saveFailed(restoring savepoint: Savepoint) {
         guard let inFlight else { return restore(savepoint) }
         self.inFlight = nil
-        if !savepoint.working.isUnchanged { registry?.keep(inFlight.objects) }
+        if !savepoint.working.isUnchanged { for object in inFlight.objects { registry?.keep(object) } }
         flush()
         history = savepoint.history
         history.move(to: savepoint.working)
@@ -190,8 +190,9 @@ extension ContextState {
     private func dropDirty() {
         needsFlush = false
         guard let registry else { return }
-        for object in registry.dirty { (object.isDirty, object.flags) = (false, object.flags.subtracting(.new)) }
-        registry.dirty = []
+        for dirty in registry.takeDirty() {
+            (dirty.object.isDirty, dirty.object.flags) = (false, dirty.object.flags.subtracting(.new))
+        }
     }
 
     private func forgetChanges() {

@@ -288,7 +288,7 @@ final class ContextState {
     /// False if the context is gone, and with it every way to save.
     func register(dirty object: any RegisteredObject) -> Bool {
         guard let registry else { return false }
-        registry.dirty.append(object)
+        registry.register(dirty: object)
         needsFlush = true
         noteChange()
         return true
@@ -302,9 +302,7 @@ final class ContextState {
         guard needsFlush else { return }
         needsFlush = false
         guard let registry else { return }
-        let dirty = registry.dirty
-        registry.dirty = []
-        registry.keep(dirty.inOrderOfRows.filter { $0.flush() })
+        for dirty in registry.takeDirty() where dirty.object.flush() { registry.keep(dirty.object) }
         if working.applyAssignments() { endEpoch() }
     }
 
@@ -355,18 +353,5 @@ final class Epoch {
     /// - Parameter isCurrent: false has every access take the long way, on which it can be noted.
     init(isCurrent: Bool) {
         self.isCurrent = isCurrent
-    }
-}
-
-extension [any RegisteredObject] {
-    /// Sorted as they lie in the tables, so that writing them fetches each leaf from memory once. New ones may have one to one
-    /// partners among the others, and are written in the order in which that was said.
-    fileprivate var inOrderOfRows: [any RegisteredObject] {
-        guard count > 1, !contains(where: { $0.flags.contains(.new) }) else { return self }
-        let places = map(\.rowPlace)
-        return
-            indices
-            .sorted { (places[$0].entity, places[$0].row) < (places[$1].entity, places[$1].row) }
-            .map { self[$0] }
     }
 }

@@ -30,6 +30,8 @@ public final class ManagedObject<E: Entity> {
     /// Whether the row was written to and the working state does not have it yet.
     @exclusivity(unchecked) @usableFromInline var isDirty: Bool
     @usableFromInline var flags: ObjectFlags
+    /// Of the registry's list of objects to keep alive until they are saved: the last one that this object was on.
+    @exclusivity(unchecked) @usableFromInline var keptGeneration: UInt64 = 0
     /// What programs read and write; ahead of the context's working state while the object is dirty.
     @exclusivity(unchecked) @usableFromInline var row: E
 
@@ -75,8 +77,6 @@ struct ObjectFlags: OptionSet, Sendable {
     static let new = ObjectFlags(rawValue: 1)
     /// The working state has no such row any more.
     static let deleted = ObjectFlags(rawValue: 2)
-    /// On the context's list of objects to keep alive until they are saved.
-    static let kept = ObjectFlags(rawValue: 4)
 
     /// The same as `contains(.deleted)`, without the constant's address.
     @inlinable var isDeleted: Bool { rawValue & 2 != 0 }
@@ -365,6 +365,7 @@ extension ManagedObject: CustomDebugStringConvertible {
 protocol RegisteredObject: AnyManagedObject {
     var flags: ObjectFlags { get set }
     var isDirty: Bool { get set }
+    var keptGeneration: UInt64 { get set }
     var rowPlace: RowPlace { get }
     /// Writes a dirty row into the working state. False if that was no change.
     func flush() -> Bool

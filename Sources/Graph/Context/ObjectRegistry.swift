@@ -14,9 +14,18 @@
 @usableFromInline
 final class ObjectRegistry {
     /// Written to, and not yet flushed into the working state.
-    var dirty: [any RegisteredObject] = []
+    private(set) var dirty: [DirtyObject] = []
+    private var hasNew = false
     /// Flushed, and not yet saved. Each object is listed once.
     private(set) var kept: [any RegisteredObject] = []
+    /// Of the list of kept objects.
+    private var generation: UInt64 = 1
+
+    /// An object and where its row is, so that they can be put in order without a look at the objects.
+    struct DirtyObject {
+        let place: RowPlace
+        let object: any RegisteredObject
+    }
     // The exclusivity checks of these are off because they would protect nothing: no access to them runs code that leads back
     // here. Objects that go are let go of when the access is over.
 
@@ -149,18 +158,37 @@ final class ObjectRegistry {
 
     // MARK: Unsaved changes
 
-    func keep(_ objects: [any RegisteredObject]) {
-        for object in objects where !object.flags.contains(.kept) {
-            object.flags.insert(.kept)
-            kept.append(object)
+    func register(dirty object: any RegisteredObject) {
+        let place = object.rowPlace
+        if object.flags.contains(.new) { hasNew = true }
+        dirty.append(DirtyObject(place: place, object: object))
+    }
+
+    /// Gives the dirty objects to the caller, as they lie in the tables, so that writing them fetches each leaf from memory once.
+    /// With new ones among them they come in the order in which they became dirty: new ones may have one to one partners among
+    /// the others, and are written in the order in which that was said.
+    func takeDirty() -> [DirtyObject] {
+        var objects: [DirtyObject] = []
+        swap(&objects, &dirty)
+        if !hasNew, objects.count > 1 {
+            objects.sort { ($0.place.entity, $0.place.row) < ($1.place.entity, $1.place.row) }
         }
+        hasNew = false
+        return objects
+    }
+
+    func keep(_ object: any RegisteredObject) {
+        guard object.keptGeneration != generation else { return }
+        object.keptGeneration = generation
+        kept.append(object)
     }
 
     /// Lets go of the objects kept so far and gives them to the caller.
     func release() -> [any RegisteredObject] {
-        for object in kept { object.flags.remove(.kept) }
-        defer { kept = [] }
-        return kept
+        generation += 1
+        var objects: [any RegisteredObject] = []
+        swap(&objects, &kept)
+        return objects
     }
 }
 

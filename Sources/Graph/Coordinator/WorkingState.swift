@@ -20,6 +20,49 @@ struct WorkingState: Sendable {
             }
         }
 
+        /// False if there is no such row, or nothing to write to it.
+        mutating func update(
+            _ row: RowNumber,
+            of entity: Int,
+            _ description: EntityDescription,
+            _ value: UnsafeRawPointer
+        ) -> Bool {
+            guard let current = snapshot.entities[entity].rows.address(of: row),
+                !description.areIdentical(current, value)
+            else { return false }
+            if description.toOnes.contains(where: { $0.target(ofRowAt: value) != $0.target(ofRowAt: current) }) {
+                changes[entity].hasReferences = true
+            }
+            let version = noteUpdate(of: row, entity, description, value)
+            set(row, of: entity, version: version, copying: value)
+            return true
+        }
+
+        /// The version that the row is to have.
+        private mutating func noteUpdate(
+            of row: RowNumber,
+            _ entity: Int,
+            _ description: EntityDescription,
+            _ value: UnsafeRawPointer
+        ) -> RowVersion {
+            switch changes[entity].kind(of: row) {
+            case .inserted, .deleted:
+                return .none.next
+            case .updated:
+                let baseVersion = changes[entity].baseVersion(of: row) ?? .none
+                guard let original = base.entities[entity].rows.address(of: row),
+                    description.areIdentical(original, value)
+                else { return baseVersion.next }
+                changes[entity].remove(row)
+                // Not the one that the change counted from, which may be older.
+                return base.entities[entity].rows.version(of: row) ?? baseVersion
+            case nil:
+                let baseVersion = base.entities[entity].rows.version(of: row) ?? .none
+                changes[entity].set(row, .updated, baseVersion: baseVersion)
+                return baseVersion.next
+            }
+        }
+
         mutating func remove(_ row: RowNumber, of entity: Int) {
             snapshot.remove(row, of: entity, scratch: &scratch)
         }
@@ -127,36 +170,10 @@ struct WorkingState: Sendable {
     @discardableResult
     mutating func update(_ row: RowNumber, of entity: Int, copying value: UnsafeRawPointer) -> Bool {
         let description = schema.entities[entity]
-        guard let current = snapshot.entities[entity].rows.address(of: row),
-            !description.areIdentical(current, value)
-        else { return false }
-        if description.toOnes.contains(where: { $0.target(ofRowAt: value) != $0.target(ofRowAt: current) }) {
-            changes[entity].hasReferences = true
-        }
-        var version = RowVersion.none.next
-        switch changes[entity].kind(of: row) {
-        case .inserted, .deleted:
-            break
-        case .updated:
-            let baseVersion = changes[entity].baseVersion(of: row) ?? .none
-            if let original = base.entities[entity].rows.address(of: row), description.areIdentical(original, value) {
-                changes[entity].remove(row)
-                // Not the one that the change counted from, which may be older.
-                version = base.entities[entity].rows.version(of: row) ?? baseVersion
-            } else {
-                version = baseVersion.next
-            }
-        case nil:
-            let baseVersion = base.entities[entity].rows.version(of: row) ?? .none
-            changes[entity].set(row, .updated, baseVersion: baseVersion)
-            version = baseVersion.next
-        }
-        guard description.hasCoupledReferences else {
-            box[0].set(row, of: entity, version: version, copying: value)
-            return true
-        }
+        guard description.hasCoupledReferences else { return box[0].update(row, of: entity, description, value) }
+        guard let current = snapshot.entities[entity].rows.address(of: row) else { return false }
         let old = description.toOnes.map { $0.target(ofRowAt: current) }
-        box[0].set(row, of: entity, version: version, copying: value)
+        guard box[0].update(row, of: entity, description, value) else { return false }
         for (toOne, old) in zip(description.toOnes, old) where toOne.isCoupled {
             couple(row, of: entity, through: toOne, from: old, to: toOne.target(ofRowAt: value))
         }
