@@ -2,13 +2,14 @@ extension Context {
     /// The objects that match, unsaved changes included.
     ///
     /// - Parameters:
-    ///   - predicate: called once for each row, in the order of insertion.
+    ///   - predicate: called once at most for each row: in the order of insertion, or in that of an index which has the sort
+    ///     order, until the limit is reached.
     ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
     ///   - offset: how many of the first results to leave out.
     ///   - limit: how many results to give at most.
     /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`, and what the predicate throws.
     ///
-    /// Complexity: O(*n*) for *n* objects of the entity.
+    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``, indexes included.
     @inlinable
     public func fetch<E: Entity>(
         _ type: E.Type = E.self,

@@ -82,7 +82,8 @@ extension EntitySchema.Declaration {
     /// - Parameters:
     ///   - unique: keeps two objects from having the same value. nil equals nothing.
     ///   - onConflict: what a save does with a new object whose value another one has.
-    ///   - indexed: keeps an index, so that look-ups by value need not read every row. Unique properties have one anyway.
+    ///   - indexed: keeps an index, so that look-ups by value, and fetches of the first in its order, need
+    ///     not read every row. Unique properties have one anyway.
     ///   - originalName: what the property was called before it was renamed; see `Declaration`. So in all methods.
     public mutating func attribute<V: OrderedAttributeValue>(
         _ name: String,

@@ -38,7 +38,8 @@
 ///   - originalName: what the entity was called in files that were written before it was renamed.
 ///   - unique: of which properties no two objects have the same combination of values. A combination with nil in it
 ///     equals nothing.
-///   - indexed: of which properties an index of the combined values is kept. Fetches by closure do not use it.
+///   - indexed: of which properties an index of the combined values is kept. Fetches sorted by the first of them, or by all,
+///     use it; predicates do not.
 ///   - onConflict: what a save does with a new object whose combination another one has, for all lists in `unique`.
 ///     Where they are to differ, write the schema by hand. ``Unique(onConflict:)`` has a policy of its own.
 @attached(member, names: named(schema), named(Object))
@@ -63,7 +64,7 @@ public macro Attribute(originalName: String) = #externalMacro(module: "GraphMacr
 public macro Unique(onConflict: UniquenessPolicy = .reject) =
     #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
-/// Keeps an index of this attribute of an `@Entity` struct. Fetches by closure do not use it.
+/// Keeps an index of this attribute of an `@Entity` struct. Fetches sorted by it use the index; predicates do not.
 ///
 /// Unique attributes and relationships have one anyway.
 @attached(peer)

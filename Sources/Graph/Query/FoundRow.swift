@@ -48,7 +48,8 @@ struct FetchWindow {
 struct RowCollector {
     private let order: RowOrder
     private let offset: Int
-    private let capacity: Int
+    /// How many rows are wanted, those of the offset included; `.max` for all.
+    @usableFromInline let capacity: Int
     private var rows: [FoundRow] = []
     /// The last of the best that are known: no row that comes after it is among them.
     private var worst: FoundRow?
@@ -72,9 +73,17 @@ struct RowCollector {
         return true
     }
 
+    /// The same with a row that comes after all that were added before it in the sort order, and before all others.
     @usableFromInline
-    consuming func result() -> ArraySlice<FoundRow> {
-        keepBest()
+    mutating func append(_ row: FoundRow) -> Bool {
+        rows.append(row)
+        return rows.count < capacity
+    }
+
+    /// - Parameter inOrder: whether all rows were appended, none added.
+    @usableFromInline
+    consuming func result(inOrder: Bool) -> ArraySlice<FoundRow> {
+        if !inOrder { keepBest() }
         return rows.dropFirst(offset)
     }
 

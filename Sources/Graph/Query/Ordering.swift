@@ -46,30 +46,44 @@ public struct Ordering<E: Entity>: Sendable {
     }
 }
 
-/// An ordering whose property has been found in the schema: compares rows by address.
+/// A sort whose properties have been found in the schema: compares rows by address.
 @usableFromInline
 struct RowOrder: Sendable {
-    private let criteria:
-        [(offset: Int, isDescending: Bool, precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool)]
+    struct Criterion: Sendable {
+        let property: Int
+        let offset: Int
+        let isDescending: Bool
+        let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+    }
+
+    let criteria: [Criterion]
 
     /// - Throws: `GraphError.notOrdered` for a property that is computed, not stored.
     init<E>(_ orderings: [Ordering<E>], in entity: EntityDescription) throws(GraphError) {
-        var criteria: [(Int, Bool, @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool)] = []
+        var criteria: [Criterion] = []
         for ordering in orderings {
             let keyPath: AnyKeyPath = ordering.keyPath
-            guard let property = entity.properties.first(where: { ($0.keyPath as AnyKeyPath) == keyPath }),
-                let key = property.operations.key
+            guard let number = entity.properties.firstIndex(where: { ($0.keyPath as AnyKeyPath) == keyPath }),
+                let key = entity.properties[number].operations.key
             else { throw .notOrdered("\(keyPath)") }
-            criteria.append((property.offset, ordering.isDescending, key.precedes))
+            criteria.append(
+                Criterion(
+                    property: number,
+                    offset: entity.properties[number].offset,
+                    isDescending: ordering.isDescending,
+                    precedes: key.precedes
+                )
+            )
         }
         self.criteria = criteria
     }
 
     @usableFromInline
     func precedes(_ lhs: FoundRow, _ rhs: FoundRow) -> Bool {
-        for (offset, isDescending, precedes) in criteria {
-            if precedes(lhs.address + offset, rhs.address + offset) { return !isDescending }
-            if precedes(rhs.address + offset, lhs.address + offset) { return isDescending }
+        for criterion in criteria {
+            let (left, right) = (lhs.address + criterion.offset, rhs.address + criterion.offset)
+            if criterion.precedes(left, right) { return !criterion.isDescending }
+            if criterion.precedes(right, left) { return criterion.isDescending }
         }
         return lhs.number < rhs.number
     }

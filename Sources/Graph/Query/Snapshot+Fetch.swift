@@ -32,13 +32,16 @@ extension Snapshot {
     /// The values of the objects that match.
     ///
     /// - Parameters:
-    ///   - predicate: called once for each object, in the order of insertion.
+    ///   - predicate: called once at most for each object: in the order of insertion, or in that of an index which has the sort
+    ///     order, until the limit is reached.
     ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
     ///   - offset: how many of the first results to leave out.
     ///   - limit: how many results to give at most.
     /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`, and what the predicate throws.
     ///
-    /// Complexity: O(*n*) for *n* objects of the entity.
+    /// Complexity: O(*n*) for *n* objects of the entity, and O(*m* log *m*) to sort the *m* that match. Where an index begins with
+    /// the properties that the orderings name first, all in one direction, its order is followed instead: O(log *n*) and the
+    /// number of objects up to the last that is wanted. If few of these match, the rest is searched as without an index.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -154,75 +157,6 @@ extension Snapshot {
             }
         }
         return values
-    }
-}
-
-extension Snapshot {
-    @usableFromInline
-    func entityIndex(of type: any Entity.Type) throws(GraphError) -> Int {
-        guard let index = schema.index(of: type) else { throw .unknownEntity("\(type)") }
-        return index
-    }
-
-    /// Calls the body with the rows that match and belong to the result, in its order. The addresses are valid in the body only.
-    ///
-    /// Without a sort order each row is passed on when it is found, while it is in the processor's cache.
-    @inlinable @inline(__always)
-    func search<E: Entity>(
-        _ type: E.Type,
-        where predicate: (E) throws -> Bool,
-        sortedBy orderings: [Ordering<E>],
-        offset: Int,
-        limit: Int?,
-        _ body: (RowNumber, UnsafeRawPointer) throws -> Void
-    ) throws {
-        var window = FetchWindow(offset: offset, limit: limit)
-        if let order = try rowOrder(orderings) {
-            var collector = RowCollector(order: order, offset: offset, limit: limit)
-            try scan(type, where: predicate) { number, address in
-                collector.add(FoundRow(number: number, address: address))
-            }
-            try withExtendedLifetime(self) {
-                for row in collector.result() { try body(row.number, row.address) }
-            }
-        } else if !window.isOver {
-            try scan(type, where: predicate) { number, address in
-                if window.takesNext() { try body(number, address) }
-                return !window.isOver
-            }
-        }
-    }
-
-    @usableFromInline
-    func rowOrder<E>(_ orderings: [Ordering<E>]) throws(GraphError) -> RowOrder? {
-        let entity = try entityIndex(of: E.self)
-        return orderings.isEmpty ? nil : try RowOrder(orderings, in: schema.entities[entity])
-    }
-
-    /// Calls the body with the rows that match, in ascending order, until it returns false.
-    ///
-    /// Always inlined, so that the predicate is part of the loop: a call would copy each row, strings and all.
-    @inlinable @inline(__always)
-    func scan<E: Entity>(
-        _ type: E.Type,
-        where predicate: (E) throws -> Bool,
-        _ body: (RowNumber, UnsafeRawPointer) throws -> Bool
-    ) throws {
-        let rows = entities[try entityIndex(of: type)].rows
-        defer { withExtendedLifetime(rows) {} }
-        // One run ahead: the processor fetches the next one's rows while it is at work on these.
-        var next = rows.run(from: 0)
-        while let run = next {
-            next = run.end.flatMap { rows.run(from: $0) }
-            let values = run.values.assumingMemoryBound(to: E.self)
-            var occupancy = run.occupancy
-            while occupancy != 0 {
-                let place = occupancy.trailingZeroBitCount
-                occupancy &= occupancy &- 1
-                guard try predicate(values[place]) else { continue }
-                guard try body(run.firstRow &+ UInt64(place), values + place) else { return }
-            }
-        }
     }
 }
 

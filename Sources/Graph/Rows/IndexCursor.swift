@@ -1,4 +1,4 @@
-/// A place in one version of an ordered index, for reading entries one at a time.
+/// A place in one version of an ordered index, for reading entries one at a time, forwards or backwards.
 ///
 /// The cursor holds that version: what is inserted into the index or removed from it later does not show. Iterating
 /// gives row numbers, the last eight bytes of the entries; `withNextEntry` gives whole entries.
@@ -13,8 +13,10 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
     }
 
     private let root: IndexNode?
+    private let isDescending: Bool
     private var path: [Step] = []
     private var leaf: IndexPage?
+    /// Of the next entry in the leaf; outside of it if that is in the next one.
     private var position = 0
 
     /// How many entries are still to come.
@@ -22,9 +24,10 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
 
     var underestimatedCount: Int { remaining }
 
-    /// A cursor before the entry that `offset` others precede, for `remaining` entries, which must exist.
-    fileprivate init(root: IndexNode?, offset: Int, remaining: Int) {
+    /// A cursor that begins with the entry which `offset` others precede, for `remaining` entries, which must exist.
+    fileprivate init(root: IndexNode?, offset: Int, remaining: Int, isDescending: Bool) {
         self.root = root
+        self.isDescending = isDescending
         self.remaining = remaining
         guard let root, remaining > 0 else { return }
         var page = root.page
@@ -55,30 +58,31 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
         return try nextKey().map { try body($0.buffer) }
     }
 
-    /// The next entry, whose bytes `root` keeps.
+    /// The next entry, whose bytes `root` keeps: they are valid for as long as this cursor, or a copy of it, is.
     @inline(__always)
-    private mutating func nextKey() -> IndexKey? {
+    mutating func nextKey() -> IndexKey? {
         guard remaining > 0, var page = leaf else { return nil }
-        if position == page.count {
+        if position < 0 || position == page.count {
             page = nextLeaf()
             leaf = page
-            position = 0
+            position = isDescending ? page.count - 1 : 0
         }
         defer {
-            position &+= 1
+            position &+= isDescending ? -1 : 1
             remaining &-= 1
         }
         return page.key(position)
     }
 
-    /// The leaf to the right, which exists because entries remain.
+    /// The leaf beside this one, which exists because entries remain.
     private mutating func nextLeaf() -> IndexPage {
-        while let step = path.last, step.index + 1 == step.page.count { path.removeLast() }
-        path[path.count - 1].index += 1
+        while let step = path.last, step.index == (isDescending ? 0 : step.page.count - 1) { path.removeLast() }
+        path[path.count - 1].index += isDescending ? -1 : 1
         var page = path[path.count - 1].page.childPage(path[path.count - 1].index)
         while !page.isLeaf {
-            path.append(Step(page: page, index: 0))
-            page = page.childPage(0)
+            let index = isDescending ? page.count - 1 : 0
+            path.append(Step(page: page, index: index))
+            page = page.childPage(index)
         }
         return page
     }
@@ -88,9 +92,19 @@ extension OrderedIndex {
     /// A cursor over the entries of `range`, which need not outlive this call.
     ///
     /// - Complexity: O(log *n*).
-    func cursor(in range: IndexRange = .all) -> IndexCursor {
+    func cursor(in range: IndexRange = .all, descending: Bool = false) -> IndexCursor {
         let offset = range.lower.map { rank(of: $0) } ?? 0
         let end = range.upper.map { rank(of: $0) } ?? count
-        return IndexCursor(root: root, offset: offset, remaining: Swift.max(0, end - offset))
+        return cursor(at: offset..<Swift.max(offset, end), descending: descending)
+    }
+
+    /// A cursor over the entries with these ranks.
+    ///
+    /// - Precondition: there are as many entries.
+    /// - Complexity: O(log *n*).
+    func cursor(at ranks: Range<Int>, descending: Bool = false) -> IndexCursor {
+        precondition(ranks.upperBound <= count, "entries \(ranks) of an index of \(count)")
+        let first = descending ? ranks.upperBound - 1 : ranks.lowerBound
+        return IndexCursor(root: root, offset: first, remaining: ranks.count, isDescending: descending)
     }
 }

@@ -227,10 +227,12 @@ private struct Run {
         try require(entries(of: index, in: range) == expected, "ascending scan")
         try require(entries(of: index, in: range, descending: true) == expected.reversed(), "descending scan")
         try require(index.count(in: range) == expected.count, "count of a range")
-        var cursor = index.cursor(in: range)
-        var found: [[UInt8]] = []
-        while let entry = cursor.withNextEntry({ [UInt8]($0) }) { found.append(entry) }
-        try require(found == expected, "a cursor's entries")
+        for isDescending in [false, true] {
+            var cursor = index.cursor(in: range, descending: isDescending)
+            var found: [[UInt8]] = []
+            while let entry = cursor.withNextEntry({ [UInt8]($0) }) { found.append(entry) }
+            try require(found == (isDescending ? expected.reversed() : expected), "a cursor's entries")
+        }
     }
 
     private mutating func compareRank() throws {

@@ -57,6 +57,7 @@ struct OrderedIndexTests {
         #expect([UInt8]().withUnsafeBytes { index.firstRow(withPrefix: $0) } == nil)
         #expect([UInt8]().withUnsafeBytes { index.rowCount(withPrefix: $0) } == 0)
         #expect(Array(index.cursor()).isEmpty)
+        #expect(Array(index.cursor(descending: true)).isEmpty)
         #expect(index.forEachDifference(from: OrderedIndex()) { _, _ in false })
         try index.checkInvariants()
     }
@@ -168,7 +169,9 @@ extension OrderedIndexTests {
                 #expect(index.rows(in: reverse).isEmpty)
                 #expect(index.rows(in: reverse, descending: true).isEmpty)
                 #expect(index.count(in: reverse) == 0)
+                #expect(Array(index.cursor(in: range, descending: true)) == (100..<900).reversed())
                 #expect(Array(index.cursor(in: reverse)).isEmpty)
+                #expect(Array(index.cursor(in: reverse, descending: true)).isEmpty)
             }
         }
     }

@@ -1,0 +1,133 @@
+/// Finds the rows of an entity in the order of a sort, one after another, with an index whose keys begin with what the sort
+/// compares first.
+@usableFromInline
+struct IndexWalk {
+    private let order: RowOrder
+    private let table: RowTable
+    private let index: OrderedIndex
+    /// The properties of the key that the sort compares first, all in one direction.
+    private let leading: ArraySlice<IndexDescription.Part>
+    private let isDescending: Bool
+    /// Nil where keys alone are not the whole order: rows that are the same in the leading properties are then sorted.
+    private var rows: KeyOrderedRows?
+    /// The ranks of the entries that are still to come.
+    private var ranks: Range<Int>
+    /// How many more rows may be visited.
+    private var allowance: Int
+    private let blockSize: Int
+    private var block: ArraySlice<FoundRow> = []
+    private var visited: [RowNumber] = []
+
+    /// A row that an index leads to lies anywhere in memory, and takes about thirty times as long as the next row of a scan;
+    /// that it has been seen must be remembered besides. With this share of the rows, by measurement, a walk that was in vain
+    /// took no longer than the scan that follows.
+    private static let visitedShare = 64
+    /// What a scan finds must be sorted, which is worth some visits: as long as every third row matches, a walk to the end was
+    /// up to five times as fast with 100,000 rows and fewer, and never much slower with 1,000,000.
+    private static let visitsPerMatch = 3
+
+    /// Nil if no index has the order, or there are too few rows.
+    ///
+    /// - Parameter capacity: how many rows are wanted.
+    init?(_ order: RowOrder, of entity: EntityDescription, in rows: EntityRows, capacity: Int) {
+        allowance = rows.rows.count / Self.visitedShare
+        guard allowance > 0, capacity > 0, let (number, leading) = entity.indexes.longestBeginning(of: order) else {
+            return nil
+        }
+        self.order = order
+        table = rows.rows
+        index = rows.indexes[number]
+        self.leading = leading
+        isDescending = order.criteria[0].isDescending
+        if leading.count == order.criteria.count, leading.count == entity.indexes[number].parts.count {
+            self.rows = KeyOrderedRows(index, descending: isDescending)
+        }
+        ranks = 0..<index.count
+        blockSize = min(capacity, 64)
+    }
+
+    /// Nil at the end, and where the walk takes too long: then `isAtEnd` is false.
+    @usableFromInline
+    mutating func next() -> FoundRow? {
+        if block.isEmpty { findBlock() }
+        return block.popFirst()
+    }
+
+    /// To be called for each row that matches: more rows may then be visited.
+    @usableFromInline
+    mutating func didMatch() {
+        allowance += Self.visitsPerMatch
+    }
+
+    /// Whether all rows have been given.
+    @usableFromInline var isAtEnd: Bool { ranks.isEmpty && block.isEmpty }
+
+    /// The rows that have been given, once `next` has given nil.
+    @usableFromInline var passed: PassedRows { PassedRows(visited) }
+
+    /// Rows come in blocks, so that the processor can wait for several of them at once.
+    private mutating func findBlock() {
+        var found: [FoundRow] = []
+        while found.count < blockSize, allowance > 0, !ranks.isEmpty {
+            if rows != nil {
+                appendRow(to: &found)
+            } else {
+                guard appendGroup(to: &found) else { break }
+            }
+        }
+        for row in found { visited.append(row.number) }
+        block = found[...]
+    }
+
+    private mutating func appendRow(to found: inout [FoundRow]) {
+        remove(1)
+        if let row = rows?.next() { append(row, to: &found) }
+    }
+
+    /// Appends the rows that are the same in the leading properties, sorted. False if these are too many.
+    private mutating func appendGroup(to found: inout [FoundRow]) -> Bool {
+        let edge = isDescending ? ranks.upperBound - 1 : ranks.lowerBound
+        guard let row = table.address(of: index.withEntry(at: edge) { IndexKey($0).row }) else { return false }
+        var key = ByteWriter(capacity: 64)
+        for part in leading { _ = part.key.append(row + part.offset, &key) }
+        let count = key.bytes.withUnsafeBytes { key in
+            isDescending
+                ? ranks.upperBound - index.rank(of: .entry(key)) : index.rank(of: .pastPrefix(key)) - ranks.lowerBound
+        }
+        guard count <= allowance else { return false }
+        let group = isDescending ? ranks.suffix(count) : ranks.prefix(count)
+        remove(count)
+        let start = found.count
+        for row in index.cursor(at: group) { append(row, to: &found) }
+        found[start...].sort(by: order.precedes)
+        return true
+    }
+
+    private func append(_ row: RowNumber, to found: inout [FoundRow]) {
+        if let address = table.address(of: row) { found.append(FoundRow(number: row, address: address)) }
+    }
+
+    private mutating func remove(_ count: Int) {
+        ranks = isDescending ? ranks.dropLast(count) : ranks.dropFirst(count)
+        allowance -= count
+    }
+}
+
+extension [IndexDescription] {
+    /// The index that shares most with the beginning of a sort in one direction, and what it shares. Nil if none does.
+    fileprivate func longestBeginning(
+        of order: RowOrder
+    ) -> (number: Int, shared: ArraySlice<IndexDescription.Part>)? {
+        let candidates = enumerated().map { number, index in
+            let parts = index.parts
+            let shared = zip(parts, order.criteria).prefix { part, criterion in
+                part.property == criterion.property && criterion.isDescending == order.criteria[0].isDescending
+            }
+            // An index that leaves rows out would lose them.
+            return (number: number, shared: parts.prefix(index.skipsNil ? 0 : shared.count), rest: index.rest.count)
+        }
+        // Of several the shortest, whose order may be the whole of it.
+        let best = candidates.max { ($0.shared.count, $1.rest) < ($1.shared.count, $0.rest) }
+        return best.flatMap { $0.shared.isEmpty ? nil : ($0.number, $0.shared) }
+    }
+}

@@ -1,0 +1,141 @@
+extension Snapshot {
+    @usableFromInline
+    func entityIndex(of type: any Entity.Type) throws(GraphError) -> Int {
+        guard let index = schema.index(of: type) else { throw .unknownEntity("\(type)") }
+        return index
+    }
+
+    /// Calls the body with the rows that match and belong to the result, in its order. The addresses are valid in the body only.
+    ///
+    /// Without a sort order each row is passed on when it is found, while it is in the processor's cache.
+    @inlinable @inline(__always)
+    func search<E: Entity>(
+        _ type: E.Type,
+        where predicate: (E) throws -> Bool,
+        sortedBy orderings: [Ordering<E>],
+        offset: Int,
+        limit: Int?,
+        _ body: (RowNumber, UnsafeRawPointer) throws -> Void
+    ) throws {
+        var window = FetchWindow(offset: offset, limit: limit)
+        if let order = try rowOrder(orderings) {
+            let rows = try collect(type, where: predicate, order, offset: offset, limit: limit)
+            try withExtendedLifetime(self) {
+                for row in rows { try body(row.number, row.address) }
+            }
+        } else if !window.isOver {
+            try scan(type, where: predicate) { number, address in
+                if window.takesNext() { try body(number, address) }
+                return !window.isOver
+            }
+        }
+    }
+
+    /// Neither this nor the next two methods are inlined: a predicate called in several places of one function is inlined in none
+    /// of them, and scans need it to be.
+    @inlinable @inline(never)
+    func collect<E: Entity>(
+        _ type: E.Type,
+        where predicate: (E) throws -> Bool,
+        _ order: RowOrder,
+        offset: Int,
+        limit: Int?
+    ) throws -> ArraySlice<FoundRow> {
+        var collector = RowCollector(order: order, offset: offset, limit: limit)
+        var isInOrder = false
+        if let walk = try indexWalk(type, order, capacity: collector.capacity) {
+            let passed = try collect(walk, where: predicate, into: &collector)
+            isInOrder = passed == nil
+            if let passed { try collectRest(behind: passed, where: predicate, into: &collector) }
+        } else {
+            try scan(type, where: predicate) { number, address in
+                collector.add(FoundRow(number: number, address: address))
+            }
+        }
+        return collector.result(inOrder: isInOrder)
+    }
+
+    /// Collects what matches in the order of an index. If that takes too long, gives the rows that it has passed: what it has
+    /// collected are then the best, and the rest is to be looked for among the others.
+    @inlinable @inline(never)
+    func collect<E: Entity>(
+        _ walk: consuming IndexWalk,
+        where predicate: (E) throws -> Bool,
+        into collector: inout RowCollector
+    ) throws -> PassedRows? {
+        defer { withExtendedLifetime(self) {} }
+        while let row = walk.next() {
+            guard try predicate(row.address.assumingMemoryBound(to: E.self).pointee) else { continue }
+            guard collector.append(row) else { return nil }
+            walk.didMatch()
+        }
+        return walk.isAtEnd ? nil : walk.passed
+    }
+
+    /// Collects what matches among the rows that a walk has not passed.
+    @inlinable @inline(never)
+    func collectRest<E: Entity>(
+        behind passed: consuming PassedRows,
+        where predicate: (E) throws -> Bool,
+        into collector: inout RowCollector
+    ) throws {
+        var passed = passed
+        try forEachRow(of: E.self) { number, value in
+            if number == passed.next {
+                passed.advance()
+                return true
+            }
+            guard try predicate(value.pointee) else { return true }
+            return collector.add(FoundRow(number: number, address: value))
+        }
+    }
+
+    @usableFromInline
+    func rowOrder<E>(_ orderings: [Ordering<E>]) throws(GraphError) -> RowOrder? {
+        let entity = try entityIndex(of: E.self)
+        return orderings.isEmpty ? nil : try RowOrder(orderings, in: schema.entities[entity])
+    }
+
+    @usableFromInline
+    func indexWalk<E: Entity>(_ type: E.Type, _ order: RowOrder, capacity: Int) throws(GraphError) -> IndexWalk? {
+        let entity = try entityIndex(of: type)
+        return IndexWalk(order, of: schema.entities[entity], in: entities[entity], capacity: capacity)
+    }
+
+    /// Calls the body with the rows that match, in ascending order, until it returns false.
+    @inlinable @inline(__always)
+    func scan<E: Entity>(
+        _ type: E.Type,
+        where predicate: (E) throws -> Bool,
+        _ body: (RowNumber, UnsafeRawPointer) throws -> Bool
+    ) throws {
+        try forEachRow(of: type) { number, value in
+            guard try predicate(value.pointee) else { return true }
+            return try body(number, value)
+        }
+    }
+
+    /// Calls the body with the rows in ascending order, until it returns false.
+    ///
+    /// Always inlined, so that a predicate is part of the loop: a call would copy each row, strings and all.
+    @inlinable @inline(__always)
+    func forEachRow<E: Entity>(
+        of type: E.Type,
+        _ body: (RowNumber, UnsafePointer<E>) throws -> Bool
+    ) throws {
+        let rows = entities[try entityIndex(of: type)].rows
+        defer { withExtendedLifetime(rows) {} }
+        // One run ahead: the processor fetches the next one's rows while it is at work on these.
+        var next = rows.run(from: 0)
+        while let run = next {
+            next = run.end.flatMap { rows.run(from: $0) }
+            let values = run.values.assumingMemoryBound(to: E.self)
+            var occupancy = run.occupancy
+            while occupancy != 0 {
+                let place = occupancy.trailingZeroBitCount
+                occupancy &= occupancy &- 1
+                guard try body(run.firstRow &+ UInt64(place), values + place) else { return }
+            }
+        }
+    }
+}
