@@ -22,7 +22,7 @@ struct AnswerTests {
         arguments: [
             "traverse_to_one", "traverse_to_one_held", "traverse_to_many", "traverse_to_many_objects",
             "insert_links", "insert_with_links", "traverse_links",
-            "traverse_links_objects", "delete_cascade",
+            "traverse_links_objects", "delete_cascade", "sort_limit", "sort_limit_indexed",
         ], Side.allCases)
     func `every side gives the answer that the data has`(name: String, side: Side) async throws {
         if side == .sqlite, SQLiteLibrary.shared == nil { return }
@@ -62,6 +62,10 @@ struct AnswerTests {
             return [Expected(data.lookups.count, names.reduce(0, &+))]
         case "traverse_links", "traverse_links_objects":
             return [ages(people.flatMap { person in tags.tags(of: person).map { _ in person } })]
+        case "sort_limit", "sort_limit_indexed":
+            let older = people.filter { data.people[$0].age > PeopleData.ageLimit }
+            let richest = older.sorted { data.people[$0].balance > data.people[$1].balance }.prefix(100)
+            return [Expected(1, richest.reduce(0) { Checksum.ranked($0, data.people[$1].checksum) })]
         case "insert_links":
             return [Expected(8_000, linked)]
         case "insert_with_links":

@@ -52,7 +52,19 @@ enum EngineRead {
                 return people.reduce(0) { Checksum.ranked($0, $1.checksum) }
             }
         },
+        "sort_limit_indexed": richestByIndex,
+        "sort_limit_index_gain": richestByIndex,
     ]
+
+    private static let richestByIndex: Workload.Contender = { setting in
+        let snapshot = try await setting.engineRanking.snapshot
+        return Workload.timed(count: 1) {
+            let people = try snapshot.fetchValues(
+                RankedPerson.self, where: { $0.age > PeopleData.ageLimit }, sortedBy: [.descending(\.balance)],
+                limit: 100)
+            return people.reduce(0) { Checksum.ranked($0, $1.checksum) }
+        }
+    }
 }
 
 extension Context {

@@ -27,7 +27,7 @@ final class SQLitePeer {
     private static let personColumns = "name, email, age, balance, joined, team_id"
 
     /// Opens or makes a database.
-    init(at location: SQLiteConnection.Location) throws {
+    init(at location: SQLiteConnection.Location, indexesBalance: Bool = false) throws {
         guard let library = SQLiteLibrary.shared else {
             throw SQLiteError(operation: "load", code: 0, message: Self.absence)
         }
@@ -41,6 +41,7 @@ final class SQLitePeer {
             CREATE UNIQUE INDEX IF NOT EXISTS person_email ON person (email);
             CREATE INDEX IF NOT EXISTS person_team ON person (team_id);
             """)
+        if indexesBalance { try connection.execute("CREATE INDEX IF NOT EXISTS person_balance ON person (balance)") }
         begin = try connection.prepare("BEGIN IMMEDIATE")
         commit = try connection.prepare("COMMIT")
         insertTeam = try connection.prepare("INSERT INTO team (id, name) VALUES (?, ?)")

@@ -54,14 +54,29 @@ extension Workload {
         Workload(
             "sort_limit", "the 100 richest of those above 50", unit: .seconds(per: "query"),
             targets: [.timesSQLite(7)],
-            sqlite: { setting in
-                let peer = try await setting.sqliteStore
-                return timed(count: 1) { ranking(try peer.richest(olderThan: PeopleData.ageLimit)) }
-            },
+            sqlite: sqliteRichest,
             native: { setting in
                 let people = setting.data.people
                 return timed(count: 1) { ranking(richest(of: people)) }
             }),
+        Workload(
+            "sort_limit_indexed", "the same with an index on the balance, which SQLite has too",
+            unit: .seconds(per: "query"), targets: [.timesSQLite(1)],
+            sqlite: { setting in
+                let peer = try await setting.sqliteRanking
+                return timed(count: 1) { ranking(try peer.richest(olderThan: PeopleData.ageLimit)) }
+            },
+            native: { setting in
+                let people = setting.data.people
+                let poorestFirst = people.indices.sorted { people[$0].balance < people[$1].balance }
+                return timed(count: 1) {
+                    let older = poorestFirst.reversed().lazy.filter { people[$0].age > PeopleData.ageLimit }
+                    return ranking(older.prefix(100).map { people[$0] })
+                }
+            }),
+        Workload(
+            "sort_limit_index_gain", "the same, SQLite without the index", unit: .seconds(per: "query"),
+            targets: [.timesSQLite(100)], sqlite: sqliteRichest, native: nil),
     ]
 
     /// A trial that times all of `body`, whose result is the answer.
@@ -71,6 +86,11 @@ extension Workload {
             let answer = try await body()
             return Measurement(amount: stopwatch.seconds, count: count, answer: answer)
         }
+    }
+
+    private static let sqliteRichest: Contender = { setting in
+        let peer = try await setting.sqliteStore
+        return timed(count: 1) { ranking(try peer.richest(olderThan: PeopleData.ageLimit)) }
     }
 
     private static let sqliteFetch: Contender = { setting in

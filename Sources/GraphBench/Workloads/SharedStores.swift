@@ -13,6 +13,17 @@ extension Setting {
         }
     }
 
+    /// The same with an index on the balance.
+    var sqliteRanking: SQLitePeer {
+        get async throws {
+            try await shared("SQLite with balances indexed") {
+                let peer = try SQLitePeer(at: .memory, indexesBalance: true)
+                try peer.load(data)
+                return peer
+            }
+        }
+    }
+
     /// Objects of all rows, for workloads that only read.
     var nativeStore: NativePeer {
         get async {
