@@ -47,7 +47,7 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
     /// - Complexity: O(1), amortised over the entries of a leaf.
     mutating func next() -> UInt64? {
         defer { withExtendedLifetime(root) {} }
-        return nextKey()?.row
+        return advance().map { $0.page.row($0.position) }
     }
 
     /// Runs `body` with the next entry, whose bytes stay valid during the call; nil at the end.
@@ -55,12 +55,19 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result? {
         defer { withExtendedLifetime(root) {} }
-        return try nextKey().map { try body($0.buffer) }
+        return try advance().map { place in
+            try place.page.withEntries { try body($0(place.position)) }
+        }
     }
 
-    /// The next entry, whose bytes `root` keeps: they are valid for as long as this cursor, or a copy of it, is.
+    /// The next entry's bytes, which `root` keeps: they are valid for as long as this cursor, or a copy of it, is.
+    mutating func nextKey() -> (key: PrefixedKey, row: UInt64)? {
+        advance().map { place in (place.page.key(place.position), place.page.row(place.position)) }
+    }
+
+    /// Where the next entry is, behind which the cursor stands then; `root` keeps the page.
     @inline(__always)
-    mutating func nextKey() -> IndexKey? {
+    private mutating func advance() -> (page: IndexPage, position: Int)? {
         guard remaining > 0, var page = leaf else { return nil }
         if position < 0 || position == page.count {
             page = nextLeaf()
@@ -71,7 +78,7 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
             position &+= isDescending ? -1 : 1
             remaining &-= 1
         }
-        return page.key(position)
+        return (page, position)
     }
 
     /// The leaf beside this one, which exists because entries remain.

@@ -34,6 +34,13 @@ struct IndexKey {
         IndexKey(base: base, count: min(count, length))
     }
 
+    /// What follows the first `length` bytes; nothing if there are no more than those.
+    @inline(__always)
+    func dropFirst(_ length: Int) -> IndexKey {
+        let length = min(count, length)
+        return IndexKey(base: base + length, count: count &- length)
+    }
+
     @inline(__always)
     func hasPrefix(_ other: IndexKey) -> Bool {
         count >= other.count && prefix(other.count).compare(other) == 0
@@ -74,10 +81,32 @@ struct IndexKey {
     ///
     /// Bayer and Unterauer, *Prefix B-Trees*, ACM TODS 2 (1977): a separator need not be a key, only lie between two.
     func shortestSeparator(above smaller: IndexKey) -> IndexKey {
-        let shared = min(count, smaller.count)
+        prefix(sharedCount(with: smaller) &+ 1)
+    }
+
+    /// How many bytes both begin with.
+    func sharedCount(with other: IndexKey) -> Int {
+        let shared = min(count, other.count)
         var offset = 0
-        while offset < shared, buffer[offset] == smaller.buffer[offset] { offset &+= 1 }
-        return prefix(offset &+ 1)
+        while offset &+ 8 <= shared {
+            let difference = word(at: offset) ^ other.word(at: offset)
+            if difference != 0 { return offset &+ difference.leadingZeroBitCount / 8 }
+            offset &+= 8
+        }
+        while offset < shared, buffer[offset] == other.buffer[offset] { offset &+= 1 }
+        return offset
+    }
+
+    /// The eight bytes behind the first `length` as a number, zeros for those that are missing: numbers that differ order
+    /// like the keys.
+    @inline(__always)
+    func head(after length: Int) -> UInt64 {
+        let rest = count &- length
+        if rest >= 8 { return word(at: length) }
+        if count >= 8 { return word(at: count &- 8) << UInt64(8 &* (8 &- rest)) }
+        var head: UInt64 = 0
+        for offset in length..<count { head = head << 8 | UInt64(base.load(fromByteOffset: offset, as: UInt8.self)) }
+        return head << UInt64(8 &* (8 &- rest))
     }
 
     @inline(__always)

@@ -5,24 +5,38 @@
 ///
 /// The page of a node is fetched again after whatever may have replaced the node by a copy.
 extension IndexNode {
+    /// Where an overfull page is split.
+    enum Cut {
+        /// Both parts take about the same number of bytes.
+        case inTheMiddle
+        /// Behind the key that came last, if that leaves more to the left part, which then is full or becomes so.
+        case behindRun
+        /// At the end of the index, where more will come.
+        case beforeLast
+        /// The left part is as full as can be.
+        case full
+    }
+
     /// Inserts at the place that `path` leads to.
     ///
-    /// The node may then be overfull, which is its owner's to settle.
+    /// The node may then be overfull, which is its owner's to settle, with the cut that is returned.
     static func insert(
         _ key: IndexKey, into node: inout IndexNode, _ path: UnsafeMutableBufferPointer<Int32>, isLast: Bool
-    ) {
+    ) -> Cut {
         let level = node.page.level
         let index = Int(path[level])
         if level == 0 {
-            makeUnique(&node, roomForKeyOf: key.count)
+            let cut = node.page.cut(forKeyAt: index, isLast: isLast)
+            makeUnique(&node, roomForKeyOf: key.count &- node.page.prefixCount)
             node.page.insertKey(key, at: index)
-            return
+            return cut
         }
         makeUnique(&node)
         let page = node.page
         page.setChildCount(index, page.childCount(index) + 1)
-        insert(key, into: &page.child(index).pointee, path, isLast: isLast)
-        splitChild(index, of: &node, isLast: isLast)
+        let cut = page.cut(forKeyAt: index + 1, isLast: isLast)
+        splitChild(index, of: &node, insert(key, into: &page.child(index).pointee, path, isLast: isLast))
+        return cut
     }
 
     /// Removes what `path` leads to.
@@ -39,13 +53,13 @@ extension IndexNode {
     }
 
     /// Adds levels above an overfull root, drops those of a single child.
-    static func settleRoot(_ root: inout IndexNode, isLast: Bool) {
+    static func settleRoot(_ root: inout IndexNode, _ cut: Cut) {
         while root.page.isOverfull {
             let entries = root.page.entries
             let above = make(level: root.page.level + 1, count: 4, keyBytes: 0)
             above.page.insertChild(root, entries: entries, key: .empty, at: 0)
             root = above
-            splitChild(0, of: &root, isLast: isLast)
+            splitChild(0, of: &root, cut)
         }
         while !root.page.isLeaf, root.page.count == 1 {
             let above = root
@@ -56,7 +70,7 @@ extension IndexNode {
     private static func settleChild(_ index: Int, of node: inout IndexNode) {
         let page = node.page
         let child = page.childPage(index)
-        if child.isOverfull { return splitChild(index, of: &node, isLast: false) }
+        if child.isOverfull { return splitChild(index, of: &node, .inTheMiddle) }
         guard child.usedBytes < sparseBytes || child.count < minimumCount(level: child.level), page.count > 1 else {
             return
         }
@@ -72,68 +86,130 @@ extension IndexNode {
 
     /// What the children at `left` and after it take in one page.
     private static func joinedSize(_ left: Int, in page: IndexPage) -> Int {
-        let separator = page.level > 1 ? page.key(left + 1).count : 0
-        return page.childPage(left).usedBytes + page.childPage(left + 1).usedBytes + separator
+        let (first, second) = (page.childPage(left), page.childPage(left + 1))
+        return joinedBytes(first, second, separator: page.key(left + 1)) + (first.count + second.count) * first.slotSize
     }
 
-    /// Replaces the children at `left` and after it by one, or by two of equal size if that one would be overfull.
-    private static func join(_ left: Int, of node: inout IndexNode) {
+    /// What the keys take in one page. Both prefixes begin the separator; so the shorter one is a prefix of all of them.
+    private static func joinedBytes(_ first: IndexPage, _ second: IndexPage, separator: PrefixedKey) -> Int {
+        let prefixCount = min(first.prefixCount, second.prefixCount)
+        // The first key of an inner page is empty; joined, it becomes what separated the two.
+        let separatorBytes = first.isLeaf ? 0 : separator.count - prefixCount
+        return prefixCount + separatorBytes + first.keyBytes(0..<first.count, prefixCount: prefixCount)
+            + second.keyBytes(0..<second.count, prefixCount: prefixCount)
+    }
+
+    /// Replaces the children at `left` and after it by one, or by two, cut anew, if that one would be overfull.
+    private static func join(_ left: Int, of node: inout IndexNode, _ cut: Cut = .inTheMiddle) {
         let page = node.page
         let first = page.child(left).pointee
         let second = page.child(left + 1).pointee
         withExtendedLifetime((first, second)) {
             let first = first.page
             let second = second.page
-            // The first key of an inner page is empty; joined, it becomes what separated the two.
-            let separator = first.isLeaf ? nil : page.key(left + 1)
+            let separator = page.key(left + 1)
             let joined = make(
                 level: first.level, count: first.count + second.count,
-                keyBytes: first.byteCount + second.byteCount + (separator?.count ?? 0))
-            joined.page.append(0..<first.count, of: first)
-            joined.page.append(0..<second.count, of: second, firstKey: separator)
+                keyBytes: joinedBytes(first, second, separator: separator))
+            joined.page.setPrefix(separator.prefix(min(first.prefixCount, second.prefixCount)))
+            joined.page.append(0..<first.count, of: first, firstKey: first.isLeaf ? nil : .empty)
+            joined.page.append(0..<second.count, of: second, firstKey: first.isLeaf ? nil : separator)
             page.setChildCount(left, page.childCount(left) + page.childCount(left + 1))
             page.child(left).pointee = joined
             page.removeChild(at: left + 1)
         }
-        splitChild(left, of: &node, isLast: false)
+        splitChild(left, of: &node, cut)
     }
 
     /// Splits the child, and what comes of it, until no part is overfull.
-    private static func splitChild(_ index: Int, of node: inout IndexNode, isLast: Bool) {
+    static func splitChild(_ index: Int, of node: inout IndexNode, _ cut: Cut) {
         guard node.page.childPage(index).isOverfull else { return }
         let whole = node.page.child(index).pointee
-        let source = whole.page
-        let middle = isLast ? source.count - minimumCount(level: source.level) : source.middle
-        let left = make(part: 0..<middle, of: source, minimumBytes: 0)
-        // Where entries are appended, more will come.
-        let right = make(part: middle..<source.count, of: source, minimumBytes: isLast ? pageBytes : 0)
+        let isComplete = whole.page.isComplete(before: cut)
         // The parent lets go of `whole` while it copies the separator out of it.
         withExtendedLifetime(whole) {
-            let separator =
-                source.isLeaf
-                ? source.key(middle).shortestSeparator(above: source.key(middle - 1)) : source.key(middle)
-            makeUnique(&node, roomForKeyOf: separator.count)
+            let source = whole.page
+            let middle = source.position(of: cut)
+            let separator = source.separator(at: middle)
+            let parent = node.page
+            let before = index > 0 ? parent.key(index).sharedCount(with: separator) : 0
+            let after = index + 1 < parent.count ? parent.key(index + 1).sharedCount(with: separator) : 0
+            let left = make(part: 0..<middle, of: source, prefix: separator.prefix(before), minimumBytes: 0)
+            let right = make(
+                part: middle..<source.count, of: source, prefix: separator.prefix(after),
+                minimumBytes: cut == .beforeLast ? pageBytes : 0)
+            makeUnique(&node, roomForKeyOf: separator.count - parent.prefixCount)
             let page = node.page
             page.child(index).pointee = left
             page.setChildCount(index, left.page.entries)
             page.insertChild(right, entries: right.page.entries, key: separator, at: index + 1)
         }
-        splitChild(index + 1, of: &node, isLast: isLast)
-        splitChild(index, of: &node, isLast: false)
+        splitChild(index + 1, of: &node, .inTheMiddle)
+        splitChild(index, of: &node, .inTheMiddle)
+        // Nothing will come into the left part any more, which a longer prefix has made smaller.
+        if isComplete, index > 0, node.page.childPage(index - 1).usedBytes < pageBytes / 4 * 3 {
+            join(index - 1, of: &node, .full)
+        }
     }
 
-    private static func make(part range: Range<Int>, of source: IndexPage, minimumBytes: Int) -> IndexNode {
-        let keyBytes = source.end(of: range.upperBound - 1) - source.start(of: range.lowerBound)
-        let node = make(level: source.level, count: range.count, keyBytes: keyBytes, minimumBytes: minimumBytes)
+    /// A page of some keys, with the longer one of the source's prefix and `prefix`.
+    static func make(
+        part range: Range<Int>, of source: IndexPage, prefix: PrefixedKey, minimumBytes: Int
+    ) -> IndexNode {
+        let prefix =
+            prefix.count > source.prefixCount ? prefix.prefix(IndexPage.longestPrefix) : PrefixedKey(source.prefix)
+        let node = make(
+            level: source.level, count: range.count,
+            keyBytes: prefix.count + source.keyBytes(range, prefixCount: prefix.count), minimumBytes: minimumBytes)
+        node.page.setPrefix(prefix)
         node.page.append(range, of: source, firstKey: source.isLeaf ? nil : .empty)
         return node
     }
 }
 
 extension IndexPage {
+    /// What some keys take behind a prefix that all of them have; of an inner page, the first one then being empty.
+    func keyBytes(_ range: Range<Int>, prefixCount: Int) -> Int {
+        let keys = isLeaf ? range : range.dropFirst()
+        guard !keys.isEmpty else { return 0 }
+        return distance(of: keys.upperBound - 1) - endDistance(of: keys.lowerBound)
+            + (self.prefixCount - prefixCount) * keys.count
+    }
+
+    /// What separates the keys from `index` on from those before.
+    func separator(at index: Int) -> PrefixedKey {
+        guard isLeaf else { return key(index) }
+        return PrefixedKey(prefix: prefix, suffix: suffix(index).shortestSeparator(above: suffix(index - 1)))
+    }
+
     /// Whether the page must be split, and can be.
-    fileprivate var isOverfull: Bool {
+    var isOverfull: Bool {
         usedBytes > IndexNode.pageBytes && count >= 2 * IndexNode.minimumCount(level: level)
+    }
+
+    /// How to split a page that another key makes overfull.
+    fileprivate func cut(forKeyAt index: Int, isLast: Bool) -> IndexNode.Cut {
+        isLast ? .beforeLast : index == runEnd && runLength >= IndexNode.shortestRun ? .behindRun : .inTheMiddle
+    }
+
+    /// Whether an ascending run leaves behind what is left of the cut.
+    fileprivate func isComplete(before cut: IndexNode.Cut) -> Bool {
+        cut == .beforeLast || cut == .behindRun && runEnd == count
+    }
+
+    fileprivate func position(of cut: IndexNode.Cut) -> Int {
+        let least = IndexNode.minimumCount(level: level)
+        switch cut {
+        case .inTheMiddle: return middle
+        case .behindRun: return max(middle, min(runEnd, count - least))
+        case .beforeLast: return count - least
+        case .full:
+            var index = least
+            while index < count - least, distance(of: index) + (index + 1) * slotSize <= IndexNode.pageBytes {
+                index += 1
+            }
+            return index
+        }
     }
 
     /// Where to split so that both parts take about the same number of bytes.
@@ -141,10 +217,10 @@ extension IndexPage {
         let least = IndexNode.minimumCount(level: level)
         let half = usedBytes / 2
         var index = least
-        while index < count - least, start(of: index + 1) + (index + 1) * slotSize <= half { index += 1 }
+        while index < count - least, distance(of: index) + (index + 1) * slotSize <= half { index += 1 }
         guard index < count - least else { return index }
-        let below = half - (start(of: index) + index * slotSize)
-        let above = start(of: index + 1) + (index + 1) * slotSize - half
+        let below = half - (endDistance(of: index) + index * slotSize)
+        let above = distance(of: index) + (index + 1) * slotSize - half
         return above < below ? index + 1 : index
     }
 }

@@ -11,6 +11,9 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
     /// A page that holds less than this is joined with a neighbour, or fills up from it.
     static var sparseBytes: Int { pageBytes / 3 }
 
+    /// So many keys that came one behind another make it likely that the next one will, too.
+    static var shortestRun: Int { 16 }
+
     /// The longest key for which every sum of sizes stays well within 32 bits.
     static var longestKey: Int { 1 << 30 }
 
@@ -32,7 +35,7 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
         for index in 0..<page.count { page.child(index).deinitialize(count: 1) }
     }
 
-    /// An empty page with place for `count` keys of `keyBytes` in all, and of at least `minimumBytes`.
+    /// An empty page with place for `count` keys that take `keyBytes` with their prefix, and of at least `minimumBytes`.
     static func make(level: Int, count: Int, keyBytes: Int, minimumBytes: Int = 0) -> IndexNode {
         var slotSize = level > 0 ? IndexPage.innerSlotSize : IndexPage.leafSlotSize
         var capacity = max(minimumBytes, keyBytes &+ count &* slotSize)
@@ -47,7 +50,8 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
                 buffer.withUnsafeMutablePointers { UnsafeRawPointer($0 + 1) == UnsafeRawPointer($1) },
                 "the elements do not follow the header")
             return IndexPage.Header(
-                count: 0, byteCount: 0, capacity: UInt32(words &* 8), level: UInt16(level), slotSize: UInt16(slotSize))
+                count: 0, level: UInt8(level), slotSize: UInt8(slotSize), byteCount: 0, capacity: UInt32(words &* 8),
+                prefixCount: 0, runLength: 0, runEnd: 0)
         }
         // `create` makes an instance of the class that it is called on.
         return unsafeDowncast(buffer, to: IndexNode.self)
@@ -59,7 +63,7 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
         if !isKnownUniquelyReferenced(&node) { node = node.copy() }
     }
 
-    /// Makes `node` one that may be changed, with place for another key.
+    /// Makes `node` one that may be changed, with place for another key of `length` bytes behind the prefix.
     @inline(__always)
     static func makeUnique(_ node: inout IndexNode, roomForKeyOf length: Int) {
         let page = node.page

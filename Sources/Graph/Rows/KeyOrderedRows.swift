@@ -8,7 +8,7 @@ struct KeyOrderedRows: IteratorProtocol {
     private let index: OrderedIndex
     private var rows: IndexCursor
     private var before: IndexCursor
-    private var pending: IndexKey?
+    private var pending: (key: PrefixedKey, row: RowNumber)?
 
     /// - Precondition: each entry of the index ends with a row number, and no key begins with another.
     init(_ index: OrderedIndex, descending: Bool) {
@@ -23,11 +23,11 @@ struct KeyOrderedRows: IteratorProtocol {
         defer { withExtendedLifetime(index) {} }
         guard let last = pending ?? before.nextKey() else { return nil }
         pending = before.nextKey()
-        let key = last.prefix(last.count - MemoryLayout<RowNumber>.size)
-        guard let other = pending, other.hasPrefix(key) else { return last.row }
+        let key = last.key.prefix(last.key.count - MemoryLayout<RowNumber>.size)
+        guard let other = pending, other.key.prefix(key.count).compare(key) == 0 else { return last.row }
         // Of the key's entries, all but these two are still to come from `before`.
         let end = before.remaining + 2
-        let start = index.rank(of: .entry(key.buffer))
+        let start = key.bytes.withUnsafeBytes { index.rank(of: .entry($0)) }
         rows = index.cursor(at: start..<end)
         before = index.cursor(at: 0..<start, descending: true)
         pending = nil

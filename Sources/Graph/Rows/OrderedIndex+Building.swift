@@ -1,12 +1,10 @@
 extension OrderedIndex {
     /// Builds an index from entries that come in order, in one pass and with full pages.
     ///
-    /// Each level has one page that is being filled; a full one goes to the level above, with the separator that it
-    /// began with. The last page of each level holds what is left.
+    /// Each level has one open page, whose keys are whole: how long its prefix is going to be shows when it is closed, by
+    /// the separators on both its sides. The last page of each level holds what is left.
     struct Builder {
-        private var open = [IndexNode.makeForBuilding(level: 0)]
-        /// The separator below the open page of each level, empty at the left edge.
-        private var separators: [[UInt8]] = [[]]
+        private var open = [OpenPage(node: OpenPage.make(level: 0), separator: [])]
         private(set) var count = 0
 
         init() {}
@@ -18,16 +16,11 @@ extension OrderedIndex {
             precondition(key.count <= IndexNode.longestKey, "an index entry of \(key.count) bytes")
             let leaf = open[0].page
             if leaf.count > 0 {
-                let last = leaf.key(leaf.count - 1)
+                let last = leaf.suffix(leaf.count - 1)
                 precondition(last.compare(key) < 0, "entry \(count) of an index under construction is out of order")
-                if leaf.usedBytes + key.count + leaf.slotSize > IndexNode.pageBytes {
-                    let separator = [UInt8](key.shortestSeparator(above: last).buffer)
-                    file(0)
-                    open[0] = .makeForBuilding(level: 0)
-                    separators[0] = separator
-                }
+                if !open[0].fits(before: key.shortestSeparator(above: last)) { close(0) }
             }
-            IndexNode.makeUnique(&open[0], roomForKeyOf: key.count)
+            IndexNode.makeUnique(&open[0].node, roomForKeyOf: key.count)
             let page = open[0].page
             page.insertKey(key, at: page.count)
             count += 1
@@ -39,46 +32,80 @@ extension OrderedIndex {
             guard count > 0 else { return OrderedIndex() }
             var level = 0
             while level + 1 < open.count {
-                file(level)
+                file(open[level].finished, open[level].separator, level + 1)
+                // Without an upper separator there is no prefix, and what is left may take more than a page.
+                IndexNode.splitChild(open[level + 1].page.count - 1, of: &open[level + 1].node, .inTheMiddle)
                 level += 1
             }
-            return OrderedIndex(root: open[level], count: count)
+            var root = open[level].finished
+            IndexNode.settleRoot(&root, .inTheMiddle)
+            return OrderedIndex(root: root, count: count)
         }
 
-        /// Appends the open page of `level` to the one above, which is filed in turn if it is full.
-        private mutating func file(_ level: Int) {
-            let node = open[level]
-            let separator = separators[level]
-            let above = level + 1
-            if above == open.count {
-                open.append(.makeForBuilding(level: above))
-                separators.append([])
-            }
-            let used = open[above].page.usedBytes + separator.count + IndexPage.innerSlotSize
-            if used > IndexNode.pageBytes, open[above].page.count > IndexNode.minimumCount(level: above) {
-                reopen(above)
-            }
-            separator.withUnsafeBytes { bytes in
-                let key = open[above].page.count == 0 ? .empty : IndexKey(bytes)
-                IndexNode.makeUnique(&open[above], roomForKeyOf: key.count)
-                let page = open[above].page
-                page.insertChild(node, entries: node.page.entries, key: key, at: page.count)
-            }
-        }
-
-        /// Files the open inner page of `level` without its last child, with which the next one begins, so
-        /// that none has a single child, whenever the entries end.
-        private mutating func reopen(_ level: Int) {
-            let next = IndexNode.makeForBuilding(level: level)
-            IndexNode.makeUnique(&open[level])
+        /// Closes the open page of `level` before its last key, with which the next page begins.
+        ///
+        /// What comes before the last key fits: this was asked when that key came.
+        private mutating func close(_ level: Int) {
             let page = open[level].page
             let last = page.count - 1
-            let separator = [UInt8](page.key(last).buffer)
-            next.page.insertChild(page.child(last).pointee, entries: page.childCount(last), key: .empty, at: 0)
-            page.removeChild(at: last)
-            file(level)
-            open[level] = next
-            separators[level] = separator
+            let separator = page.separator(at: last).bytes
+            let node = separator.withUnsafeBytes { open[level].part(0..<last, before: IndexKey($0)) }
+            let next = open[level].part(last..<page.count, minimumBytes: OpenPage.roomBytes)
+            file(node, open[level].separator, level + 1)
+            open[level] = OpenPage(node: next, separator: separator)
+        }
+
+        /// Appends a page to the open one of `level`.
+        private mutating func file(_ node: IndexNode, _ separator: [UInt8], _ level: Int) {
+            if level == open.count { open.append(OpenPage(node: OpenPage.make(level: level), separator: separator)) }
+            separator.withUnsafeBytes { bytes in
+                if open[level].page.count > 0, !open[level].fits(before: IndexKey(bytes)) { close(level) }
+                let key = open[level].page.count == 0 ? .empty : IndexKey(bytes)
+                IndexNode.makeUnique(&open[level].node, roomForKeyOf: key.count)
+                let page = open[level].page
+                page.insertChild(node, entries: node.page.entries, key: PrefixedKey(key), at: page.count)
+            }
+        }
+    }
+
+    /// A page that is being filled.
+    private struct OpenPage {
+        var node: IndexNode
+        /// What lies below it, empty at the left edge.
+        let separator: [UInt8]
+
+        var page: IndexPage { node.page }
+
+        /// Before their prefix is taken away, keys of several pages go into one.
+        static var roomBytes: Int { 8 * IndexNode.pageBytes }
+
+        static func make(level: Int) -> IndexNode {
+            .make(level: level, count: 0, keyBytes: 0, minimumBytes: roomBytes)
+        }
+
+        /// Whether a page takes all keys if `upper` follows them, or cannot be made smaller.
+        func fits(before upper: IndexKey) -> Bool {
+            let page = page
+            guard page.isOverfull else { return true }
+            let prefix = prefixCount(before: upper)
+            let bytes = prefix + page.keyBytes(0..<page.count, prefixCount: prefix) + page.count * page.slotSize
+            return bytes <= IndexNode.pageBytes
+        }
+
+        func part(_ range: Range<Int>, before upper: IndexKey) -> IndexNode {
+            let prefix = upper.prefix(prefixCount(before: upper))
+            return .make(part: range, of: page, prefix: PrefixedKey(prefix), minimumBytes: 0)
+        }
+
+        func part(_ range: Range<Int>, minimumBytes: Int = 0) -> IndexNode {
+            .make(part: range, of: page, prefix: .empty, minimumBytes: minimumBytes)
+        }
+
+        /// All keys, with nothing to follow them.
+        var finished: IndexNode { part(0..<page.count) }
+
+        private func prefixCount(before upper: IndexKey) -> Int {
+            separator.withUnsafeBytes { min(IndexPage.longestPrefix, IndexKey($0).sharedCount(with: upper)) }
         }
     }
 
@@ -90,11 +117,5 @@ extension OrderedIndex {
         var builder = Builder()
         for entry in sortedEntries { entry.withUnsafeBytes { builder.append($0) } }
         self = builder.finish()
-    }
-}
-
-extension IndexNode {
-    fileprivate static func makeForBuilding(level: Int) -> IndexNode {
-        make(level: level, count: 0, keyBytes: 0, minimumBytes: pageBytes)
     }
 }

@@ -79,7 +79,7 @@ private struct IndexWalker {
     }
 
     private var path: [Step] = []
-    private var firstKey: IndexKey?
+    private var firstKey: PrefixedKey?
     private(set) var item: Item?
     private(set) var visits = 0
 
@@ -88,9 +88,9 @@ private struct IndexWalker {
     }
 
     /// The first entry at or below the item, remembered until the walker moves right.
-    mutating func firstKey(of item: Item) -> IndexKey {
+    mutating func firstKey(of item: Item) -> PrefixedKey {
         if let firstKey { return firstKey }
-        let key: IndexKey
+        let key: PrefixedKey
         switch item {
         case .entry(let page, let index):
             key = page.key(index)
@@ -108,7 +108,7 @@ private struct IndexWalker {
     ) rethrows -> Bool {
         switch item {
         case .entry(let page, let index):
-            guard try report(page.key(index).buffer) else { return false }
+            guard try page.withEntries({ try report($0(index)) }) else { return false }
             advance()
         case .subtree(let page):
             visits += 1

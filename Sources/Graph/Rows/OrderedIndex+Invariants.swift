@@ -41,14 +41,18 @@ extension OrderedIndex {
     }
 
     /// Checks the page and what is below it, and returns how many entries that is; all must lie between the bounds.
-    private static func check(_ page: IndexPage, from lower: IndexKey?, upTo upper: IndexKey?) throws -> Int {
+    private static func check(_ page: IndexPage, from lower: PrefixedKey?, upTo upper: PrefixedKey?) throws -> Int {
         let level = page.level
         try require(1, page.count >= IndexNode.minimumCount(level: level), "\(page.count) at level \(level)")
         try checkLayout(page)
         try checkKeys(page)
+        let prefix = page.prefix
+        try require(
+            7, prefix.count == 0 || (lower?.hasPrefix(prefix) ?? false) && (upper?.hasPrefix(prefix) ?? false),
+            "a prefix of \(prefix.count) bytes that a separator does not have")
         let isSmallest = page.count < 2 * IndexNode.minimumCount(level: level)
         try require(
-            7, page.usedBytes <= IndexNode.pageBytes || isSmallest,
+            8, page.usedBytes <= IndexNode.pageBytes || isSmallest,
             "\(page.usedBytes) bytes for \(page.count) keys at level \(level)")
         if page.isLeaf {
             if let lower { try require(5, lower.compare(page.key(0)) <= 0, "an entry below its separator") }
@@ -78,19 +82,19 @@ extension OrderedIndex {
         let leafSlotSize = isNarrow ? IndexPage.leafSlotSize : IndexPage.wideLeafSlotSize
         let slotSize = page.isLeaf ? leafSlotSize : IndexPage.innerSlotSize
         try require(3, page.slotSize == slotSize, "slots of \(page.slotSize) bytes")
-        var end = 0
+        var distance = page.prefixCount
         for index in 0..<page.count {
-            try require(3, page.end(of: index) >= end, "key \(index) ends before it begins")
-            end = page.end(of: index)
+            try require(3, page.distance(of: index) >= distance, "key \(index) ends before it begins")
+            distance = page.distance(of: index)
         }
-        try require(3, end == page.byteCount, "keys end at \(end), not at \(page.byteCount)")
+        try require(3, distance == page.byteCount, "keys take \(distance) bytes, not \(page.byteCount)")
     }
 
     private static func checkKeys(_ page: IndexPage) throws {
         for index in 1..<max(1, page.count) {
             try require(4, page.key(index - 1).compare(page.key(index)) < 0, "keys \(index - 1) and \(index)")
         }
-        if !page.isLeaf { try require(4, page.key(0).count == 0, "the first child has a separator") }
+        if !page.isLeaf { try require(4, page.suffix(0).count == 0, "the first child has a separator") }
     }
 
     private static func require(_ invariant: Int, _ holds: Bool, _ description: @autoclosure () -> String) throws {

@@ -14,12 +14,13 @@ extension OrderedIndex {
         in range: IndexRange = .all, descending: Bool = false, _ body: (UnsafeRawBufferPointer) throws -> Bool
     ) rethrows -> Bool {
         try forEachLeaf(in: range, descending: descending) { page, positions in
-            if descending {
-                for position in positions.reversed() where try !body(page.key(position).buffer) { return false }
-            } else {
-                return try page.forEachKey(at: positions) { try body($0.buffer) }
+            try page.withEntries { entry in
+                for step in 0..<positions.count {
+                    let position = descending ? positions.upperBound &- 1 &- step : positions.lowerBound &+ step
+                    guard try body(entry(position)) else { return false }
+                }
+                return true
             }
-            return true
         }
     }
 
@@ -33,9 +34,9 @@ extension OrderedIndex {
     ) rethrows -> Bool {
         try forEachLeaf(in: range, descending: descending) { page, positions in
             if descending {
-                for position in positions.reversed() where try !body(page.key(position).row) { return false }
+                for position in positions.reversed() where try !body(page.row(position)) { return false }
             } else {
-                return try page.forEachKey(at: positions) { try body($0.row) }
+                return try page.forEachRow(at: positions, body)
             }
             return true
         }
@@ -68,8 +69,7 @@ extension OrderedIndex {
                 page = right.firstLeaf
                 position = 0
             }
-            let found = page.key(position)
-            return found.hasPrefix(key) ? found.row : nil
+            return page.key(position).hasPrefix(key) ? page.row(position) : nil
         } ?? nil
     }
 
@@ -110,7 +110,7 @@ extension OrderedIndex {
             var page = root
             var rest = offset
             while !page.isLeaf { page = page.childPage(page.takeChild(holding: &rest)) }
-            return try body(page.key(rest).buffer)
+            return try page.withEntries { try body($0(rest)) }
         }!
     }
 

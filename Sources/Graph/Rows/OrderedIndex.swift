@@ -9,7 +9,8 @@
 ///
 /// Bayer and McCreight, *Organization and Maintenance of Large Ordered Indexes*, Acta Informatica 1 (1972); entries in
 /// leaves only, after Comer, *The Ubiquitous B-Tree*, ACM Computing Surveys 11 (1979). Pages are filled by bytes, since
-/// entries differ in length, and separators are cut to what separates (see `IndexKey.shortestSeparator`).
+/// entries differ in length, separators are cut to what separates (see `IndexKey.shortestSeparator`), and what the keys of
+/// a page begin with is stored once (see `IndexPage`).
 ///
 /// Invariants, as numbered in `checkInvariants()`:
 /// 1. An empty index has no root. A leaf has at least one entry, an inner page at least two children.
@@ -18,10 +19,12 @@
 /// 4. Keys of a page are strictly ascending; the first key of an inner page, and no other one, is empty.
 /// 5. Entries below a child are not less than its key, and less than the key of the next child.
 /// 6. A slot's count is the number of entries below the child; `count` is that of the whole tree.
-/// 7. A page of more than `IndexNode.pageBytes` is a leaf of one entry or an inner page of at most three children.
+/// 7. A page's prefix begins the separators on both its sides; without one on either side it is empty.
+/// 8. A page of more than `IndexNode.pageBytes` is a leaf of one entry or an inner page of at most three children.
 ///
-/// A page is at least a third full, but for the root, pages on the right edge, which ascending inserts are still
-/// filling, and neighbours of entries so long that nothing fits beside them.
+/// A page is at least a third full, but for the root, pages on the right edge or at the end of an ascending run, which
+/// inserts are still filling, parts of a divided page that a longer prefix made smaller, until something is removed from
+/// them, and neighbours of entries so long that nothing fits beside them.
 ///
 /// - Note: `@unchecked Sendable` is guarded by this: a node that more than one reference leads to is never written to,
 ///   and `isKnownUniquelyReferenced` is asked of every node on the path before a change, from the root down. A node that
@@ -50,7 +53,7 @@ struct OrderedIndex: @unchecked Sendable {
             var page = root
             while !page.isLeaf { page = page.childPage(page.childIndex(for: key)) }
             let position = page.position(of: key)
-            return position < page.count && page.key(position).compare(key) == 0
+            return position < page.count && page.suffix(position).compare(key.dropFirst(page.prefixCount)) == 0
         } ?? false
     }
 
@@ -83,9 +86,9 @@ struct OrderedIndex: @unchecked Sendable {
         return Self.withPath { path in
             let place = find(key, path, sharing: prefixLength)
             guard !place.isPresent else { return (false, true) }
-            IndexNode.insert(key, into: &root!, path, isLast: place.isLast)
+            let cut = IndexNode.insert(key, into: &root!, path, isLast: place.isLast)
             count += 1
-            IndexNode.settleRoot(&root!, isLast: place.isLast)
+            IndexNode.settleRoot(&root!, cut)
             return (true, place.mayShare)
         }
     }
@@ -101,7 +104,7 @@ struct OrderedIndex: @unchecked Sendable {
             guard find(key, path).isPresent else { return false }
             IndexNode.remove(from: &root!, path)
             count -= 1
-            if count == 0 { root = nil } else { IndexNode.settleRoot(&root!, isLast: false) }
+            if count == 0 { root = nil } else { IndexNode.settleRoot(&root!, .inTheMiddle) }
             return true
         }
     }
@@ -141,11 +144,12 @@ struct OrderedIndex: @unchecked Sendable {
             }
             let position = page.position(of: key)
             path[0] = Int32(truncatingIfNeeded: position)
-            let prefix = key.prefix(prefixLength)
-            let sharesBefore = position > 0 ? page.key(position &- 1).hasPrefix(prefix) : !isFirst
+            let rest = key.dropFirst(page.prefixCount)
+            let prefix = rest.prefix(max(0, prefixLength &- page.prefixCount))
+            let sharesBefore = position > 0 ? page.suffix(position &- 1).hasPrefix(prefix) : !isFirst
             guard position < page.count else { return (false, isLast, sharesBefore || !isLast) }
-            let after = page.key(position)
-            return (after.compare(key) == 0, false, sharesBefore || after.hasPrefix(prefix))
+            let after = page.suffix(position)
+            return (after.compare(rest) == 0, false, sharesBefore || after.hasPrefix(prefix))
         } ?? (false, true, false)
     }
 

@@ -25,6 +25,9 @@ struct OrderedIndexRandomizedTests {
         case fewParents
         case shortStrings
         case longPrefixes
+        case nested
+        case dense
+        case sideBySide
         case huge
         case ascending
         case descending
@@ -37,6 +40,10 @@ struct OrderedIndexRandomizedTests {
             case .longPrefixes:
                 Array("https://www.example.com/a/long/common/path/\(random.below(9))/".utf8)
                     + random.bytes(count: random.below(60), below: 3)
+            case .nested:
+                [UInt8](repeating: 7, count: random.below(400)) + random.bytes(count: random.below(2), below: 9)
+            case .dense: pair(7, UInt64(random.below(5000)))
+            case .sideBySide: pair(UInt64(step % 9), UInt64(step / 9))
             case .huge:
                 [UInt8](repeating: 7, count: random.below(8) == 0 ? 10_000 : random.below(900))
                     + random.bytes(count: random.below(9), below: 256)
