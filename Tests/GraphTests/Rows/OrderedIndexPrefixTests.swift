@@ -139,6 +139,19 @@ struct OrderedIndexPrefixTests {
         }
     }
 
+    @Test(arguments: [true, false]) func `inner pages with different prefixes become one`(isAscending: Bool) throws {
+        let entries = (0..<40_000).map { bigEndian($0 / 300, $0) }
+        var index = OrderedIndex(sortedEntries: entries)
+        #expect(index.statistics.levels == 3)
+        for step in entries.indices {
+            let place = isAscending ? step : entries.count - 1 - step
+            if place % 100 != 0 { index.remove(entries[place]) }
+            if step % 500 == 0 { try index.checkInvariants() }
+        }
+        try index.checkInvariants()
+        #expect(index.entries == entries.indices.filter { $0 % 100 == 0 }.map { entries[$0] })
+    }
+
     @Test func `runs that ascend side by side leave full pages behind`() throws {
         var index = OrderedIndex()
         for row in 0..<30_000 { index.insert(bigEndian(row % 30, row)) }
