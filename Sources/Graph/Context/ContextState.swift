@@ -32,6 +32,8 @@ final class ContextState {
     var autosaveTimer: Task<Void, Never>?
     /// Whether an object was written to since the last flush.
     var needsFlush = false
+    /// What was read for the sake of reading.
+    private var prefetched: UInt8 = 0
     /// Ends whenever the working state moves under the objects.
     @usableFromInline private(set) var epoch: Epoch
 
@@ -192,6 +194,16 @@ final class ContextState {
     @usableFromInline
     func workingAddress(of row: RowNumber, of entity: Int) -> UnsafeRawPointer? {
         working.snapshot.entities[entity].rows.address(of: row)
+    }
+
+    /// Reads a little of each of these rows, which lie anywhere: the processor can then wait for all of them at once, and not for
+    /// one after another when objects are made of them.
+    @usableFromInline
+    func prefetch(_ rows: ArraySlice<RowNumber>, of entity: Int) {
+        let description = schema.entities[entity]
+        for address in working.snapshot.entities[entity].rows.addresses(of: rows) {
+            prefetched &+= description.touch(address)
+        }
     }
 
     /// The object if it is registered already; the working state is not asked.

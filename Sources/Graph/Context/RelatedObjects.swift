@@ -271,7 +271,7 @@ extension RelatedObjects: RandomAccessCollection {
     public func makeIterator() -> Iterator {
         switch source {
         case .relationship(let context, _, let relationship):
-            Iterator(context: context, entity: relationship.source, rows: rows.makeIterator())
+            Iterator(context: context, entity: relationship.source, rows: rows)
         case .list(let objects, _):
             Iterator(objects: objects.makeIterator())
         }
@@ -281,7 +281,9 @@ extension RelatedObjects: RandomAccessCollection {
     public struct Iterator: IteratorProtocol {
         @usableFromInline var context: ContextState?
         @usableFromInline var entity = 0
-        @usableFromInline var rows: IndexingIterator<[RowNumber]> = [].makeIterator()
+        @usableFromInline var rows: [RowNumber] = []
+        /// Of the next one.
+        @usableFromInline var place = 0
         /// Those of a collection that belongs to no object.
         @usableFromInline var objects: IndexingIterator<[ManagedObject<Target>]> = [].makeIterator()
 
@@ -289,8 +291,10 @@ extension RelatedObjects: RandomAccessCollection {
         @inlinable
         public mutating func next() -> ManagedObject<Target>? {
             guard let context else { return objects.next() }
-            while let row = rows.next() {
-                let id = PersistentID<Target>(row: row)
+            while place < rows.count {
+                if place & 63 == 0 { context.prefetch(rows[place...].prefix(64), of: entity) }
+                let id = PersistentID<Target>(row: rows[place])
+                place &+= 1
                 if let object = context.object(for: id, entity, in: context.registry) { return object }
             }
             return nil

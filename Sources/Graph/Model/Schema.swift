@@ -48,10 +48,13 @@ final class EntityDescription: @unchecked Sendable {
     var properties: [Property] {
         didSet {
             comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) }
+            stringOffsets = properties.filter { $0.valueType == String.self }.map(\.offset)
         }
     }
     /// What comparing two rows takes of the properties.
     private var comparisons: [Comparison] = []
+    /// Where rows refer to memory elsewhere, as far as reading some of it is simple.
+    private var stringOffsets: [Int] = []
     var ephemerals: [EphemeralDescription] = []
     var indexes: [IndexDescription] = []
     var toOnes: [ToOneDescription] = []
@@ -91,6 +94,16 @@ final class EntityDescription: @unchecked Sendable {
     private struct Comparison {
         let offset: Int
         let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+    }
+
+    /// Reads a little of a row and of its strings, and gives something that depends on it. While one read waits for memory the
+    /// next ones can begin, where copying each string counts a reference, which waits by itself.
+    func touch(_ row: UnsafeRawPointer) -> UInt8 {
+        var sum = row.load(as: UInt8.self) &+ row.load(fromByteOffset: max(0, layout.stride - 1), as: UInt8.self)
+        for offset in stringOffsets {
+            sum &+= (row + offset).assumingMemoryBound(to: String.self).pointee.utf8.first ?? 0
+        }
+        return sum
     }
 
     /// Whether all stored properties have the same bits.
