@@ -122,8 +122,7 @@ struct ObjectMaker<E: Entity> {
                 epoch: epoch
             )
         }
-        // The closure made one if there was none.
-        return unsafeDowncast(object.unsafelyUnwrapped, to: ManagedObject<E>.self)
+        return unsafeDowncast(object, to: ManagedObject<E>.self)
     }
 }
 

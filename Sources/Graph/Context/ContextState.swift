@@ -32,6 +32,8 @@ final class ContextState {
     var autosaveTimer: Task<Void, Never>?
     /// Whether an object was written to since the last flush.
     var needsFlush = false
+    /// Of the insert that is under way.
+    private var batch: IndexBatch?
     /// What was read for the sake of reading.
     private var prefetched: UInt8 = 0
     /// Ends whenever the working state moves under the objects.
@@ -105,25 +107,52 @@ final class ContextState {
     func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
         let entity = entityIndex(of: E.self)
         flush()
-        var changesOthers = isObservable || hasCoupledReferences(entity)
+        // A sequence may run a program's code when it is iterated. From here on none runs until the indexes are up to date.
+        let values = Array(values)
+        beginInsert(of: values.count, entity)
         let ids = values.map { value in
             var value = value
-            let (row, changesOthersToo) = withUnsafeMutablePointer(to: &value) { insert(at: $0, entity) }
-            if changesOthersToo { changesOthers = true }
-            return PersistentID<E>(row: row)
+            return PersistentID<E>(row: withUnsafeMutablePointer(to: &value) { insert(at: $0, entity) })
         }
-        if changesOthers { endEpoch() }
-        noteChange()
+        endInsert(entity)
         return ids
     }
 
-    /// Inserts the row at an address, and says whether other rows changed with it.
+    /// Index entries are inserted in batches, sorted: more come to the same page then. Where references change other rows, the
+    /// indexes must be up to date for each row.
     @usableFromInline
-    func insert(at address: UnsafeMutableRawPointer, _ entity: Int) -> (row: RowNumber, changesOthers: Bool) {
-        let row = counters.next(of: entity)
-        _ = working.write(row, of: entity, at: address, isNew: true)
-        return (row, working.applyAssignments())
+    func beginInsert(of count: Int, _ entity: Int) {
+        guard count > 1, !schema.entities[entity].hasCoupledReferences else { return }
+        batch = IndexBatch(entity: entity, of: schema)
     }
+
+    /// Inserts the row at an address.
+    @usableFromInline
+    func insert(at address: UnsafeMutableRawPointer, _ entity: Int) -> RowNumber {
+        let row = counters.next(of: entity)
+        _ = working.write(row, of: entity, at: address, isNew: true, &batch)
+        if let count = batch?.count {
+            if count == Self.batchSize { endBatch(then: IndexBatch(entity: entity, of: schema)) }
+        } else if working.applyAssignments() {
+            endEpoch()
+        }
+        return row
+    }
+
+    @usableFromInline
+    func endInsert(_ entity: Int) {
+        endBatch(then: nil)
+        if working.applyAssignments() || isObservable || hasCoupledReferences(entity) { endEpoch() }
+        noteChange()
+    }
+
+    private func endBatch(then next: IndexBatch?) {
+        var full = next
+        swap(&full, &batch)
+        if let full { working.insertEntries(of: full) }
+    }
+
+    private static var batchSize: Int { 16_384 }
 
     func areCoupledReferencesSame<E: Entity>(_ lhs: inout E, _ rhs: inout E, _ entity: Int) -> Bool {
         withUnsafeMutablePointer(to: &lhs) { lhs in
@@ -154,25 +183,21 @@ final class ContextState {
         _ entity: Int,
         in registry: ObjectRegistry?
     ) -> ManagedObject<E>? {
-        let found =
-            if let registry = prepareLookUp(of: id.row, entity, in: registry) {
-                registry.object(for: id.row, of: entity) { newObject(for: id, entity) }
-            } else {
-                newObject(for: id, entity)
-            }
-        guard let found else { return nil }
-        let object = unsafeDowncast(found, to: ManagedObject<E>.self)
-        return object.isDeleted ? nil : object
+        if let object = registered(id.row, of: entity, in: registry) {
+            let object = unsafeDowncast(object, to: ManagedObject<E>.self)
+            return object.isDeleted ? nil : object
+        }
+        if reads != nil || isObservable { didLookUp(id.row, of: entity) }
+        let object = newObject(for: id, entity)
+        if let object { registry?.register(object, as: id.row, of: entity) }
+        return object
     }
 
-    /// Has a look-up counted, and objects let go of that must not be found by it. Gives the registry to look in.
+    /// The object of a row. One that nobody holds any more is as good as a new one, unless it has values of its own.
     @usableFromInline
-    func prepareLookUp(of row: RowNumber, _ entity: Int, in registry: ObjectRegistry?) -> ObjectRegistry? {
-        registry?.makeRoom()
-        // An object that nobody holds any more is as good as a new one, unless it has values of its own.
-        if !schema.entities[entity].ephemerals.isEmpty { _ = registry?.heldObject(for: row, of: entity) }
-        if reads != nil || isObservable, registry?.object(for: row, of: entity) == nil { didLookUp(row, of: entity) }
-        return registry
+    func registered(_ row: RowNumber, of entity: Int, in registry: ObjectRegistry?) -> AnyObject? {
+        if _fastPath(schema.entities[entity].ephemerals.isEmpty) { return registry?.object(for: row, of: entity) }
+        return registry?.heldObject(for: row, of: entity)
     }
 
     /// An object for a row of the working state that has none.

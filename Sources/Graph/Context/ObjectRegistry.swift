@@ -43,8 +43,8 @@ final class ObjectRegistry {
     /// Whether objects that nobody holds stay too.
     var retainsAll = false
 
-    private static let minimumSweep = 64
-    private static let newestCapacity = 32
+    private static let minimumSweep = 2_048
+    private static let newestCapacity = 1_024
     /// How many places of the tables a visit looks at.
     private static let handSteps = 32
 
@@ -77,10 +77,9 @@ final class ObjectRegistry {
         if tables[entity].insert(object, as: row) { count += 1 }
     }
 
-    /// The object of a row; if there is none, the one that the closure makes, if any. Whether there is room is for the caller to
-    /// see to.
+    /// The object of a row; if there is none, the one that the closure makes. Whether there is room is for the caller to see to.
     @usableFromInline
-    func object(for row: RowNumber, of entity: Int, orRegister make: () -> AnyObject?) -> AnyObject? {
+    func object(for row: RowNumber, of entity: Int, orRegister make: () -> AnyObject) -> AnyObject {
         let (object, isNew) = tables[entity].object(for: row, orInsert: make)
         if isNew {
             count += 1
@@ -222,12 +221,12 @@ struct ObjectTable {
         return isNew
     }
 
-    /// The object of a row; if there is none, the one that the closure makes, if any.
-    mutating func object(for row: RowNumber, orInsert make: () -> AnyObject?) -> (object: AnyObject?, isNew: Bool) {
+    /// The object of a row; if there is none, the one that the closure makes.
+    mutating func object(for row: RowNumber, orInsert make: () -> AnyObject) -> (object: AnyObject, isNew: Bool) {
         makeRoom()
         let place = place(of: row)
         if let object = slots[place].object { return (object, false) }
-        guard let object = make() else { return (nil, false) }
+        let object = make()
         slots[place] = Slot(row: row, object: object)
         count += 1
         return (object, true)

@@ -5,6 +5,18 @@ extension WorkingState {
     ///
     /// False if there was nothing to write and the row has no changes from before.
     mutating func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
+        var batch: IndexBatch?
+        return write(row, of: entity, at: address, isNew: isNew, &batch)
+    }
+
+    /// The same; with a batch the row must be a new one, of an entity whose references change no other rows.
+    mutating func write(
+        _ row: RowNumber,
+        of entity: Int,
+        at address: UnsafeMutableRawPointer,
+        isNew: Bool,
+        _ batch: inout IndexBatch?
+    ) -> Bool {
         let description = schema.entities[entity]
         for relationship in description.toManys {
             let property = description.properties[relationship.property]
@@ -13,16 +25,22 @@ extension WorkingState {
             }
             assignments.append(ToManyAssignment(owner: row, relationship: relationship, members: members))
         }
-        guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew) }
+        guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew, &batch) }
         return description.layout.withCopy(of: address) { copy in
             description.resetEphemerals(of: copy)
-            return put(row, of: entity, at: copy, isNew: isNew)
+            return put(row, of: entity, at: copy, isNew: isNew, &batch)
         }
     }
 
-    private mutating func put(_ row: RowNumber, of entity: Int, at address: UnsafeRawPointer, isNew: Bool) -> Bool {
+    private mutating func put(
+        _ row: RowNumber,
+        of entity: Int,
+        at address: UnsafeRawPointer,
+        isNew: Bool,
+        _ batch: inout IndexBatch?
+    ) -> Bool {
         guard !isNew else {
-            insert(row, of: entity, copying: address)
+            insert(row, of: entity, copying: address, lastVersion: .none, &batch)
             return true
         }
         return update(row, of: entity, copying: address) || changes[entity].kind(of: row) != nil

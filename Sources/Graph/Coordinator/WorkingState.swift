@@ -14,6 +14,23 @@ struct WorkingState: Sendable {
         var suspects: Set<RowPlace> = []
         var scratch = EntryScratch()
 
+        /// Writes a new row, whose index entries are inserted with the batch.
+        mutating func set(
+            _ row: RowNumber,
+            of entity: Int,
+            version: RowVersion,
+            copying value: UnsafeRawPointer,
+            _ batch: inout IndexBatch
+        ) {
+            batch.append(row, at: value, base.schema.entities[entity].indexes)
+            snapshot.entities[entity].rows.set(row, version: version, copying: value)
+        }
+
+        mutating func insertEntries(of batch: consuming IndexBatch) {
+            let entity = batch.entity
+            snapshot.insertEntries(of: batch) { suspects.insert(RowPlace(entity: entity, row: $0)) }
+        }
+
         mutating func set(_ row: RowNumber, of entity: Int, version: RowVersion, copying value: UnsafeRawPointer) {
             if snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch) {
                 suspects.insert(RowPlace(entity: entity, row: row))
@@ -131,6 +148,18 @@ struct WorkingState: Sendable {
         copying value: UnsafeRawPointer,
         lastVersion: RowVersion = .none
     ) {
+        var batch: IndexBatch?
+        insert(row, of: entity, copying: value, lastVersion: lastVersion, &batch)
+    }
+
+    /// The same, and without a batch the index entries of the row.
+    mutating func insert(
+        _ row: RowNumber,
+        of entity: Int,
+        copying value: UnsafeRawPointer,
+        lastVersion: RowVersion,
+        _ batch: inout IndexBatch?
+    ) {
         let description = schema.entities[entity]
         forgetDelete(of: row, of: entity)
         if description.toOnes.contains(where: { $0.target(ofRowAt: value) != 0 }) {
@@ -151,11 +180,17 @@ struct WorkingState: Sendable {
             changes[entity].remove(row)
             changes[entity].set(row, .inserted, baseVersion: lastVersion)
         }
+        guard batch == nil else { return box[0].set(row, of: entity, version: version, copying: value, &batch!) }
         box[0].set(row, of: entity, version: version, copying: value)
         guard description.hasCoupledReferences else { return }
         for toOne in description.toOnes where toOne.isCoupled {
             couple(row, of: entity, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
         }
+    }
+
+    /// Brings the indexes up to date for the rows that were inserted with a batch.
+    mutating func insertEntries(of batch: consuming IndexBatch) {
+        box[0].insertEntries(of: batch)
     }
 
     /// What denied a row's delete says nothing any more once the row is there again.

@@ -5,8 +5,8 @@ import Dispatch
 /// They are sorted by the eight bytes that follow what all of them begin with, as numbers in a table of their own; the bytes
 /// themselves are looked at only where these are the same (Graefe, *Implementing Sorting in Database Systems*, ACM Computing
 /// Surveys 38 (2006): poor man's normalized keys). The tree is then built from left to right, with full pages.
-struct IndexEntries {
-    private struct Place {
+struct IndexEntries: Sendable {
+    private struct Place: Sendable {
         let start: Int
         let count: Int
         var head: UInt64 = 0
@@ -24,45 +24,81 @@ struct IndexEntries {
     ///
     /// - Precondition: each entry has a row number at its end, and none comes twice.
     consuming func index() -> (index: OrderedIndex, repeating: [RowNumber]) {
-        var (places, builder) = (places, OrderedIndex.Builder())
-        var repeating: [RowNumber] = []
-        bytes.withUnsafeBytes { bytes in
-            func entry(_ place: Place) -> UnsafeRawBufferPointer {
-                UnsafeRawBufferPointer(rebasing: bytes[place.start..<place.start + place.count])
-            }
-            func precedes(_ lhs: Place, _ rhs: Place) -> Bool {
-                lhs.head != rhs.head ? lhs.head < rhs.head : IndexKey(entry(lhs)).compare(IndexKey(entry(rhs))) < 0
-            }
-            let shared = places.reduce(places.first?.count ?? 0) { shared, place in
-                zip(entry(places[0]).prefix(shared), entry(place)).prefix { $0 == $1 }.count
-            }
-            for number in places.indices {
-                places[number].head = Self.head(of: entry(places[number]).dropFirst(shared))
-            }
-            places.sort(by: precedes)
+        var (builder, repeating) = (OrderedIndex.Builder(), [RowNumber]())
+        withSorted { entries in
             var last: IndexKey?
-            for place in places {
-                let key = IndexKey(entry(place))
-                if let last, last.count == key.count, last.hasPrefix(key.prefix(key.count - 8)) {
-                    repeating.append(key.row)
+            for entry in entries {
+                if let last, last.count == entry.count, last.hasPrefix(entry.prefix(entry.count - 8)) {
+                    repeating.append(entry.row)
                 }
-                builder.append(key.buffer)
-                last = key
+                builder.append(entry.buffer)
+                last = entry
             }
         }
         return (builder.finish(), repeating)
     }
 
-    /// Up to eight bytes as a number of the same order; what is shorter comes first or is the same.
-    private static func head(of bytes: Slice<UnsafeRawBufferPointer>) -> UInt64 {
-        if bytes.count >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
-        return (0..<8).reduce(0) { head, place in
-            head << 8 | UInt64(place < bytes.count ? bytes[bytes.startIndex + place] : 0)
+    /// Inserts them all into an index that has none of them. Calls the body with rows of which each may have a key that another
+    /// one has.
+    consuming func insert(into index: inout OrderedIndex, _ mayShare: ((RowNumber) -> Void)?) {
+        withSorted { entries in
+            index.insert(ascending: entries, mayShare.map { mayShare in { mayShare($0.row) } })
+        }
+    }
+
+    /// Runs the body with the entries in their order, which are valid in it only.
+    private mutating func withSorted(_ body: ([IndexKey]) -> Void) {
+        bytes.withUnsafeBytes { bytes in
+            func key(_ place: Place) -> IndexKey {
+                IndexKey(UnsafeRawBufferPointer(rebasing: bytes[place.start..<place.start + place.count]))
+            }
+            let shared = places.reduce(places.first?.count ?? 0) { shared, place in
+                key(places[0]).prefix(shared).sharedCount(with: key(place))
+            }
+            for number in places.indices { places[number].head = key(places[number]).head(after: shared) }
+            places.sort { lhs, rhs in
+                lhs.head != rhs.head ? lhs.head < rhs.head : key(lhs).compare(key(rhs)) < 0
+            }
+            body(places.map(key))
+        }
+    }
+}
+
+/// The index entries of new rows of one entity, to be inserted all at once.
+struct IndexBatch: Sendable {
+    let entity: Int
+    private(set) var count = 0
+    /// By the index's number in the entity's description.
+    fileprivate var entries: [IndexEntries]
+    private var entry = ByteWriter(capacity: 64)
+
+    init(entity: Int, of schema: Schema) {
+        self.entity = entity
+        entries = schema.entities[entity].indexes.map { _ in IndexEntries() }
+    }
+
+    mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, _ indexes: [IndexDescription]) {
+        count += 1
+        for (number, index) in indexes.enumerated() where index.makeEntry(for: row, at: address, in: &entry) {
+            entries[number].append(entry.bytes)
         }
     }
 }
 
 extension Snapshot {
+    /// Brings the indexes up to date for new rows, which the table has already. Calls the body with rows of which each may have
+    /// a unique value that another one has, too.
+    mutating func insertEntries(of batch: consuming IndexBatch, _ mayShareValue: (RowNumber) -> Void) {
+        let indexes = schema.entities[batch.entity].indexes
+        withoutActuallyEscaping(mayShareValue) { mayShareValue in
+            for (number, entries) in batch.entries.enumerated() {
+                entries.insert(
+                    into: &entities[batch.entity].indexes[number],
+                    indexes[number].uniqueness == nil ? nil : mayShareValue)
+            }
+        }
+    }
+
     /// Builds all indexes from the rows, several at once. Gives the rows of which each may have a unique value that another one
     /// has, too; nil is the same as nothing here.
     mutating func buildIndexes() -> [RowPlace] {

@@ -27,7 +27,7 @@ extension IndexNode {
         let index = Int(path[level])
         if level == 0 {
             let cut = node.page.cut(forKeyAt: index, isLast: isLast)
-            makeUnique(&node, roomForKeyOf: key.count &- node.page.prefixCount)
+            makeUnique(&node, roomForKeysOf: key.count &- node.page.prefixCount)
             node.page.insertKey(key, at: index)
             return cut
         }
@@ -37,6 +37,24 @@ extension IndexNode {
         let cut = page.cut(forKeyAt: index + 1, isLast: isLast)
         splitChild(index, of: &node, insert(key, into: &page.child(index).pointee, path, isLast: isLast))
         return cut
+    }
+
+    /// Inserts keys, which ascend, into the leaf that `path` leads to, where they belong and have room. Gives the leaf.
+    static func insert(
+        _ keys: ArraySlice<IndexKey>, of length: Int, into node: inout IndexNode,
+        _ path: UnsafeMutableBufferPointer<Int32>
+    ) -> IndexPage {
+        guard node.page.isLeaf else {
+            makeUnique(&node)
+            let page = node.page
+            let index = Int(path[page.level])
+            page.setChildCount(index, page.childCount(index) + keys.count)
+            return insert(keys, of: length, into: &page.child(index).pointee, path)
+        }
+        makeUnique(&node, roomForKeysOf: length, count: keys.count)
+        let page = node.page
+        for key in keys { page.insertKey(key, at: page.position(of: key)) }
+        return page
     }
 
     /// Removes what `path` leads to.
@@ -138,7 +156,7 @@ extension IndexNode {
             let right = make(
                 part: middle..<source.count, of: source, prefix: separator.prefix(after),
                 minimumBytes: cut == .beforeLast ? pageBytes : 0)
-            makeUnique(&node, roomForKeyOf: separator.count - parent.prefixCount)
+            makeUnique(&node, roomForKeysOf: separator.count - parent.prefixCount)
             let page = node.page
             page.child(index).pointee = left
             page.setChildCount(index, left.page.entries)

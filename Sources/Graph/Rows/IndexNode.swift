@@ -63,12 +63,12 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
         if !isKnownUniquelyReferenced(&node) { node = node.copy() }
     }
 
-    /// Makes `node` one that may be changed, with place for another key of `length` bytes behind the prefix.
+    /// Makes `node` one that may be changed, with place for more keys of `length` bytes in all behind the prefix.
     @inline(__always)
-    static func makeUnique(_ node: inout IndexNode, roomForKeyOf length: Int) {
+    static func makeUnique(_ node: inout IndexNode, roomForKeysOf length: Int, count: Int = 1) {
         let page = node.page
-        if page.freeBytes < length &+ page.slotSize || !isKnownUniquelyReferenced(&node) {
-            node = node.copy(roomForKeyOf: length)
+        if page.freeBytes < length &+ count &* page.slotSize || !isKnownUniquelyReferenced(&node) {
+            node = node.copy(roomForKeysOf: length, count: count)
         }
     }
 
@@ -81,11 +81,11 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
 
     /// Growing pages step by step costs a few copies of half a page, and saves the memory that random inserts would
     /// leave unused in pages which are two thirds full on average.
-    private func copy(roomForKeyOf length: Int) -> IndexNode {
+    private func copy(roomForKeysOf length: Int, count: Int) -> IndexNode {
         let page = page
-        let needed = page.usedBytes &+ length &+ page.slotSize
+        let needed = page.usedBytes &+ length &+ count &* page.slotSize
         let node = IndexNode.make(
-            level: page.level, count: page.count &+ 1, keyBytes: page.byteCount &+ length,
+            level: page.level, count: page.count &+ count, keyBytes: page.byteCount &+ length,
             minimumBytes: min(Self.pageBytes, max(64, needed &+ needed / 4)))
         withExtendedLifetime(self) { node.page.fill(from: page) }
         return node

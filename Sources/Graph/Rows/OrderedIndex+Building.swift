@@ -20,7 +20,7 @@ extension OrderedIndex {
                 precondition(last.compare(key) < 0, "entry \(count) of an index under construction is out of order")
                 if !open[0].fits(before: key.shortestSeparator(above: last)) { close(0) }
             }
-            IndexNode.makeUnique(&open[0].node, roomForKeyOf: key.count)
+            IndexNode.makeUnique(&open[0].node, roomForKeysOf: key.count)
             let page = open[0].page
             page.insertKey(key, at: page.count)
             count += 1
@@ -61,7 +61,7 @@ extension OrderedIndex {
             separator.withUnsafeBytes { bytes in
                 if open[level].page.count > 0, !open[level].fits(before: IndexKey(bytes)) { close(level) }
                 let key = open[level].page.count == 0 ? .empty : IndexKey(bytes)
-                IndexNode.makeUnique(&open[level].node, roomForKeyOf: key.count)
+                IndexNode.makeUnique(&open[level].node, roomForKeysOf: key.count)
                 let page = open[level].page
                 page.insertChild(node, entries: node.page.entries, key: PrefixedKey(key), at: page.count)
             }

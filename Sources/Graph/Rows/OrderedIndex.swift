@@ -93,6 +93,53 @@ struct OrderedIndex: @unchecked Sendable {
         }
     }
 
+    /// Inserts entries that ascend and none of which is present; calls the body with those that may begin as another one does,
+    /// but for its row number.
+    ///
+    /// - Complexity: as for one by one, but that each leaf is looked for once for all that belong there and have room.
+    mutating func insert(ascending entries: [IndexKey], _ mayShare: ((IndexKey) -> Void)?) {
+        var rest = entries[...]
+        while let first = rest.first {
+            let count = Self.withPath { path in insertGroup(of: rest, path, mayShare) }
+            rest = rest.dropFirst(max(1, count))
+            guard count == 0 else { continue }
+            let insertion = insert(first.buffer, sharing: first.count - MemoryLayout<UInt64>.size)
+            if insertion.mayShare { mayShare?(first) }
+        }
+    }
+
+    /// Inserts the first ones of the entries, if several belong to one leaf and have room there. Gives their number.
+    private mutating func insertGroup(
+        of entries: ArraySlice<IndexKey>,
+        _ path: UnsafeMutableBufferPointer<Int32>,
+        _ mayShare: ((IndexKey) -> Void)?
+    ) -> Int {
+        guard let first = entries.first, let place = findLeaf(for: first, path) else { return 0 }
+        var (length, room) = (0, IndexNode.pageBytes - place.leaf.usedBytes)
+        let group = entries.prefix { entry in
+            let taken = entry.count - place.leaf.prefixCount
+            room -= taken + place.leaf.slotSize
+            guard room >= 0, place.upper.map({ PrefixedKey(entry).compare($0) < 0 }) ?? true else { return false }
+            length += taken
+            return true
+        }
+        guard group.count > 1 else { return 0 }
+        let leaf = IndexNode.insert(group, of: length, into: &root!, path)
+        count += group.count
+        guard let mayShare else { return group.count }
+        withExtendedLifetime(root) {
+            for entry in group {
+                let position = leaf.position(of: entry)
+                let key = entry.prefix(entry.count - MemoryLayout<UInt64>.size).dropFirst(leaf.prefixCount)
+                let sharesBefore = position > 0 ? leaf.suffix(position - 1).hasPrefix(key) : !place.isFirst
+                let sharesAfter =
+                    position + 1 < leaf.count ? leaf.suffix(position + 1).hasPrefix(key) : place.upper != nil
+                if sharesBefore || sharesAfter { mayShare(entry) }
+            }
+        }
+        return group.count
+    }
+
     /// Returns false, changing and copying nothing, if the entry is absent.
     ///
     /// - Complexity: O(log *n*) comparisons, and as many node copies if the tree is shared.
@@ -151,6 +198,25 @@ struct OrderedIndex: @unchecked Sendable {
             let after = page.suffix(position)
             return (after.compare(rest) == 0, false, sharesBefore || after.hasPrefix(prefix))
         } ?? (false, true, false)
+    }
+
+    /// The leaf where `key` belongs, whether it is the first one of all, and the separator behind it, if another one follows. Nil if
+    /// there is none. The page is valid until the tree changes.
+    private func findLeaf(
+        for key: IndexKey,
+        _ path: UnsafeMutableBufferPointer<Int32>
+    ) -> (leaf: IndexPage, isFirst: Bool, upper: PrefixedKey?)? {
+        guard let root else { return nil }
+        var (page, isFirst, upper): (IndexPage, Bool, PrefixedKey?) = (root.page, true, nil)
+        precondition(page.level < path.count, "an index of \(page.level) levels")
+        while !page.isLeaf {
+            let index = page.childIndex(for: key)
+            path[page.level] = Int32(truncatingIfNeeded: index)
+            if index > 0 { isFirst = false }
+            if index < page.count - 1 { upper = page.key(index + 1) }
+            page = page.childPage(index)
+        }
+        return (page, isFirst, upper)
     }
 
     /// Runs `body` with a path on the stack.

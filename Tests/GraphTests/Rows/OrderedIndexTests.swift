@@ -214,6 +214,44 @@ extension OrderedIndexTests {
         #expect(built.repeating.sorted() == repeating.sorted())
     }
 
+    @Test(arguments: UInt64(0)..<40) func `entries inserted in batches are there as if inserted one by one`(
+        seed: UInt64
+    ) {
+        var random = SeededGenerator(seed: seed)
+        var (batched, single) = (OrderedIndex(), OrderedIndex())
+        var rows: [[UInt8]: Int] = [:]
+        var held: [(index: OrderedIndex, entries: [[UInt8]])] = []
+        var row = 0
+        for _ in 0..<12 {
+            var entries = IndexEntries()
+            var sharing: Set<UInt64> = []
+            for _ in 0..<Int.random(in: 0..<600, using: &random) {
+                row += 1
+                let number = Int.random(in: 0..<(seed % 3 == 0 ? 300 : 100_000), using: &random)
+                let entry =
+                    switch seed % 4 {
+                    case 0: pair(number, row)
+                    case 1: text("\(row)@example.com", row)
+                    case 2: text(String(repeating: "long ", count: number % 300), row)
+                    default: text("\(number)@example.com", row)
+                    }
+                entries.append(entry)
+                single.insert(entry)
+                let key = Array(entry.dropLast(8))
+                if rows[key] != nil { sharing.insert(UInt64(row)) }
+                rows[key, default: 0] += 1
+            }
+            if Bool.random(using: &random) { held.append((batched, batched.entries)) }
+            var mayShare: Set<UInt64> = []
+            entries.insert(into: &batched) { mayShare.insert($0) }
+            #expect(batched.entries == single.entries)
+            #expect(batched.count == single.count)
+            #expect(throws: Never.self) { try batched.checkInvariants() }
+            #expect(sharing.isSubset(of: mayShare))
+        }
+        for (index, entries) in held { #expect(index.entries == entries) }
+    }
+
     @Test(arguments: UInt64(0)..<20) func `an insertion sees whether others have its key`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var index = OrderedIndex()
