@@ -106,9 +106,9 @@ final class ContextState {
     @inlinable
     func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
         let entity = entityIndex(of: E.self)
-        flush()
         // A sequence may run a program's code when it is iterated. From here on none runs until the indexes are up to date.
         let values = Array(values)
+        flush()
         beginInsert(of: values.count, entity)
         let ids = values.map { value in
             var value = value

@@ -108,7 +108,7 @@ struct OrderedIndex: @unchecked Sendable {
         }
     }
 
-    /// Inserts the first ones of the entries, if several belong to one leaf and have room there. Gives their number.
+    /// Inserts those of the first entries that belong to one leaf and have room there. Gives their number.
     private mutating func insertGroup(
         of entries: ArraySlice<IndexKey>,
         _ path: UnsafeMutableBufferPointer<Int32>,
@@ -123,7 +123,7 @@ struct OrderedIndex: @unchecked Sendable {
             length += taken
             return true
         }
-        guard group.count > 1 else { return 0 }
+        guard !group.isEmpty else { return 0 }
         let leaf = IndexNode.insert(group, of: length, into: &root!, path)
         count += group.count
         guard let mayShare else { return group.count }
