@@ -65,7 +65,7 @@ struct ChartPage {
                 width: isOne ? 1.5 : 1, kind: isOne ? "one" : nil)
             for y in [Self.top - 9, bottom + 17] {
                 document.text(
-                    "\(SVGDocument.number(tick))x", x: x, y: y, size: 10, anchor: .middle, isBold: isOne,
+                    "\(Figures.limit(tick))x", x: x, y: y, size: 10, anchor: .middle, isBold: isOne,
                     fill: Colour.muted)
             }
         }
