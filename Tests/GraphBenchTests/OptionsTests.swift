@@ -70,13 +70,13 @@ struct OptionsTests {
     @Test func `files that should not or cannot be written are refused before anything is measured`() {
         var options = Options()
         #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) == nil)
-        options.json = "/tmp/results.json"
+        options.json = "results.json"
         #expect(GraphBench.faultOfOutputs(options, isDebugBuild: false) == nil)
         #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) != nil)
         options.json = "/nowhere/results.json"
         #expect(GraphBench.faultOfOutputs(options, isDebugBuild: false) != nil)
         options.json = nil
-        options.svg = "/tmp/results.svg"
+        options.svg = "results.svg"
         #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) != nil)
     }
 

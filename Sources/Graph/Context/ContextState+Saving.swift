@@ -60,7 +60,7 @@ extension ContextState {
         guard let inFlight else { return }
         self.inFlight = nil
         history.didEndSave(isSuccess: false)
-        for object in inFlight.objects { registry?.keep(object) }
+        registry?.keep(inFlight.objects)
         rebase(onto: inFlight.state, objectsAreCurrent: true)
     }
 
@@ -175,7 +175,7 @@ extension ContextState {
     func saveFailed(restoring savepoint: Savepoint) {
         guard let inFlight else { return restore(savepoint) }
         self.inFlight = nil
-        if !savepoint.working.isUnchanged { for object in inFlight.objects { registry?.keep(object) } }
+        if !savepoint.working.isUnchanged { registry?.keep(inFlight.objects) }
         flush()
         history = savepoint.history
         history.move(to: savepoint.working)

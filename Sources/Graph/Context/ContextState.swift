@@ -82,7 +82,7 @@ final class ContextState {
     func insert<E: Entity>(_ value: E) -> ManagedObject<E> {
         let entity = entityIndex(of: E.self)
         let id = PersistentID<E>(row: counters.next(of: entity))
-        let object = makeObject(id, entity, value, flags: .new, epoch: epoch, isDirty: true)
+        let object = makeObject(id, entity, value, flags: .new, isDirty: true, in: registry)
         _ = register(dirty: object)
         if isObservable || changesOthers(value, entity) { flushRelationships() }
         return object
@@ -142,7 +142,7 @@ final class ContextState {
     @usableFromInline
     func endInsert(_ entity: Int) {
         endBatch(then: nil)
-        if working.applyAssignments() || isObservable || hasCoupledReferences(entity) { endEpoch() }
+        if working.applyAssignments() || hasCoupledReferences(entity) { endEpoch() }
         noteChange()
     }
 
@@ -188,9 +188,10 @@ final class ContextState {
             return object.isDeleted ? nil : object
         }
         if reads != nil || isObservable { didLookUp(id.row, of: entity) }
-        let object = newObject(for: id, entity)
-        if let object { registry?.register(object, as: id.row, of: entity) }
-        return object
+        // Valid, because this holds the working state, and nothing changes it meanwhile.
+        guard let address = workingAddress(of: id.row, of: entity) else { return nil }
+        let value = address.assumingMemoryBound(to: E.self).pointee
+        return makeObject(id, entity, value, in: registry)
     }
 
     /// The object of a row. One that nobody holds any more is as good as a new one, unless it has values of its own.
@@ -198,22 +199,6 @@ final class ContextState {
     func registered(_ row: RowNumber, of entity: Int, in registry: ObjectRegistry?) -> AnyObject? {
         if _fastPath(schema.entities[entity].ephemerals.isEmpty) { return registry?.object(for: row, of: entity) }
         return registry?.heldObject(for: row, of: entity)
-    }
-
-    /// An object for a row of the working state that has none.
-    @inlinable
-    func newObject<E: Entity>(for id: PersistentID<E>, _ entity: Int) -> ManagedObject<E>? {
-        // Valid, because this holds the working state, and nothing changes it meanwhile.
-        guard let address = workingAddress(of: id.row, of: entity) else { return nil }
-        return ManagedObject(
-            id: id,
-            entity: entity,
-            isCoupled: hasCoupledReferences(entity),
-            context: self,
-            row: address.assumingMemoryBound(to: E.self).pointee,
-            flags: ObjectFlags(rawValue: 0),
-            epoch: epoch
-        )
     }
 
     @usableFromInline
@@ -242,9 +227,9 @@ final class ContextState {
         _ id: PersistentID<E>,
         _ entity: Int,
         _ value: E,
-        flags: ObjectFlags,
-        epoch: Epoch,
-        isDirty: Bool = false
+        flags: ObjectFlags = ObjectFlags(rawValue: 0),
+        isDirty: Bool = false,
+        in registry: ObjectRegistry?
     ) -> ManagedObject<E> {
         let object = ManagedObject(
             id: id,
@@ -281,7 +266,7 @@ final class ContextState {
             let value: E = working.base.entities[entity].rows.value(of: row)
                 ?? working.changes[entity].lostRows.value(of: row)
         else { preconditionFailure("\(id) is changed, but in no state") }
-        return makeObject(id, entity, value, flags: .deleted, epoch: epoch)
+        return makeObject(id, entity, value, flags: .deleted, in: registry)
     }
 
     @inlinable

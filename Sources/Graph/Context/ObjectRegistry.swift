@@ -14,7 +14,7 @@
 @usableFromInline
 final class ObjectRegistry {
     /// Written to, and not yet flushed into the working state.
-    private(set) var dirty: [DirtyObject] = []
+    private var dirty: [DirtyObject] = []
     private var hasNew = false
     /// Flushed, and not yet saved. Each object is listed once.
     private(set) var kept: [any RegisteredObject] = []
@@ -180,6 +180,10 @@ final class ObjectRegistry {
         guard object.keptGeneration != generation else { return }
         object.keptGeneration = generation
         kept.append(object)
+    }
+
+    func keep(_ objects: [any RegisteredObject]) {
+        for object in objects { keep(object) }
     }
 
     /// Lets go of the objects kept so far and gives them to the caller.

@@ -179,29 +179,23 @@ struct OrderedIndex: @unchecked Sendable {
         _ path: UnsafeMutableBufferPointer<Int32>,
         sharing prefixLength: Int = .max
     ) -> (isPresent: Bool, isLast: Bool, mayShare: Bool) {
-        withRootPage { root in
-            precondition(root.level < path.count, "an index of \(root.level) levels")
-            var page = root
-            var (isFirst, isLast) = (true, true)
-            while !page.isLeaf {
-                let index = page.childIndex(for: key)
-                path[page.level] = Int32(truncatingIfNeeded: index)
-                (isFirst, isLast) = (isFirst && index == 0, isLast && index == page.count &- 1)
-                page = page.childPage(index)
-            }
+        guard let place = findLeaf(for: key, path) else { return (false, true, false) }
+        return withExtendedLifetime(root) {
+            let (page, isLast) = (place.leaf, place.upper == nil)
             let position = page.position(of: key)
             path[0] = Int32(truncatingIfNeeded: position)
             let rest = key.dropFirst(page.prefixCount)
             let prefix = rest.prefix(max(0, prefixLength &- page.prefixCount))
-            let sharesBefore = position > 0 ? page.suffix(position &- 1).hasPrefix(prefix) : !isFirst
+            let sharesBefore = position > 0 ? page.suffix(position &- 1).hasPrefix(prefix) : !place.isFirst
             guard position < page.count else { return (false, isLast, sharesBefore || !isLast) }
             let after = page.suffix(position)
             return (after.compare(rest) == 0, false, sharesBefore || after.hasPrefix(prefix))
-        } ?? (false, true, false)
+        }
     }
 
     /// The leaf where `key` belongs, whether it is the first one of all, and the separator behind it, if another one follows. Nil if
     /// there is none. The page is valid until the tree changes.
+    @inline(__always)
     private func findLeaf(
         for key: IndexKey,
         _ path: UnsafeMutableBufferPointer<Int32>

@@ -13,15 +13,6 @@ private func ordered(_ entries: [[UInt8]]) -> [[UInt8]] {
 }
 
 extension OrderedIndex {
-    fileprivate var entries: [[UInt8]] {
-        var entries: [[UInt8]] = []
-        forEachEntry { entry in
-            entries.append([UInt8](entry))
-            return true
-        }
-        return entries
-    }
-
     fileprivate var rows: [UInt64] {
         var rows: [UInt64] = []
         forEachRow { row in

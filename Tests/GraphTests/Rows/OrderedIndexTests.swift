@@ -27,15 +27,6 @@ private func pairs(_ numbers: some Sequence<Int>) -> OrderedIndex {
 }
 
 extension OrderedIndex {
-    fileprivate var entries: [[UInt8]] {
-        var entries: [[UInt8]] = []
-        forEachEntry { entry in
-            entries.append([UInt8](entry))
-            return true
-        }
-        return entries
-    }
-
     fileprivate func rows(in range: IndexRange, descending: Bool = false) -> [UInt64] {
         var rows: [UInt64] = []
         forEachRow(in: range, descending: descending) { row in
