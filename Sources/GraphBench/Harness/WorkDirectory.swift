@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// The files of a run: removed at its end, and when the run is interrupted.
 final class WorkDirectory {
@@ -7,6 +8,9 @@ final class WorkDirectory {
     private let sources: [any DispatchSourceSignal]
 
     private static let signals = [SIGINT, SIGTERM]
+    /// Held while the files are removed. After an interruption it is never let go: a run that fails because its files went waits
+    /// here for the end, and does not end the process before they are gone and with another code.
+    private static let removal = Mutex(())
 
     /// Makes a fresh folder inside `parent`, or where the system keeps temporary files.
     convenience init(in parent: String?) throws {
@@ -23,10 +27,12 @@ final class WorkDirectory {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                FootprintProcess.end()
-                Self.remove(path)
-                ProgressLine().clear()
-                exit(128 + number)
+                Self.removal.withLock { _ in
+                    FootprintProcess.end()
+                    Self.remove(path)
+                    ProgressLine().clear()
+                    exit(128 + number)
+                }
             }
             source.activate()
             return source
@@ -39,7 +45,7 @@ final class WorkDirectory {
     }
 
     func remove() {
-        Self.remove(path)
+        Self.removal.withLock { _ in Self.remove(path) }
     }
 
     /// Moves the folder out of the way first: a writer that is still at work finds no place for another file.
