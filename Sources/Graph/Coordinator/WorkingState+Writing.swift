@@ -46,14 +46,6 @@ extension WorkingState {
         return update(row, of: entity, copying: address) || changes[entity].kind(of: row) != nil
     }
 
-    /// False if there are none.
-    mutating func applyAssignments() -> Bool {
-        guard !assignments.isEmpty else { return false }
-        defer { assignments = [] }
-        for assignment in assignments { apply(assignment) }
-        return true
-    }
-
     /// Has `willSave()` run once on each row that is inserted or changed, also on those that such runs change. True if that
     /// changed anything.
     mutating func runWillSave() -> Bool {

@@ -77,7 +77,17 @@ struct Adjacency: Sendable {
         return keys
     }
 
+    /// The last one that has members.
+    var lastOwner: RowNumber? {
+        members.isEmpty ? nil : members.withEntry(at: members.count - 1) { Pair($0).owner }
+    }
+
     // MARK: Changing
+
+    /// Adds pairs of which none is there; without an order.
+    mutating func insert(_ pairs: consuming IndexEntries) {
+        pairs.insert(into: &members, nil)
+    }
 
     /// Adds a member, or gives it another key. False if it is there already with that key.
     @discardableResult
@@ -142,7 +152,8 @@ struct Adjacency: Sendable {
         members.forEachDifference(from: other.members) { _, _ in false }
     }
 
-    private static func withPair<Result>(
+    /// Runs the body with the entry of a pair without an order.
+    static func withPair<Result>(
         _ owner: RowNumber,
         _ member: RowNumber,
         _ body: (UnsafeRawBufferPointer) -> Result

@@ -15,7 +15,7 @@ struct IndexEntries: Sendable {
     private var bytes: [UInt8] = []
     private var places: [Place] = []
 
-    mutating func append(_ entry: [UInt8]) {
+    mutating func append(_ entry: some Collection<UInt8>) {
         places.append(Place(start: bytes.count, count: entry.count))
         bytes += entry
     }

@@ -1,0 +1,61 @@
+/// What to-many values say of rows, once all rows are written that they name.
+extension WorkingState {
+    /// False if there are none.
+    mutating func applyAssignments() -> Bool {
+        guard !assignments.isEmpty else { return false }
+        defer { assignments = [] }
+        guard assignments.count > 1 else {
+            apply(assignments[0])
+            return true
+        }
+        // Those of one relationship keep their order; others concern other lists.
+        let groups = Dictionary(grouping: assignments) { assignment in
+            assignment.relationship.adjacency.flatMap { list in schema.adjacencies[list].mate.map { min(list, $0) } }
+        }
+        for group in groups.values {
+            var rest = group[...]
+            while let first = rest.first {
+                let count = addLinks(of: rest)
+                if count == 0 { apply(first) }
+                rest = rest.dropFirst(max(1, count))
+            }
+        }
+        return true
+    }
+
+    /// Applies those of the first assignments that do nothing but add links without an order: of rows behind all that have any.
+    /// New rows are such. The links go into both lists sorted, leaf by leaf. Gives the number of assignments.
+    private mutating func addLinks(of assignments: ArraySlice<ToManyAssignment>) -> Int {
+        guard let relationship = assignments.first?.relationship, let list = relationship.adjacency,
+            let mate = schema.adjacencies[list].mate, mate != list,
+            !schema.adjacencies[list].isOrdered, !schema.adjacencies[mate].isOrdered,
+            missingMembers.isEmpty, denyingLinks.isEmpty
+        else { return 0 }
+        var last = snapshot.adjacencies[list].lastOwner ?? 0
+        let group = assignments.prefix(Self.mostAtOnce).prefix { assignment in
+            guard assignment.relationship.isSame(as: relationship), assignment.owner > last,
+                snapshot.entities[relationship.entity].rows.contains(assignment.owner)
+            else { return false }
+            last = assignment.owner
+            return true
+        }
+        guard group.count > 1 else { return 0 }
+        var (links, mates) = (IndexEntries(), IndexEntries())
+        for assignment in group {
+            for member in Set(assignment.members) {
+                guard snapshot.entities[relationship.source].rows.contains(member) else {
+                    missingMembers[MemberList(relationship, of: assignment.owner), default: []].insert(member)
+                    continue
+                }
+                Adjacency.withPair(assignment.owner, member) { links.append($0) }
+                Adjacency.withPair(member, assignment.owner) { mates.append($0) }
+            }
+        }
+        snapshot.adjacencies[list].insert(links)
+        snapshot.adjacencies[mate].insert(mates)
+        return group.count
+    }
+
+    /// Bounds the memory for links on their way.
+    private static var mostAtOnce: Int { 16_384 }
+}
