@@ -53,7 +53,7 @@ extension IndexNode {
         }
         makeUnique(&node, roomForKeysOf: length, count: keys.count)
         let page = node.page
-        for key in keys { page.insertKey(key, at: page.position(of: key)) }
+        for key in keys { page.insertKey(key, at: page.position(ofNext: key)) }
         return page
     }
 

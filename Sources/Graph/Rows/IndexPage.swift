@@ -110,6 +110,18 @@ struct IndexPage: Equatable {
         return partition(from: 0, key.head(after: prefixCount)) { $0.compare(rest) < 0 }
     }
 
+    /// The same, for a key that may be the next one in an ascending run of insertions.
+    @inline(__always)
+    func position(ofNext key: IndexKey) -> Int {
+        let end = runEnd
+        guard runLength > 0 else { return position(of: key) }
+        let rest = key.dropFirst(prefixCount)
+        guard suffix(end &- 1).compare(rest) < 0, end == count || suffix(end).compare(rest) >= 0 else {
+            return position(of: key)
+        }
+        return end
+    }
+
     /// The child of an inner page that holds `key` if any does; it begins with the prefix.
     @inline(__always)
     func childIndex(for key: IndexKey) -> Int {
