@@ -11,6 +11,8 @@ extension Context {
 
     /// Adds an object for each value without making objects to hold in memory; gives their identifiers, in order.
     ///
+    /// The sequence is iterated some thousand values at a time: only then they are rows that it could find in the context.
+    ///
     /// - Precondition: the store was opened with the entity.
     @discardableResult @inlinable
     public func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {

@@ -271,6 +271,7 @@ public actor Context {
 
     func endVisit() {
         state.endUndoGroup()
+        state.forgetRestoredObjects(in: registry)
         registry.endVisit()
     }
 }

@@ -36,12 +36,12 @@ extension ContextState {
         if published != nil { reads?.removeAll() }
         note(outcome.replacements)
         committed = outcome.base.committed
-        rebase(
+        let isRebased = rebase(
             onto: WorkingState(base: outcome.base.snapshot),
             keepingBases: true,
-            replacements: outcome.replacements,
-            objectsAreCurrent: outcome.isAsCaptured && !willSaveChangedRows
+            replacements: outcome.replacements
         )
+        if isRebased || !outcome.isAsCaptured || willSaveChangedRows { endEpoch() }
     }
 
     /// Objects that somebody holds know what replaced them.
@@ -61,19 +61,18 @@ extension ContextState {
         self.inFlight = nil
         history.didEndSave(isSuccess: false)
         registry?.keep(inFlight.objects)
-        rebase(onto: inFlight.state, objectsAreCurrent: true)
+        if rebase(onto: inFlight.state) { endEpoch() }
     }
 
-    /// Puts the working state's changes on top of another state.
+    /// Puts the working state's changes on top of another state. False if there were none to rows. Then the epoch is to end, if it
+    /// is, when all else is done.
     private func rebase(
         onto state: WorkingState,
         keepingBases: Bool = false,
-        replacements: Replacements = [:],
-        objectsAreCurrent: Bool
-    ) {
+        replacements: Replacements = [:]
+    ) -> Bool {
         flush()
         history.note(working)
-        defer { history.move(to: working) }
         let later = working
         working = state
         if !later.isUnchanged {
@@ -81,7 +80,8 @@ extension ContextState {
             // What has come to refer to rows deleted here lets go of them at once; what forbids that is for a save to say.
             _ = working.applyDeleteRules()
         }
-        if !objectsAreCurrent || !later.changes.isEmpty { endEpoch() }
+        history.move(to: working)
+        return !later.changes.isEmpty
     }
 
     // MARK: Moving
@@ -111,8 +111,9 @@ extension ContextState {
         let before = followers.isEmpty ? nil : working.snapshot
         let overlaps = working.overlaps(with: base.snapshot)
         committed = base.committed
-        rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases, objectsAreCurrent: false)
+        _ = rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases)
         if let before { followers.send(.didMerge(StateChange(before: before, after: working.snapshot))) }
+        endEpoch()
         return overlaps
     }
 
@@ -146,8 +147,9 @@ extension ContextState {
             _ = working.applyDeleteRules()
             noteChange()
         }
+        let outcome = Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
         endEpoch()
-        return Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
+        return outcome
     }
 
     /// A state to come back to.
@@ -184,7 +186,8 @@ extension ContextState {
             return endEpoch()
         }
         working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint.working)
-        rebase(onto: savepoint.working, objectsAreCurrent: false)
+        _ = rebase(onto: savepoint.working)
+        endEpoch()
     }
 
     private func dropDirty() {

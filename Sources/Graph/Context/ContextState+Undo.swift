@@ -31,29 +31,23 @@ extension ContextState {
 
     func undo() -> [UndoRemainder] {
         endUndoGroup()
-        guard let group = history.takeUndo() else { return [] }
-        let before = working.snapshot
-        let remainders = revert(group)
-        history.didUndo(step(from: before))
-        return remainders
+        return history.takeUndo().map { revert($0) { $0.didUndo($1) } } ?? []
     }
 
     func redo() -> [UndoRemainder] {
         endUndoGroup()
-        guard let group = history.takeRedo() else { return [] }
+        return history.takeRedo().map { revert($0) { $0.didRedo($1) } } ?? []
+    }
+
+    private func revert(
+        _ group: UndoGroup,
+        _ didRevert: (inout UndoHistory, UndoStep) -> Void
+    ) -> [UndoRemainder] {
         let before = working.snapshot
-        let remainders = revert(group)
-        history.didRedo(step(from: before))
-        return remainders
-    }
-
-    private func step(from before: Snapshot) -> UndoStep {
-        UndoStep(change: StateChange(before: before, after: working.snapshot), base: working.base)
-    }
-
-    private func revert(_ group: UndoGroup) -> [UndoRemainder] {
         var remainders: [UndoRemainder] = []
         for step in group.steps.reversed() { remainders += working.revert(step, replaced: history.replaced) }
+        let change = StateChange(before: before, after: working.snapshot)
+        didRevert(&history, UndoStep(change: change, base: working.base))
         noteChange()
         endEpoch()
         return remainders

@@ -103,20 +103,31 @@ final class ContextState {
     }
 
     /// Inserts without making an object of each row.
+    ///
+    /// Iterating a sequence may run a program's code, which may use the context. So some values are taken first, and then written
+    /// without a look at the sequence.
     @inlinable
     func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
         let entity = entityIndex(of: E.self)
-        // A sequence may run a program's code when it is iterated. From here on none runs until the indexes are up to date.
-        let values = Array(values)
-        flush()
-        beginInsert(of: values.count, entity)
-        let ids = values.map { value in
-            var value = value
-            return PersistentID<E>(row: withUnsafeMutablePointer(to: &value) { insert(at: $0, entity) })
-        }
-        endInsert(entity)
+        var ids: [PersistentID<E>] = []
+        ids.reserveCapacity(values.underestimatedCount)
+        var rest = values.makeIterator()
+        var values: [E] = []
+        repeat {
+            values.removeAll(keepingCapacity: true)
+            while values.count < Self.batchSize, let value = rest.next() { values.append(value) }
+            guard !values.isEmpty else { break }
+            flush()
+            beginInsert(of: values.count, entity)
+            for var value in values {
+                ids.append(PersistentID<E>(row: withUnsafeMutablePointer(to: &value) { insert(at: $0, entity) }))
+            }
+            endInsert(entity)
+        } while values.count == Self.batchSize
         return ids
     }
+
+    @usableFromInline static var batchSize: Int { 16_384 }
 
     /// Index entries are inserted in batches, sorted: more come to the same page then. Where references change other rows, the
     /// indexes must be up to date for each row.
@@ -131,28 +142,16 @@ final class ContextState {
     func insert(at address: UnsafeMutableRawPointer, _ entity: Int) -> RowNumber {
         let row = counters.next(of: entity)
         _ = working.write(row, of: entity, at: address, isNew: true, &batch)
-        if let count = batch?.count {
-            if count == Self.batchSize { endBatch(then: IndexBatch(entity: entity, of: schema)) }
-        } else if working.applyAssignments() {
-            endEpoch()
-        }
+        if batch == nil, working.applyAssignments() { endEpoch() }
         return row
     }
 
     @usableFromInline
     func endInsert(_ entity: Int) {
-        endBatch(then: nil)
-        if working.applyAssignments() || hasCoupledReferences(entity) { endEpoch() }
+        if let batch = batch.take() { working.insertEntries(of: batch) }
         noteChange()
+        if working.applyAssignments() || hasCoupledReferences(entity) { endEpoch() }
     }
-
-    private func endBatch(then next: IndexBatch?) {
-        var full = next
-        swap(&full, &batch)
-        if let full { working.insertEntries(of: full) }
-    }
-
-    private static var batchSize: Int { 16_384 }
 
     func areCoupledReferencesSame<E: Entity>(_ lhs: inout E, _ rhs: inout E, _ entity: Int) -> Bool {
         withUnsafeMutablePointer(to: &lhs) { lhs in
@@ -332,6 +331,11 @@ final class ContextState {
         working.write(row, of: entity, at: address, isNew: isNew)
     }
 
+    /// Objects that have no changes any more need not be kept for a save.
+    func forgetRestoredObjects(in registry: ObjectRegistry) {
+        registry.keepOnly(changeCount: working.changes.count) { working.changes[$0.entity].kind(of: $0.row) != nil }
+    }
+
     func delete(_ row: RowNumber, of entity: Int) {
         flush()
         working.delete(row, of: entity)
@@ -341,6 +345,7 @@ final class ContextState {
 
     @usableFromInline
     func endEpoch() {
+        // Observers run a program's code, which may use the context: whatever else a change entails is done before.
         epoch.isCurrent = false
         epoch = Epoch(isCurrent: observation == nil)
         observation?.tell(working.snapshot)

@@ -13,7 +13,8 @@
 /// object, which a program must hold for that.
 ///
 /// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value; so does one whose insert
-/// was rolled back, and one that outlives its context. Writing to it changes nothing.
+/// was rolled back, and one that outlives its context. Writing to it changes nothing, but that one with unsaved changes of a
+/// context that is gone still takes values.
 @dynamicMemberLookup
 public final class ManagedObject<E: Entity> {
     /// Identifies the object for good, from its insert on.
@@ -134,6 +135,8 @@ extension ManagedObject {
     /// Deletes the object, with what its relationships' delete rules say. Does nothing if it is deleted already.
     public func delete() {
         context.delete(id.row, of: entity)
+        // It has the last value, which the base may lack.
+        context.registry?.keep(self)
     }
 
     /// Has the whole context read the newest durable state, with its unsaved changes on top, as `Context.refresh()` does: objects

@@ -52,6 +52,9 @@ final class ObjectRegistry {
         tables = schema.entities.map { _ in ObjectTable() }
     }
 
+    /// For how many objects there is room.
+    var capacity: Int { tables.reduce(0) { $0 + $1.capacity } }
+
     // MARK: Look-up
 
     /// The object of a row, whether anybody holds it or not.
@@ -114,6 +117,8 @@ final class ObjectRegistry {
         guard count > 0 || !recent.isEmpty || !newest.isEmpty else { return }
         defer { forgetRecent() }
         guard !retainsAll else { return }
+        // A table is as large as it once had to be. After a visit that made few objects it need not be.
+        if recent.isEmpty { tables[hand.entity].shrink() }
         var unheld: [AnyObject] = []
         for places in [recent, newest] {
             for place in places {
@@ -186,6 +191,14 @@ final class ObjectRegistry {
         for object in objects { keep(object) }
     }
 
+    /// Lets go of objects that are as the store has them, if those may be the most: changes are taken back without a save, too.
+    ///
+    /// - Parameter changeCount: of rows.
+    func keepOnly(changeCount: Int, where isChanged: (RowPlace) -> Bool) {
+        guard kept.count > 2 * changeCount + Self.handSteps else { return }
+        keep(release().filter { isChanged($0.rowPlace) })
+    }
+
     /// Lets go of the objects kept so far and gives them to the caller.
     func release() -> [any RegisteredObject] {
         generation += 1
@@ -208,6 +221,8 @@ struct ObjectTable {
     /// A power of two of them, at most three quarters taken; none to begin with.
     private var slots: [Slot] = []
     private var shift = 64
+
+    var capacity: Int { slots.count }
 
     subscript(row: RowNumber) -> AnyObject? {
         guard !slots.isEmpty else { return nil }
@@ -257,10 +272,19 @@ struct ObjectTable {
             slots[place] = Slot()
         }
         count -= unheld.count
+        fit()
+        return unheld
+    }
+
+    /// Takes less memory if there are far fewer objects than there once were.
+    mutating func shrink() {
+        if 16 * count < slots.count { fit() }
+    }
+
+    private mutating func fit() {
         var capacity = 16
         while 4 * count > capacity { capacity *= 2 }
         resize(to: count == 0 ? 0 : capacity)
-        return unheld
     }
 
     /// The same for some places, from `place` on, where it then goes on; 0 after the last one. Each place counts as a step.

@@ -54,26 +54,25 @@ struct RowCollector {
     /// The last of the best that are known: no row that comes after it is among them.
     private var worst: FoundRow?
 
+    /// - Precondition: the limit is not 0.
     @usableFromInline
     init(order: RowOrder, offset: Int, limit: Int?) {
         self.order = order
         self.offset = offset
         let (end, overflow) = offset.addingReportingOverflow(limit ?? .max)
-        capacity = limit == 0 ? 0 : overflow ? .max : end
+        capacity = overflow ? .max : end
     }
 
-    /// False if no further row can belong to the result.
     @usableFromInline
-    mutating func add(_ row: FoundRow) -> Bool {
-        guard capacity > 0 else { return false }
-        if let worst, !order.precedes(row, worst) { return true }
+    mutating func add(_ row: FoundRow) {
+        if let worst, !order.precedes(row, worst) { return }
         rows.append(row)
         // Sorting only when there are twice as many as needed makes it O(log capacity) for each row.
         if rows.count / 2 >= max(capacity, 16) { keepBest() }
-        return true
     }
 
-    /// The same with a row that comes after all that were added before it in the sort order, and before all others.
+    /// The same with a row that comes after all that were added before it in the sort order, and before all others. False if no
+    /// further row is wanted.
     @usableFromInline
     mutating func append(_ row: FoundRow) -> Bool {
         rows.append(row)

@@ -31,7 +31,7 @@ struct IndexWalk {
     /// - Parameter capacity: how many rows are wanted.
     init?(_ order: RowOrder, of entity: EntityDescription, in rows: EntityRows, capacity: Int) {
         allowance = rows.rows.count / Self.visitedShare
-        guard allowance > 0, capacity > 0, let (number, leading) = entity.indexes.longestBeginning(of: order) else {
+        guard allowance > 0, let (number, leading) = entity.indexes.longestBeginning(of: order) else {
             return nil
         }
         self.order = order

@@ -18,12 +18,14 @@ extension Snapshot {
         _ body: (RowNumber, UnsafeRawPointer) throws -> Void
     ) throws {
         var window = FetchWindow(offset: offset, limit: limit)
-        if let order = try rowOrder(orderings) {
+        let order = try rowOrder(orderings)
+        guard !window.isOver else { return }
+        if let order {
             let rows = try collect(type, where: predicate, order, offset: offset, limit: limit)
             try withExtendedLifetime(self) {
                 for row in rows { try body(row.number, row.address) }
             }
-        } else if !window.isOver {
+        } else {
             try scan(type, where: predicate) { number, address in
                 if window.takesNext() { try body(number, address) }
                 return !window.isOver
@@ -50,6 +52,7 @@ extension Snapshot {
         } else {
             try scan(type, where: predicate) { number, address in
                 collector.add(FoundRow(number: number, address: address))
+                return true
             }
         }
         return collector.result(inOrder: isInOrder)
@@ -85,8 +88,8 @@ extension Snapshot {
                 passed.advance()
                 return true
             }
-            guard try predicate(value.pointee) else { return true }
-            return collector.add(FoundRow(number: number, address: value))
+            if try predicate(value.pointee) { collector.add(FoundRow(number: number, address: value)) }
+            return true
         }
     }
 

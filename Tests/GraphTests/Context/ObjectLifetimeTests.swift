@@ -52,6 +52,52 @@ struct ObjectLifetimeTests {
         #expect(count < 5_000)
     }
 
+    enum Restoring: CaseIterable {
+        case discard
+        case writeBack
+        case undo
+    }
+
+    @Test(.bug(id: "kept though restored", "until a save, a rollback or a reset"), arguments: Restoring.allCases)
+    func `R17 objects whose changes were taken back go`(way: Restoring) async throws {
+        let context = Context(try await Coordinator(for: Team.self, Person.self))
+        let ids = try await context.transaction { context in
+            context.insert(contentsOf: (0..<500).map { Person(name: "\($0)") })
+        }
+        try await context.change(ids, way)
+        for _ in 0..<100 { await context.perform { _ = $0.hasChanges } }
+        await context.perform { #expect($0.hasChanges == false && $0.registry.kept.count < 100) }
+    }
+
+    @Test(.bug(id: "kept last value", "what was written since the base was forgotten"))
+    func `a deleted object that nobody holds keeps its last value`() async throws {
+        let context = Context(try await Coordinator(for: Team.self, Person.self))
+        let (team, person) = try await context.transaction { context in
+            let team = context.insert(Team(name: "red"))
+            return (team.id, context.insert(Person(name: "Ada", team: ToOne(team.id))).id)
+        }
+        try await context.perform { try $0.object(for: team).delete() }
+        try await context.perform { try $0.object(for: person).delete() }
+        await context.perform { context in
+            let deleted = context.deletedObjects.compactMap { $0 as? Person.Object }
+            #expect(deleted.map(\.value.team.id) == [nil])
+        }
+    }
+
+    @Test func `the table of objects shrinks after large visits, and small ones make that go on`() async throws {
+        let context = Context(try await Coordinator(for: Team.self, Person.self))
+        try await context.transaction { context in
+            _ = context.insert(contentsOf: (0..<10_000).map { Person(name: "\($0)") })
+        }
+        try await context.perform { context in
+            let count = try context.fetch(Person.self).count
+            #expect(count == 10_000)
+            #expect(context.registry.capacity > 10_000)
+        }
+        for _ in 0..<3 { try await context.perform { _ = try $0.first(Person.self) } }
+        await context.perform { #expect($0.registry.capacity < 100) }
+    }
+
     @Test(.bug(id: "kept replacements")) func `R10 what replaced objects that nobody holds is forgotten`()
         async throws
     {
@@ -136,6 +182,22 @@ extension Context {
     fileprivate func lookUpOften(_ id: Lamp.ID) throws -> Int {
         for _ in 0..<100_000 { _ = self[id]?.name }
         return try #require(state.registry).recent.count
+    }
+
+    fileprivate func change(_ ids: [Person.ID], _ way: ObjectLifetimeTests.Restoring) throws {
+        undoLimit = way == .undo ? 1 : 0
+        for id in ids {
+            let person = try object(for: id)
+            person.age = 1
+            switch way {
+            case .discard: discard(person)
+            case .writeBack:
+                #expect(hasChanges)
+                person.age = 0
+            case .undo: break
+            }
+        }
+        if way == .undo { #expect(undo() == []) }
     }
 
     /// How many replacements the context knows in the end.

@@ -23,4 +23,19 @@ struct PagingTests {
             }
         }
     }
+    @Test(arguments: [[], [.ascending(\.age)]] as [[Ordering<Person>]])
+    func `a fetch of no rows asks about none`(order: [Ordering<Person>]) async throws {
+        let context = Context(try await Coordinator(for: Team.self, Person.self))
+        try await context.transaction { _ = $0.insert(contentsOf: [Person(name: "Ada"), Person(name: "Bob")]) }
+        let asked = try await context.perform { context in
+            var asked = 0
+            let isAsked: (Person) -> Bool = { _ in
+                asked += 1
+                return false
+            }
+            _ = try context.fetchIDs(Person.self, where: isAsked, sortedBy: order, limit: 0)
+            return asked
+        }
+        #expect(asked == 0)
+    }
 }
