@@ -56,7 +56,17 @@ extension AnyPersistentID {
 // MARK: Changing
 
 extension Context {
-    func perform(_ change: StoreChange) throws {
+    /// Makes changes one after another, but for new rows side by side that may be inserted at once.
+    func perform(_ changes: [StoreChange]) throws {
+        var rest = changes[...]
+        while let first = rest.first {
+            let together = rest.prefix { $0.isInsert(alongside: first) }
+            if together.count > 1 { try insert(together) } else { try perform(first) }
+            rest = rest.dropFirst(max(1, together.count))
+        }
+    }
+
+    private func perform(_ change: StoreChange) throws {
         switch change {
         case .insert(let id, let row, let members):
             let number = insert(StoreShape.types[id.entity], row, members)
@@ -77,12 +87,31 @@ extension Context {
         _ row: StoreModel.Row,
         _ members: [StoreModel.List: [RowNumber]]
     ) -> RowNumber {
+        insert(value(type, row, members)).id.row
+    }
+
+    private func insert(_ changes: ArraySlice<StoreChange>) throws {
+        func insert<E: StoreEntity>(_ type: E.Type) -> [RowNumber] {
+            let values = changes.compactMap { change in
+                if case .insert(_, let row, let members) = change { value(type, row, members) } else { nil }
+            }
+            return self.insert(contentsOf: values).map(\.row)
+        }
+        let ids = changes.compactMap { if case .insert(let id, _, _) = $0 { id } else { nil } }
+        let numbers = ids.first.map { insert(StoreShape.types[$0.entity]) } ?? []
+        try demand(numbers == ids.map(\.row)) { "new rows have numbers \(numbers), not \(ids)" }
+    }
+
+    private func value<E: StoreEntity>(
+        _ type: E.Type,
+        _ row: StoreModel.Row,
+        _ members: [StoreModel.List: [RowNumber]]
+    ) -> E {
         var value = E()
         for (access, number) in zip(E.attributes, row.attributes) { access.assign(&value, number) }
         for (access, target) in zip(E.references, row.targets) { access.assign(&value, target) }
         for (list, rows) in members { E.collection(list.relationship).assign(&value, rows) }
-        if row.attributes[0] % 3 == 0 { return insert(contentsOf: [value])[0].row }
-        return insert(value).id.row
+        return value
     }
 
     private func set<E: StoreEntity>(_ type: E.Type, _ row: RowNumber, _ attribute: Int, _ value: Int) throws {

@@ -127,8 +127,7 @@ extension ContextModel {
         var row = theirs
         for number in row.attributes.indices {
             let (old, here, there) = (base.attributes[number], ours.attributes[number], theirs.attributes[number])
-            let addsUp = number == counter && here != old && there != old
-            row.attributes[number] = addsUp ? here + there - old : merged(old, here, there)
+            row.attributes[number] = number == counter ? here + there - old : merged(old, here, there)
         }
         for slot in row.targets.indices {
             row.targets[slot] = merged(base.targets[slot], ours.targets[slot], theirs.targets[slot])
@@ -166,7 +165,10 @@ extension ContextModel {
         var state = request.work
         state.denyingLinks.formUnion(work.denyingLinks.filter { state.rows[$0.list.ownerID] == nil })
         state.lastRows.merge(work.lastRows) { new, _ in new }
-        for (id, number) in request.deletes where state.rows[id] == nil { deletes[id] = deleteCount + number }
+        // What this one had deleted itself stays deleted by that.
+        for (id, number) in request.deletes where state.rows[id] == nil && work.rows[id] != nil {
+            deletes[id] = deleteCount + number
+        }
         deleteCount += request.deleteCount
         missing.formUnion(request.missing)
         for id in request.returning where base.rows[id] == nil { returning.insert(id) }

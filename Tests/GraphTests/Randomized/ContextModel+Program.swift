@@ -7,6 +7,18 @@ enum StoreChange: Sendable {
     case refer(StoreModel.ID, slot: Int, target: RowNumber, asValue: Bool)
     case change(StoreModel.List, MemberChange)
     case delete(StoreModel.ID)
+
+    /// Whether this and `first`, which comes before, may be inserted at once: what one says of the other would come too early.
+    func isInsert(alongside first: StoreChange) -> Bool {
+        guard case .insert(let id, let row, let members) = self, case .insert(let start, _, _) = first,
+            id.entity == start.entity
+        else { return false }
+        let toOnes = zip(StoreShape.entities[id.entity].toOnes, row.targets)
+        return toOnes.allSatisfy { $0.target != start.entity || $1 < start.row }
+            && members.allSatisfy { list, rows in
+                list.shape.members != start.entity || rows.allSatisfy { $0 < start.row }
+            }
+    }
 }
 
 extension ContextModel {

@@ -58,7 +58,7 @@ struct StoreProgramGenerator {
     private mutating func action() -> StoreProgram.Action {
         switch number(below: 100) {
         case ..<46: .change([change()])
-        case ..<60: .change((0..<(2 + number(below: 3))).map { _ in change() })
+        case ..<60: .change(chance(1, in: 6) ? inserts() : (0..<(2 + number(below: 3))).map { _ in change() })
         case ..<62: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true, policy())
         case ..<65: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: false, policy())
         case ..<71: .nested(nested())
@@ -117,6 +117,12 @@ struct StoreProgramGenerator {
         default:
             return insert(anyEntity(), values: [value(), chance(1, in: 2) ? 0 : value()])
         }
+    }
+
+    /// Of one entity.
+    private mutating func inserts() -> [StoreProgram.Change] {
+        let entity = anyEntity()
+        return (0..<(2 + number(below: 5))).map { _ in insert(entity, values: [value(), value()]) }
     }
 
     private mutating func insert(_ entity: Int, values: [Int]) -> StoreProgram.Change {

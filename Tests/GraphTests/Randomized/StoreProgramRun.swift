@@ -75,7 +75,7 @@ struct StoreProgramRun {
         case .change(let changes):
             let changes = changes.compactMap { models[c].perform($0, next: &next) }
             try await contexts[c].perform { context in
-                for change in changes { try context.perform(change) }
+                try context.perform(changes)
             }
         case .transaction(let changes, let isAbandoned, let policy):
             try await transaction(changes, isAbandoned: isAbandoned, policy, in: c)
@@ -127,7 +127,7 @@ struct StoreProgramRun {
         var actual: ContextModel.Failure?
         do {
             try await contexts[c].transaction(mergePolicy: policy.mergePolicy) { [held = held[c]] context in
-                for change in changes { try context.perform(change) }
+                try context.perform(changes)
                 if isAbandoned { throw Abandoned() }
                 held?.hold(context.insertedObjects)
             }
@@ -146,7 +146,7 @@ struct StoreProgramRun {
         if nested.isTransaction { return try await runTransaction(nested, child, changes, in: c) }
         let context = await Context(parent: contexts[c], mergePolicy: nested.policy.mergePolicy)
         try await context.perform { context in
-            for change in changes { try context.perform(change) }
+            try context.perform(changes)
         }
         for action in nested.meanwhile { try await perform(StoreProgram.Step(context: c, action: action)) }
         try await context.perform { [child] context in try context.compare(with: child, held: nil) }
@@ -178,7 +178,7 @@ struct StoreProgramRun {
         let transaction = Task { [context = contexts[c]] in
             try await context.transaction(mergePolicy: nested.policy.mergePolicy) { context in
                 defer { began.continuation.finish() }
-                for change in changes { try context.perform(change) }
+                try context.perform(changes)
                 began.continuation.finish()
                 for await _ in mayEnd.stream {}
                 try context.compare(with: child, held: nil)
