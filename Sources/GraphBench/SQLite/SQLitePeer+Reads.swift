@@ -84,11 +84,9 @@ extension SQLitePeer {
 
     /// The sum of some people's balances.
     func balances(of ids: [Int]) throws -> UInt64 {
-        var sum = 0.0
-        for id in ids {
-            sum += try person(id: id)?.balance ?? .nan
+        try reading {
+            try ids.reduce(0.0) { $0 + (try person(id: $1)?.balance ?? .nan) }.bitPattern
         }
-        return sum.bitPattern
     }
 
     private func rows(of statement: SQLiteStatement) throws -> [PersonRow] {

@@ -3,6 +3,7 @@
 final class SQLitePeer {
     private let connection: SQLiteConnection
     let begin: SQLiteStatement
+    let beginReading: SQLiteStatement
     let commit: SQLiteStatement
     let insertTeam: SQLiteStatement
     let insertPerson: SQLiteStatement
@@ -43,6 +44,7 @@ final class SQLitePeer {
             """)
         if indexesBalance { try connection.execute("CREATE INDEX IF NOT EXISTS person_balance ON person (balance)") }
         begin = try connection.prepare("BEGIN IMMEDIATE")
+        beginReading = try connection.prepare("BEGIN")
         commit = try connection.prepare("COMMIT")
         insertTeam = try connection.prepare("INSERT INTO team (id, name) VALUES (?, ?)")
         insertPerson = try connection.prepare(
@@ -78,5 +80,14 @@ final class SQLitePeer {
         try begin.run()
         try body()
         try commit.run()
+    }
+
+    /// Does many reads in one transaction, as who wants one state of the rows does: else each would begin and end one.
+    @inline(__always)
+    func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        try beginReading.run()
+        let result = try body()
+        try commit.run()
+        return result
     }
 }

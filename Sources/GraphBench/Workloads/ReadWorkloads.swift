@@ -6,7 +6,9 @@ extension Workload {
             sqlite: { setting in
                 let ids = setting.data.lookups.map { $0 + 1 }
                 let peer = try await setting.sqliteStore
-                return timed(count: ids.count) { try ids.reduce(0) { $0 &+ (try peer.person(id: $1)?.checksum ?? 0) } }
+                return timed(count: ids.count) {
+                    try peer.reading { try ids.reduce(0) { $0 &+ (try peer.person(id: $1)?.checksum ?? 0) } }
+                }
             },
             native: { setting in
                 let ids = setting.data.lookups
@@ -20,7 +22,7 @@ extension Workload {
                 let emails = setting.data.lookupEmails
                 let peer = try await setting.sqliteStore
                 return timed(count: emails.count) {
-                    try emails.reduce(0) { $0 &+ (try peer.person(email: $1)?.checksum ?? 0) }
+                    try peer.reading { try emails.reduce(0) { $0 &+ (try peer.person(email: $1)?.checksum ?? 0) } }
                 }
             },
             native: { setting in

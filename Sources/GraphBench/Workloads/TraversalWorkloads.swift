@@ -7,7 +7,9 @@ extension Workload {
                 let ids = setting.data.lookups.map { $0 + 1 }
                 let peer = try await setting.sqliteStore
                 return timed(count: ids.count) {
-                    try ids.reduce(0) { $0 &+ Checksum.text(try peer.teamName(person: $1) ?? "") }
+                    try peer.reading {
+                        try ids.reduce(0) { $0 &+ Checksum.text(try peer.teamName(person: $1) ?? "") }
+                    }
                 }
             },
             native: { setting in
@@ -24,7 +26,9 @@ extension Workload {
                 let peer = try await setting.sqliteStore
                 let held = try setting.data.lookups.compactMap { try peer.person(id: $0 + 1) }
                 return timed(count: held.count) {
-                    try held.reduce(0) { $0 &+ Checksum.text(try peer.teamName(team: $1.team + 1) ?? "") }
+                    try peer.reading {
+                        try held.reduce(0) { $0 &+ Checksum.text(try peer.teamName(team: $1.team + 1) ?? "") }
+                    }
                 }
             },
             native: { setting in
@@ -43,7 +47,7 @@ extension Workload {
     private static let sqliteAges: Contender = { setting in
         let teams = setting.data.visitedTeams.map { $0 + 1 }
         let peer = try await setting.sqliteStore
-        return { _ in try agesTimed { try teams.map { try peer.ages(team: $0) } } }
+        return { _ in try agesTimed { try peer.reading { try teams.map { try peer.ages(team: $0) } } } }
     }
 
     private static let nativeAges: Contender = { setting in
