@@ -83,6 +83,19 @@ struct ComparisonTests {
         #expect(comparison.entries.map(\.verdict) == [.same, .worse, .better])
     }
 
+    @Test func `beside Graph alone it says so`() throws {
+        func lines(_ engine: Double) -> [ResultLine] {
+            SampleResults.lines(SampleResults.result("storm", engine: engine, native: 1, baseline: .alone))
+        }
+        let result = try Self.compare(lines(1), lines(2))
+        #expect(result.comparison.entries.map(\.basis) == [.ratio(.native)])
+        #expect(result.text.contains("as fast as Graph alone"))
+        #expect(!result.text.contains("native"))
+        var older = lines(1)
+        older[0].baseline = nil
+        #expect(try Self.compare(older, lines(1)).code == 0)
+    }
+
     @Test func `a figure or an answer that is lost is worse`() throws {
         let old = SampleResults.lines(
             SampleResults.result("one", engine: 1, sqlite: 2), SampleResults.result("two", engine: 1, sqlite: 2))

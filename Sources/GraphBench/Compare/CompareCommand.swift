@@ -38,6 +38,7 @@ struct CompareCommand {
 
     private func basis(_ entry: Comparison.Entry) -> String {
         switch entry.basis {
+        case .ratio(.native) where entry.line.baseline == Baseline.alone.rawValue: "as fast as Graph alone"
         case .ratio(let side): "as fast as \(side.rawValue)"
         case .figure: printable(entry.line.unit)
         }

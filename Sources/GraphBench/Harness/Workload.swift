@@ -40,13 +40,15 @@ struct Workload: Sendable {
     let group: Group
     /// How much the figure may grow with the number of people, where no peer says it.
     let growthLimit: Double?
+    let baseline: Baseline
     var engine: Contender?
     let sqlite: Contender?
+    /// What ``baseline`` says.
     let native: Contender?
 
     init(
         _ name: String, _ summary: String, unit: Unit, targets: [Target], group: Group = .store,
-        growthLimit: Double? = nil, sqlite: Contender?, native: Contender?
+        growthLimit: Double? = nil, baseline: Baseline = .native, sqlite: Contender?, native: Contender?
     ) {
         self.name = name
         self.summary = summary
@@ -54,8 +56,18 @@ struct Workload: Sendable {
         self.targets = targets
         self.group = group
         self.growthLimit = growthLimit
+        self.baseline = baseline
         self.sqlite = sqlite
         self.native = native
+    }
+
+    /// Whether a side is somebody else than Graph, to compare with.
+    func isPeer(_ side: Side) -> Bool {
+        switch side {
+        case .engine: false
+        case .sqlite: true
+        case .native: baseline == .native
+        }
     }
 
     func contender(for side: Side) -> Contender? {
