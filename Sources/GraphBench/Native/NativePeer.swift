@@ -45,16 +45,15 @@ final class NativePeer {
         return count
     }
 
-    /// The number of people and the sum of their ages.
+    /// Everything that is there.
     var answer: UInt64 {
-        Checksum.people(count: people.count, ages: people.values.reduce(0) { $0 + $1.age })
+        Checksum.store(
+            people: people.values.reduce(0) { $0 &+ $1.value.fingerprint(team: $1.team.name) },
+            teamNames: teams.values.lazy.map(\.name))
     }
 
-    /// The same with the number of teams.
-    var answerWithTeams: UInt64 { Checksum.remaining(people: answer, teams: teams.count) }
-
-    /// The sum of some people's balances.
+    /// Who of some people has which balance.
     func balances(of ids: some Sequence<Int>) -> UInt64 {
-        ids.reduce(0.0) { $0 + (people[$1]?.balance ?? .nan) }.bitPattern
+        Checksum.rowByRow(ids.lazy.map { self.people[$0]?.value.checksum ?? 0 })
     }
 }

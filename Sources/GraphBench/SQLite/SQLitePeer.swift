@@ -19,8 +19,7 @@ final class SQLitePeer {
     let teamNameByID: SQLiteStatement
     let agesByTeam: SQLiteStatement
     let allPeople: SQLiteStatement
-    let totals: SQLiteStatement
-    let teamCount: SQLiteStatement
+    let allTeams: SQLiteStatement
 
     /// The reason that the report gives where the peer cannot run.
     static let absence = "no libsqlite3"
@@ -64,8 +63,7 @@ final class SQLitePeer {
         teamNameByID = try connection.prepare("SELECT name FROM team WHERE id = ?")
         agesByTeam = try connection.prepare("SELECT sum(age), count(*) FROM person WHERE team_id = ?")
         allPeople = try connection.prepare("SELECT \(Self.personColumns) FROM person")
-        totals = try connection.prepare("SELECT count(*), total(age) FROM person")
-        teamCount = try connection.prepare("SELECT count(*) FROM team")
+        allTeams = try connection.prepare("SELECT id, name FROM team")
     }
 
     /// A database with all rows of `data`.
