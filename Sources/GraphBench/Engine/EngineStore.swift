@@ -15,6 +15,14 @@ struct EngineStore: Sendable {
         ) { data.people[$0] }
     }
 
+    /// The same with so many teams, of rows that are made one at a time.
+    init(_ coordinator: Coordinator, rows: Int, teams: Int) async throws {
+        self.coordinator = coordinator
+        (self.teams, people) = try await Context(coordinator).load(
+            teamNames: PeopleData.teamNames(teams), batches: PeopleData.batches(rows: rows)
+        ) { PeopleData.person($0, teams: teams) }
+    }
+
     static func inMemory(_ data: PeopleData) async throws -> EngineStore {
         try await EngineStore(Coordinator(for: Team.self, Person.self), loading: data)
     }
@@ -50,7 +58,7 @@ struct EngineStore: Sendable {
 
 extension Context {
     /// Inserts teams in one transaction and people, whom `person` gives one at a time, in one for each batch.
-    func load(
+    fileprivate func load(
         teamNames: [String], batches: [Range<Int>], person: @Sendable (Int) -> PersonRow
     ) async throws -> (teams: [Team.ID], people: [Person.ID]) {
         let teams = insert(contentsOf: teamNames.map { Team(name: $0) })

@@ -14,6 +14,15 @@ final class NativePeer {
         }
     }
 
+    /// So many people in so many teams, of rows that are made one at a time.
+    convenience init(rows: Int, teams: Int) {
+        self.init()
+        insertTeams(PeopleData.teamNames(teams))
+        for index in 0..<rows {
+            insert(PeopleData.person(index, teams: teams), id: index)
+        }
+    }
+
     deinit {
         // Members hold their team.
         for team in teams.values { team.members = [] }
