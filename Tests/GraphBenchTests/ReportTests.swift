@@ -67,6 +67,19 @@ struct ReportTests {
         #expect(alone == ["retry_storm", "read_while_writing_commit"])
     }
 
+    @Test func `what sides do differently is told below the table and in the list`() {
+        let results = [
+            SampleResults.result("one", engine: 1, note: "by night"), SampleResults.result("two", engine: 1),
+        ]
+        let lines = Report(results: results).table.split(separator: "\n").map(String.init)
+        #expect(lines.count == 5)
+        #expect(lines[4] == "one: by night")
+        let list = Workload.list(results.map(\.workload))
+        #expect(list.contains("a sample (by night), per row"))
+        #expect(list.contains("a sample, per row"))
+        #expect(Workload.all.filter { $0.note != nil }.map(\.name) == ["memory", "disk", "get_by_email"])
+    }
+
     @Test func `this machine is described`() {
         let run = RunDescription.current(Options(), arguments: ["--runs", "3"])
         #expect(run.processors > 0)

@@ -10,10 +10,11 @@ enum SampleResults {
     static func result(
         _ name: String, rows: Int = 100_000, engine: Double?, sqlite: Double? = nil, native: Double? = nil,
         targets: [Target] = [], growthLimit: Double? = nil, unit: Workload.Unit = .seconds(per: "row"),
-        baseline: Baseline = .native
+        baseline: Baseline = .native, note: String? = nil
     ) -> WorkloadResult {
         let workload = Workload(
-            name, "a sample", unit: unit, targets: targets, growthLimit: growthLimit, baseline: baseline, sqlite: nil,
+            name, "a sample", note: note, unit: unit, targets: targets, growthLimit: growthLimit, baseline: baseline,
+            sqlite: nil,
             native: nil)
         var result = WorkloadResult(workload: workload, rows: rows)
         for (side, figure) in [(Side.engine, engine), (.sqlite, sqlite), (.native, native)] {

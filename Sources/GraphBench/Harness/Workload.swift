@@ -35,6 +35,8 @@ struct Workload: Sendable {
 
     let name: String
     let summary: String
+    /// Where sides differ in what they do: nobody should read the figures without it.
+    let note: String?
     let unit: Unit
     let targets: [Target]
     let group: Group
@@ -47,11 +49,12 @@ struct Workload: Sendable {
     let native: Contender?
 
     init(
-        _ name: String, _ summary: String, unit: Unit, targets: [Target], group: Group = .store,
+        _ name: String, _ summary: String, note: String? = nil, unit: Unit, targets: [Target], group: Group = .store,
         growthLimit: Double? = nil, baseline: Baseline = .native, sqlite: Contender?, native: Contender?
     ) {
         self.name = name
         self.summary = summary
+        self.note = note
         self.unit = unit
         self.targets = targets
         self.group = group
