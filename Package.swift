@@ -29,6 +29,6 @@ let package = Package(
             exclude: ["Macros/Expansions"],
             swiftSettings: settings
         ),
-        .testTarget(name: "GraphBenchTests", dependencies: ["GraphBench"], swiftSettings: settings),
+        .testTarget(name: "GraphBenchTests", dependencies: ["Graph", "GraphBench"], swiftSettings: settings),
     ]
 )

@@ -1,3 +1,4 @@
+import Graph
 import Testing
 
 @testable import GraphBench
@@ -20,9 +21,11 @@ struct AnswerTests {
 
     @Test(
         arguments: [
-            "traverse_to_one", "traverse_to_one_held", "traverse_to_many", "traverse_to_many_objects",
+            "traverse_to_one", "traverse_to_one_held", "traverse_to_one_many", "traverse_to_many",
+            "traverse_to_many_objects",
             "insert_links", "insert_with_links", "traverse_links",
             "traverse_links_objects", "delete_cascade", "sort_limit", "sort_limit_indexed",
+            "insert_bulk_memory", "update_many", "commit_small_memory",
         ], Side.allCases)
     func `every side gives the answer that the data has`(name: String, side: Side) async throws {
         if side == .sqlite, SQLiteLibrary.shared == nil { return }
@@ -54,11 +57,58 @@ struct AnswerTests {
                 != Checksum.tagged(people: 1, byPerson: sums[1], byTag: sums[0]))
     }
 
+    @Test func `people who have changed places in anything change the answer of a store`() {
+        let changes: [(inout PersonRow, inout PersonRow) -> Void] = [
+            { swap(&$0.name, &$1.name) }, { swap(&$0.email, &$1.email) }, { swap(&$0.age, &$1.age) },
+            { swap(&$0.balance, &$1.balance) }, { swap(&$0.joined, &$1.joined) }, { swap(&$0.team, &$1.team) },
+            { first, _ in first.name = "name011" }, { $0 = $1 },
+        ]
+        func answer(_ people: [PersonRow]) -> UInt64 { Self.store(people, teams: Self.data.teamNames[...]) }
+        var answers = [answer(Self.data.people), answer(Self.data.people.dropLast())]
+        for change in changes {
+            var people = Self.data.people
+            var (first, second) = (people[101], people[192])
+            change(&first, &second)
+            (people[101], people[192]) = (first, second)
+            answers.append(answer(people))
+        }
+        #expect(Set(answers).count == answers.count)
+        #expect(answer(Self.data.people.reversed()) == answers[0])
+    }
+
+    @Test func `balances of two people that are exchanged change every side's answer`() async throws {
+        let data = Self.data
+        let (one, other) = (data.updates[0], data.updates[1])
+        let exchange = [(one, data.people[other].balance), (other, data.people[one].balance)]
+        let native = NativePeer(loaded: data)
+        let store = try await EngineStore.inMemory(data)
+        let ids = data.updates.map { store.people[$0] }
+        var answers = [[native.balances(of: data.updates), store.balances(of: ids)]]
+        let context = Context(store.coordinator)
+        for (index, balance) in exchange {
+            native.people[index]?.balance = balance
+            try await context.commit(balance: balance, of: store.people[index])
+        }
+        answers.append([native.balances(of: data.updates), store.balances(of: ids)])
+        if SQLiteLibrary.shared != nil {
+            let peer = try SQLitePeer(at: .memory, loaded: data)
+            let ids = data.updates.map { $0 + 1 }
+            answers[0].append(try peer.balances(of: ids))
+            for (index, balance) in exchange { try peer.setBalance(balance, id: index + 1) }
+            answers[1].append(try peer.balances(of: ids))
+        }
+        #expect(answers.allSatisfy { Set($0).count == 1 })
+        #expect(answers[0] != answers[1])
+    }
+
     /// By the number of the run, from the beginning again when there are no more.
     private static func expected(_ name: String) -> [Expected] {
         switch name {
         case "traverse_to_one", "traverse_to_one_held":
             let names = data.lookups.map { Checksum.text(data.teamNames[data.people[$0].team]) }
+            return [Expected(data.lookups.count, names.reduce(0, &+))]
+        case "traverse_to_one_many":
+            let names = data.lookups.map { Checksum.text("team\($0 % 400)") }
             return [Expected(data.lookups.count, names.reduce(0, &+))]
         case "traverse_links", "traverse_links_objects":
             return [ages(people.flatMap { person in tags.tags(of: person).map { _ in person } })]
@@ -73,7 +123,18 @@ struct AnswerTests {
         case "delete_cascade":
             return (0..<2).map { team in
                 let left = people.filter { data.people[$0].team > team }
-                return Expected(1_000, Checksum.remaining(people: ages(left).answer, teams: 1 - team))
+                return Expected(1_000, store(left.map { data.people[$0] }, teams: data.teamNames[(team + 1)...]))
+            }
+        case "insert_bulk_memory":
+            return [Expected(2_000, store(data.people, teams: data.teamNames[...]))]
+        case "update_many", "commit_small_memory":
+            return (0..<2).map { run in
+                let updated = data.updates.enumerated().map { position, index in
+                    var person = data.people[index]
+                    person.balance = PeopleData.updatedBalance(position: position, run: run)
+                    return person.checksum
+                }
+                return Expected(data.updates.count, Checksum.rowByRow(updated))
             }
         default:
             return [ages(people)]
@@ -86,6 +147,11 @@ struct AnswerTests {
     private static func ages(_ people: [Int]) -> Expected {
         let sum = people.reduce(0) { $0 + data.people[$1].age }
         return Expected(people.count, Checksum.people(count: people.count, ages: sum))
+    }
+
+    private static func store(_ people: [PersonRow], teams: ArraySlice<String>) -> UInt64 {
+        Checksum.store(
+            people: people.reduce(0) { $0 &+ $1.fingerprint(team: data.teamNames[$1.team]) }, teamNames: teams)
     }
 
     private static let linked: UInt64 = {

@@ -82,6 +82,21 @@ struct ChartTests {
         #expect(XMLElements(GrowthChart(growths: [], sizes: [], run: SampleResults.run).svg).isWellFormed)
     }
 
+    @Test func `Graph alone is no bar, no square and no mark beside native Swift`() {
+        let result = SampleResults.result(
+            "beside", engine: 2, sqlite: 6, native: 1, targets: [.withinAlone(3)], baseline: .alone)
+        let alone = SampleResults.result("without", engine: 2, native: 1, baseline: .alone)
+        let ratios = XMLElements(RatioChart(results: [result, alone], rows: 1_000, run: SampleResults.run).svg)
+        #expect(ratios.elements(kind: "bar SQLite").count == 1)
+        #expect(ratios.elements(kind: "bar native").isEmpty)
+        #expect(ratios.elements(kind: "target").isEmpty)
+        #expect(!ratios.elements.map(\.text).contains("without"))
+        let growths = [Growth(workload: result.workload, results: [result, result])]
+        let growth = XMLElements(GrowthChart(growths: growths, sizes: [1, 2], run: SampleResults.run).svg)
+        #expect(growth.elements(kind: "sqlite").count == 1)
+        #expect(growth.elements(kind: "native").isEmpty)
+    }
+
     private static let growthChart = GrowthChart(
         growths: [
             Growth(

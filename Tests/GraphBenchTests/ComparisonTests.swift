@@ -73,14 +73,27 @@ struct ComparisonTests {
 
     @Test func `native code is the measure without SQLite, and the figure itself without both or for bytes`() throws {
         let old = SampleResults.lines(
-            SampleResults.result("one", engine: 1, sqlite: 2, native: 1), SampleResults.result("two", engine: 1),
+            SampleResults.result("one", engine: 1, native: 1), SampleResults.result("two", engine: 1),
             SampleResults.result("three", engine: 100, sqlite: 50, unit: .bytes(per: "row")))
         let new = SampleResults.lines(
-            SampleResults.result("one", engine: 1, native: 1), SampleResults.result("two", engine: 2),
+            SampleResults.result("one", engine: 1, sqlite: 2, native: 1), SampleResults.result("two", engine: 2),
             SampleResults.result("three", engine: 50, sqlite: 25, unit: .bytes(per: "row")))
         let comparison = try Self.compare(old, new).comparison
         #expect(comparison.entries.map(\.basis) == [.ratio(.native), .figure, .figure])
         #expect(comparison.entries.map(\.verdict) == [.same, .worse, .better])
+    }
+
+    @Test func `beside Graph alone it says so`() throws {
+        func lines(_ engine: Double) -> [ResultLine] {
+            SampleResults.lines(SampleResults.result("storm", engine: engine, native: 1, baseline: .alone))
+        }
+        let result = try Self.compare(lines(1), lines(2))
+        #expect(result.comparison.entries.map(\.basis) == [.ratio(.native)])
+        #expect(result.text.contains("as fast as Graph alone"))
+        #expect(!result.text.contains("native"))
+        var older = lines(1)
+        older[0].baseline = nil
+        #expect(try Self.compare(older, lines(1)).code == 0)
     }
 
     @Test func `a figure or an answer that is lost is worse`() throws {
@@ -96,16 +109,40 @@ struct ComparisonTests {
         #expect(!result.text.contains("\u{1B}"))
     }
 
-    @Test func `workloads of one file alone are named`() throws {
+    @Test func `a peer that is lost is worse, whatever else moved`() throws {
+        let old = SampleResults.lines(
+            SampleResults.result("one", engine: 1, sqlite: 2, native: 1),
+            SampleResults.result("two", engine: 100, sqlite: 50, unit: .bytes(per: "row")),
+            SampleResults.result("limit", engine: nil, native: 1), SampleResults.result("same", engine: 1, sqlite: 2))
+        var new = old
+        new[0].sqlite = ResultLine.Column(reason: "left out")
+        new[1].sqlite = ResultLine.Column()
+        new[2].native = ResultLine.Column(reason: "it broke")
+        let result = try Self.compare(old, new)
+        #expect(result.code == 1)
+        #expect(result.comparison.lost.map(\.key.workload) == ["one", "two", "limit"])
+        #expect(
+            result.comparison.lost.map(\.reason) == ["SQLite, left out", "SQLite, not measured", "native, it broke"])
+        #expect(result.comparison.entries.map(\.line.workload) == ["same"])
+        #expect(result.text.contains("worse: one has lost a figure or its answer: SQLite, left out"))
+        #expect(result.text.contains("3 worse, 0 better, 1 within noise"))
+        #expect(try Self.compare(new, old).code == 0)
+    }
+
+    @Test func `workloads of one file alone are named, and those that are missing are worse`() throws {
         let result = try Self.compare(
             SampleResults.lines(
                 SampleResults.result("both", engine: 1, sqlite: 1), SampleResults.result("gone", engine: 1, sqlite: 1)),
             SampleResults.lines(
                 SampleResults.result("both", engine: 1, sqlite: 1), SampleResults.result("fresh", engine: 1, sqlite: 1))
         )
-        #expect(result.code == 0)
+        #expect(result.code == 1)
         #expect(result.text.contains("only in old.json: gone"))
         #expect(result.text.contains("only in new.json: fresh"))
+        #expect(result.text.contains("0 worse, 0 better, 1 within noise, 1 missing"))
+        let both = SampleResults.lines(SampleResults.result("both", engine: 1, sqlite: 1))
+        let fresh = both + SampleResults.lines(SampleResults.result("fresh", engine: 1))
+        #expect(try Self.compare(both, fresh).code == 0)
     }
 
     @Test func `files about other numbers of people or other units are refused`() throws {

@@ -5,10 +5,12 @@ import Testing
 
 struct GrowthTests {
     private static func growth(
-        engine: (Double, Double), sqlite: (Double, Double)? = nil, native: (Double, Double)? = nil, limit: Double? = nil
+        engine: (Double, Double), sqlite: (Double, Double)? = nil, native: (Double, Double)? = nil,
+        limit: Double? = nil,
+        baseline: Baseline = .native
     ) -> Growth {
         let results = [(engine.0, sqlite?.0, native?.0), (engine.1, sqlite?.1, native?.1)].map {
-            SampleResults.result("one", engine: $0, sqlite: $1, native: $2, growthLimit: limit)
+            SampleResults.result("one", engine: $0, sqlite: $1, native: $2, growthLimit: limit, baseline: baseline)
         }
         return Growth(workload: results[0].workload, results: results)
     }
@@ -36,6 +38,15 @@ struct GrowthTests {
         #expect(Self.growth(engine: (1, 2), limit: 2).verdict == .met)
         #expect(Self.growth(engine: (1, 2.1), limit: 2).verdict == .missed)
         #expect(Self.growth(engine: (1, 2.1)).verdict == .unknown)
+    }
+
+    @Test func `Graph alone is no peer: growth is judged beside SQLite only`() {
+        let growth = Self.growth(engine: (1, 9), sqlite: (1, 2), native: (1, 9), baseline: .alone)
+        #expect(growth.factor(.native) == nil)
+        #expect(growth.limit == 3)
+        #expect(growth.verdict == .missed)
+        #expect(Self.growth(engine: (1, 9), native: (1, 9), baseline: .alone).verdict == .unknown)
+        #expect(Self.growth(engine: (1, 9), native: (1, 9)).verdict == .met)
     }
 
     @Test func `the table has every size and every growth`() {

@@ -50,6 +50,36 @@ struct ReportTests {
         #expect(report.conclusion == "targets: 1 met, 1 missed, 0 not judged")
     }
 
+    @Test func `Graph alone is called what it is, and still judged`() {
+        let results = [5e-6, 3e-6].map {
+            SampleResults.result("storm", engine: $0, native: 2e-6, targets: [.withinAlone(2)], baseline: .alone)
+        }
+        let lines = Report(results: results).table.split(separator: "\n").map(String.init)
+        #expect(lines[2].contains("2.00 µs (1.90 µs…2.10 µs) Graph alone"))
+        #expect(lines[2].contains("≤ 2x alone"))
+        #expect(!lines[2].contains("native"))
+        #expect(results.map(\.verdict) == [.missed, .met])
+        #expect(results[0].ratio(to: .native) == nil)
+    }
+
+    @Test func `what stands in for native Swift is Graph only where the workload says so`() {
+        let alone = EngineSuite.graph.joined(to: Workload.all).filter { $0.baseline == .alone }.map(\.name)
+        #expect(alone == ["retry_storm", "read_while_writing_commit"])
+    }
+
+    @Test func `what sides do differently is told below the table and in the list`() {
+        let results = [
+            SampleResults.result("one", engine: 1, note: "by night"), SampleResults.result("two", engine: 1),
+        ]
+        let lines = Report(results: results).table.split(separator: "\n").map(String.init)
+        #expect(lines.count == 5)
+        #expect(lines[4] == "one: by night")
+        let list = Workload.list(results.map(\.workload))
+        #expect(list.contains("a sample (by night), per row"))
+        #expect(list.contains("a sample, per row"))
+        #expect(Workload.all.filter { $0.note != nil }.map(\.name) == ["memory", "disk", "get_by_email"])
+    }
+
     @Test func `this machine is described`() {
         let run = RunDescription.current(Options(), arguments: ["--runs", "3"])
         #expect(run.processors > 0)

@@ -23,6 +23,43 @@ struct RunnerTests {
         #expect(result.verdict == .unknown || result.median(.engine) != nil)
     }
 
+    @Test(arguments: ["commit_small_durable", "commit_small_concurrent"], Side.allCases)
+    func `what durable commits leave in the file is read back`(name: String, side: Side) async throws {
+        if side == .sqlite, SQLiteLibrary.shared == nil { return }
+        let directory = try WorkDirectory(in: nil)
+        defer { directory.remove() }
+        let contender = try #require(Self.workloads.first { $0.name == name }?.contender(for: side))
+        let setting = Setting(data: PeopleData(rows: 2_000), directory: directory.path)
+        var trial: Workload.Trial? = try await contender(setting)
+        let readBack = try #require(setting.takeReadBack())
+        #expect(setting.takeReadBack() == nil)
+        let answers = [try await trial?(0).answer, try await trial?(1).answer]
+        trial = nil
+        #expect(try await readBack() == answers[1])
+        #expect(answers[0] != answers[1])
+    }
+
+    @Test func `a file that has something else than the last run's answer, or cannot be read, is a fault`() async {
+        struct Unreadable: Error {}
+        func contender(_ answer: @escaping @Sendable () throws -> UInt64) -> Workload.Contender {
+            return { setting in
+                setting.afterRuns { try answer() }
+                return { run in Measurement(amount: 1, count: 1, answer: UInt64(run)) }
+            }
+        }
+        func result(_ answer: @escaping @Sendable () throws -> UInt64) async -> WorkloadResult {
+            let workload = Workload(
+                "durable", "left in a file", unit: .seconds(per: "row"), targets: [], sqlite: nil,
+                native: contender(answer))
+            let setting = Setting(data: PeopleData(rows: 1_000), directory: "/nowhere")
+            return await Runner(setting: setting, runs: 2, usesPeer: false, progress: ProgressLine()).measure(workload)
+        }
+        let results = [await result { 2 }, await result { 1 }, await result { throw Unreadable() }]
+        #expect(results.map(\.mismatches) == [[], ["native read back: 1 instead of 2"], []])
+        #expect(results.map(\.failures) == [[], [], ["native: read back: Unreadable()"]])
+        #expect(results[2].median(.native) == nil)
+    }
+
     @Test(.enabled(if: SQLiteLibrary.shared != nil, "libsqlite3 is not installed"))
     func `answers that differ are faults`() async throws {
         let workload = Workload(

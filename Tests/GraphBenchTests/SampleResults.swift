@@ -9,10 +9,13 @@ enum SampleResults {
     /// A figure of 10 % of spread for every side that is given.
     static func result(
         _ name: String, rows: Int = 100_000, engine: Double?, sqlite: Double? = nil, native: Double? = nil,
-        targets: [Target] = [], growthLimit: Double? = nil, unit: Workload.Unit = .seconds(per: "row")
+        targets: [Target] = [], growthLimit: Double? = nil, unit: Workload.Unit = .seconds(per: "row"),
+        baseline: Baseline = .native, note: String? = nil
     ) -> WorkloadResult {
         let workload = Workload(
-            name, "a sample", unit: unit, targets: targets, growthLimit: growthLimit, sqlite: nil, native: nil)
+            name, "a sample", note: note, unit: unit, targets: targets, growthLimit: growthLimit, baseline: baseline,
+            sqlite: nil,
+            native: nil)
         var result = WorkloadResult(workload: workload, rows: rows)
         for (side, figure) in [(Side.engine, engine), (.sqlite, sqlite), (.native, native)] {
             guard let figure else { continue }

@@ -95,7 +95,7 @@ struct RatioChart {
         switch target {
         case .timesSQLite(let factor): (.sqlite, factor)
         case .withinNative(let factor): (.native, 1 / factor)
-        case .atMost: nil
+        case .withinAlone, .atMost: nil
         }
     }
 }

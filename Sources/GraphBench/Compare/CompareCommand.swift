@@ -3,7 +3,7 @@ struct CompareCommand {
     let old: ResultFile
     let new: ResultFile
 
-    /// - Returns: what to print, and the exit code: 1 when something is worse.
+    /// - Returns: what to print, and the exit code: 1 when something is worse or missing.
     func run() throws(ResultFile.Invalid) -> (text: String, code: Int32) {
         let comparison = try Comparison(old: old, new: new)
         var lines = ["old: \(heading(old))", "new: \(heading(new))", ""]
@@ -16,11 +16,12 @@ struct CompareCommand {
             lines += [TextTable.text(head: ["", "workload", "old", "new", ""], rows: rows), ""]
         }
         for (key, reason) in comparison.lost {
-            lines.append("worse: \(name(key)) has lost its figure or its answer: \(printable(reason))")
+            lines.append("worse: \(name(key)) has lost a figure or its answer: \(printable(reason))")
         }
         let same = comparison.entries(.same).count
         let worse = comparison.entries(.worse).count + comparison.lost.count
-        lines.append("\(worse) worse, \(comparison.entries(.better).count) better, \(same) within noise")
+        let missing = comparison.onlyOld.isEmpty ? "" : ", \(comparison.onlyOld.count) missing"
+        lines.append("\(worse) worse, \(comparison.entries(.better).count) better, \(same) within noise\(missing)")
         for (file, keys) in [(old, comparison.onlyOld), (new, comparison.onlyNew)] where !keys.isEmpty {
             lines.append("only in \(printable(file.name)): \(keys.map(name).joined(separator: ", "))")
         }
@@ -38,6 +39,7 @@ struct CompareCommand {
 
     private func basis(_ entry: Comparison.Entry) -> String {
         switch entry.basis {
+        case .ratio(.native) where entry.line.baseline == Baseline.alone.rawValue: "as fast as Graph alone"
         case .ratio(let side): "as fast as \(side.rawValue)"
         case .figure: printable(entry.line.unit)
         }

@@ -27,8 +27,9 @@ struct Comparison: Sendable {
     }
 
     private(set) var entries: [Entry] = []
-    /// What has no figure or a wrong answer in the new file only, and why.
+    /// What has no figure, no peer or a wrong answer in the new file only, and why.
     private(set) var lost: [(key: ResultFile.Key, reason: String)] = []
+    /// What is not in the new file at all, which is a loss, too.
     private(set) var onlyOld: [ResultFile.Key] = []
     private(set) var onlyNew: [ResultFile.Key] = []
 
@@ -58,15 +59,16 @@ struct Comparison: Sendable {
         entries.filter { $0.verdict == verdict }
     }
 
-    var isWorse: Bool { !lost.isEmpty || !entries(.worse).isEmpty }
+    var isWorse: Bool { !lost.isEmpty || !onlyOld.isEmpty || !entries(.worse).isEmpty }
 
     private mutating func add(_ old: ResultLine, _ new: ResultLine) {
         if old.answersAgree, !new.answersAgree { lost.append((new.key, "answers differ")) }
-        guard let before = old.graph.summary else { return }
-        guard let after = new.graph.summary else {
-            lost.append((new.key, new.graph.reason ?? "not measured"))
-            return
+        let gone = Side.allCases.filter { old.column($0).summary != nil && new.column($0).summary == nil }
+        for side in gone {
+            lost.append((new.key, "\(side.rawValue), \(new.column(side).reason ?? "not measured")"))
         }
+        // What is left would be held against another measure than before.
+        guard gone.isEmpty, let before = old.graph.summary, let after = new.graph.summary else { return }
         for side in [Side.sqlite, .native] where !new.isBytes {
             guard let oldPeer = old.column(side).summary, let newPeer = new.column(side).summary,
                 let oldRatio = Summary(of: oldPeer, over: before), let newRatio = Summary(of: newPeer, over: after)

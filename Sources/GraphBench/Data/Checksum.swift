@@ -30,20 +30,44 @@ enum Checksum {
         answer &* 0x0000_0100_0000_01B3 &+ row
     }
 
-    /// What is left in a store: its number of people and the sum of their ages.
+    /// The number of some people and the sum of their ages.
     static func people(count: Int, ages: Int) -> UInt64 {
         UInt64(count) &* 1_000_003 &+ UInt64(ages)
     }
 
-    /// What a cascade leaves.
-    static func remaining(people: UInt64, teams: Int) -> UInt64 {
-        ranked(people, UInt64(teams))
+    /// Every byte of one person with the team's name, mixed well enough for sums over people of whom two have changed
+    /// places in anything to differ. Takes too long to be timed.
+    static func fingerprint(
+        name: some Sequence<UInt8>, email: some Sequence<UInt8>, age: Int, balance: Double, joinedSeconds: Double,
+        team: String
+    ) -> UInt64 {
+        var sum = ranked(bytes(name), bytes(email))
+        sum = ranked(ranked(sum, UInt64(bitPattern: Int64(age))), balance.bitPattern)
+        return mixed(ranked(ranked(sum, joinedSeconds.bitPattern), bytes(team.utf8)))
+    }
+
+    /// Everything in a store: the sum of its people's fingerprints and its teams.
+    static func store(people: UInt64, teamNames: some Sequence<String>) -> UInt64 {
+        ranked(people, teamNames.reduce(0) { $0 &+ mixed(bytes($1.utf8)) })
+    }
+
+    /// Rows in an order that all contenders know: whose is whose counts.
+    static func rowByRow(_ checksums: some Sequence<UInt64>) -> UInt64 {
+        checksums.reduce(0) { ranked($0, mixed($1)) }
+    }
+
+    private static func bytes(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xCBF2_9CE4_8422_2325) { ranked($0, UInt64($1)) }
+    }
+
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var mixer = SplitMix64(seed: number)
+        return mixer.next()
     }
 
     /// One link, mixed well enough for sums over different sets of links to differ.
     static func link(person: Int, tag: Int) -> UInt64 {
-        var mixer = SplitMix64(seed: UInt64(person) << 24 | UInt64(tag))
-        return mixer.next()
+        mixed(UInt64(person) << 24 | UInt64(tag))
     }
 
     /// What is left in a store of people with tags: the people, and the sums of the links as either side lists them.

@@ -49,6 +49,11 @@ struct PeopleData: Sendable {
         max(1, rows / 1_000)
     }
 
+    /// A team for five people, for who goes to more teams than a context keeps objects of.
+    static func manyTeams(rows: Int) -> Int {
+        rows / 5
+    }
+
     /// Makes the row of one person afresh: its strings are shared with no other copy.
     static func person(_ index: Int, teams: Int) -> PersonRow {
         var random = SplitMix64(seed: UInt64(index) &* 0xD134_2543_DE82_EF95)

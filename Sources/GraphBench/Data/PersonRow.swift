@@ -14,4 +14,11 @@ struct PersonRow: Equatable, Sendable {
     var checksum: UInt64 {
         Checksum.person(name: name, email: email, age: age, balance: balance, joined: joined)
     }
+
+    /// See ``Checksum/fingerprint(name:email:age:balance:joinedSeconds:team:)``.
+    func fingerprint(team: String) -> UInt64 {
+        Checksum.fingerprint(
+            name: name.utf8, email: email.utf8, age: age, balance: balance,
+            joinedSeconds: joined.timeIntervalSinceReferenceDate, team: team)
+    }
 }

@@ -20,7 +20,7 @@ enum EngineChange {
                     let before = store.coordinator.snapshot.count(of: Person.self)
                     let seconds = try await Context(store.coordinator).deleteTeams(Array(store.teams[teams]))
                     let deleted = before - store.coordinator.snapshot.count(of: Person.self)
-                    return Measurement(amount: seconds, count: deleted, answer: try store.answerWithTeams())
+                    return Measurement(amount: seconds, count: deleted, answer: try store.answer())
                 }
             }
         },

@@ -4,14 +4,18 @@ import Graph
 enum EngineCommit {
     static let contenders: [String: Workload.Contender] = [
         "commit_small_durable": { setting in
-            let coordinator = try await EngineStore.open(setting.freshPath("commit.graph"))
-            let store = try await EngineStore(coordinator, loading: setting.data)
-            return commits(setting.data, count: Workload.Commits.durable, store)
+            let data = setting.data
+            let path = setting.freshPath("commit.graph")
+            let store = try await EngineStore(EngineStore.open(path), loading: data)
+            setting.afterRuns { try await readBack(path, store, data.updates.prefix(Workload.Commits.durable)) }
+            return commits(data, count: Workload.Commits.durable, store)
         },
         "commit_small_concurrent": { setting in
             let data = setting.data
-            let coordinator = try await EngineStore.open(setting.freshPath("concurrent.graph"))
+            let path = setting.freshPath("concurrent.graph")
+            let coordinator = try await EngineStore.open(path)
             let store = try await EngineStore(coordinator, loading: data)
+            setting.afterRuns { try await readBack(path, store, Workload.concurrentUpdates(data)) }
             return { run in
                 let contexts = (0..<Workload.Commits.tasks).map { _ in Context(coordinator) }
                 let (seconds, indices) = try await Workload.concurrentCommits(data, run: run) { task, balance, index in
@@ -25,6 +29,17 @@ enum EngineCommit {
             commits(setting.data, count: Workload.Commits.inMemory, try await .inMemory(setting.data))
         },
     ]
+
+    /// Who has which balance in the file, which is closed before, as one program at a time has it.
+    private static func readBack(
+        _ path: String, _ store: EngineStore, _ updates: ArraySlice<Int>
+    ) async throws -> UInt64 {
+        try await store.coordinator.close()
+        let reopened = try await EngineStore.open(path)
+        let answer = EngineStore.balances(of: updates.map { store.people[$0] }, in: reopened)
+        try await reopened.close()
+        return answer
+    }
 
     private static func commits(_ data: PeopleData, count: Int, _ store: EngineStore) -> Workload.Trial {
         let ids = data.updates.prefix(count).map { store.people[$0] }

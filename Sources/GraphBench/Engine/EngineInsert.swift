@@ -33,10 +33,7 @@ enum EngineInsert {
 
     static let footprint: FootprintProcess.Load = { rows in
         let coordinator = try await Coordinator(for: Team.self, Person.self)
-        let teams = PeopleData.teamCount(rows: rows)
-        _ = try await Context(coordinator).load(
-            teamNames: PeopleData.teamNames(teams), batches: PeopleData.batches(rows: rows)
-        ) { PeopleData.person($0, teams: teams) }
+        _ = try await EngineStore(coordinator, rows: rows, teams: PeopleData.teamCount(rows: rows))
         return FootprintProcess.Store(object: coordinator) { try EngineStore.answer(coordinator) }
     }
 }

@@ -28,4 +28,11 @@ extension Person {
     var checksum: UInt64 {
         Checksum.person(name: name, email: email, age: age, balance: balance, joined: joined)
     }
+
+    /// The same sum as ``PersonRow/fingerprint(team:)``.
+    func fingerprint(team: String) -> UInt64 {
+        Checksum.fingerprint(
+            name: name.utf8, email: email.utf8, age: age, balance: balance,
+            joinedSeconds: joined.timeIntervalSinceReferenceDate, team: team)
+    }
 }

@@ -15,6 +15,14 @@ struct EngineStore: Sendable {
         ) { data.people[$0] }
     }
 
+    /// The same with so many teams, of rows that are made one at a time.
+    init(_ coordinator: Coordinator, rows: Int, teams: Int) async throws {
+        self.coordinator = coordinator
+        (self.teams, people) = try await Context(coordinator).load(
+            teamNames: PeopleData.teamNames(teams), batches: PeopleData.batches(rows: rows)
+        ) { PeopleData.person($0, teams: teams) }
+    }
+
     static func inMemory(_ data: PeopleData) async throws -> EngineStore {
         try await EngineStore(Coordinator(for: Team.self, Person.self), loading: data)
     }
@@ -27,27 +35,30 @@ struct EngineStore: Sendable {
         try Self.answer(coordinator)
     }
 
-    /// The same with the number of teams.
-    func answerWithTeams() throws -> UInt64 {
-        Checksum.remaining(people: try answer(), teams: coordinator.snapshot.count(of: Team.self))
-    }
-
-    /// The number of people and the sum of their ages.
+    /// Everything that is there.
     static func answer(_ coordinator: Coordinator) throws -> UInt64 {
-        let people = try coordinator.snapshot.fetchValues(Person.self)
-        return Checksum.people(count: people.count, ages: people.reduce(0) { $0 + $1.age })
+        let snapshot = coordinator.snapshot
+        let people: UInt64 = try snapshot.fetchValues(Person.self).reduce(0) { sum, person in
+            let team = person.team.id.flatMap { snapshot.value(for: $0) }
+            return sum &+ person.fingerprint(team: team?.name ?? "")
+        }
+        return Checksum.store(people: people, teamNames: try snapshot.fetchValues(Team.self).lazy.map(\.name))
     }
 
-    /// The sum of some people's balances.
+    /// Who of some people has which balance.
     func balances(of ids: [Person.ID]) -> UInt64 {
+        Self.balances(of: ids, in: coordinator)
+    }
+
+    static func balances(of ids: [Person.ID], in coordinator: Coordinator) -> UInt64 {
         let snapshot = coordinator.snapshot
-        return ids.reduce(0.0) { $0 + (snapshot.value(for: $1)?.balance ?? .nan) }.bitPattern
+        return Checksum.rowByRow(ids.lazy.map { snapshot.value(for: $0)?.checksum ?? 0 })
     }
 }
 
 extension Context {
     /// Inserts teams in one transaction and people, whom `person` gives one at a time, in one for each batch.
-    func load(
+    fileprivate func load(
         teamNames: [String], batches: [Range<Int>], person: @Sendable (Int) -> PersonRow
     ) async throws -> (teams: [Team.ID], people: [Person.ID]) {
         let teams = insert(contentsOf: teamNames.map { Team(name: $0) })

@@ -13,6 +13,13 @@ enum EngineTraversal {
             let ids = setting.data.lookups.map { store.people[$0] }
             return { _ in try await Context(store.coordinator).teamNames(holding: ids) }
         },
+        "traverse_to_one_many": { setting in
+            let rows = setting.data.rows
+            let store = try await EngineStore(
+                Coordinator(for: Team.self, Person.self), rows: rows, teams: PeopleData.manyTeams(rows: rows))
+            let ids = setting.data.lookups.map { store.people[$0] }
+            return { _ in try await Context(store.coordinator).teamNames(holding: ids) }
+        },
         "traverse_to_many_objects": { setting in
             let store = try await setting.engineStore
             let ids = setting.data.visitedTeams.map { store.teams[$0] }

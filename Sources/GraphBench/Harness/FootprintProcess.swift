@@ -91,21 +91,13 @@ enum FootprintProcess {
     }
 
     private static func loadSQLite(rows: Int) throws -> Store {
-        let teams = PeopleData.teamCount(rows: rows)
         let peer = try SQLitePeer(at: .memory)
-        try peer.load(teamNames: PeopleData.teamNames(teams), batches: PeopleData.batches(rows: rows)) {
-            PeopleData.person($0, teams: teams)
-        }
+        try peer.load(rows: rows, teams: PeopleData.teamCount(rows: rows))
         return Store(object: peer) { try peer.answer() }
     }
 
     private static func loadNative(rows: Int) -> Store {
-        let teams = PeopleData.teamCount(rows: rows)
-        let peer = NativePeer()
-        peer.insertTeams(PeopleData.teamNames(teams))
-        for index in 0..<rows {
-            peer.insert(PeopleData.person(index, teams: teams), id: index)
-        }
+        let peer = NativePeer(rows: rows, teams: PeopleData.teamCount(rows: rows))
         return Store(object: peer) { peer.answer }
     }
 }

@@ -56,13 +56,14 @@ struct Options: Equatable, Sendable {
 
         compare reads two files that --json wrote and prints which workloads moved beyond noise, beside SQLite where it
         was measured: their medians at least \(Figures.limit(Comparison.least))x apart, and no overlap between their slowest and fastest runs.
+        A figure, a peer or a workload that only OLD has is lost.
 
         wordnet loads the WordNet 3.0 database from DIRECTORY (default \(WordNetFiles.defaultDirectory)) into a store,
         reopens it and checks known figures through its relationships. With --directory the store stays there.
 
         Figures of a debug build mean nothing, so that one refuses --json and --svg.
 
-        Exit codes: 0 done; 1 an answer differs, something failed, or compare found something worse; 2 the command line
+        Exit codes: 0 done; 1 an answer differs, something failed, or compare found something worse or lost; 2 the command line
         or a file is wrong; 130 interrupted, with all durable files removed.
         """
 

@@ -1,4 +1,5 @@
-/// Runs workloads: every side once to warm up, then in turn, so that a slow moment of the machine hits all of them.
+/// Runs workloads: every side once to warm up, then in turn, so that a slow moment of the machine hits all of them. Files that
+/// commits were made to are read back at the end.
 struct Runner {
     let setting: Setting
     let runs: Int
@@ -9,6 +10,8 @@ struct Runner {
         var result = WorkloadResult(workload: workload, rows: setting.data.rows)
         var amounts: [Side: [Double]] = [:]
         var trials: [Side: Workload.Trial] = [:]
+        var readBacks: [Side: Setting.ReadBack] = [:]
+        var lastAnswers: [Side: UInt64] = [:]
         for side in Side.allCases {
             if let reason = absence(of: side, in: workload) {
                 result.columns[side] = .absent(reason)
@@ -16,7 +19,9 @@ struct Runner {
                 progress.show("\(workload.name): \(side.rawValue) gets ready")
                 do {
                     trials[side] = try await contender(setting)
+                    readBacks[side] = setting.takeReadBack()
                 } catch {
+                    _ = setting.takeReadBack()
                     result.columns[side] = .failed(String(describing: error))
                 }
             }
@@ -29,6 +34,7 @@ struct Runner {
                 do {
                     let measurement = try await trial(run)
                     answers.append((side, measurement.answer))
+                    lastAnswers[side] = measurement.answer
                     if run > 0 { amounts[side, default: []].append(measurement.perUnit) }
                 } catch {
                     trials[side] = nil
@@ -39,6 +45,21 @@ struct Runner {
             if let first = answers.first, answers.contains(where: { $0.answer != first.answer }) {
                 let all = answers.map { "\($0.side.rawValue) \($0.answer)" }.joined(separator: ", ")
                 result.mismatches.append("run \(run): \(all)")
+            }
+        }
+        // They hold the stores open.
+        trials = [:]
+        for side in Side.allCases where amounts[side] != nil {
+            guard let readBack = readBacks[side], let last = lastAnswers[side] else { continue }
+            progress.show("\(workload.name): \(side.rawValue) is read back")
+            do {
+                let answer = try await readBack()
+                if answer != last {
+                    result.mismatches.append("\(side.rawValue) read back: \(answer) instead of \(last)")
+                }
+            } catch {
+                amounts[side] = nil
+                result.columns[side] = .failed("read back: \(error)")
             }
         }
         for (side, values) in amounts {

@@ -6,6 +6,7 @@ final class Setting {
     /// A folder of this run's own.
     let directory: String
     private var shared: [String: Any] = [:]
+    private var readBack: ReadBack?
     private var pathCount = 0
 
     init(data: PeopleData, directory: String) {
@@ -25,6 +26,22 @@ final class Setting {
         let value = try await make()
         shared[key] = value
         return value
+    }
+
+    /// Opens a contender's file anew and returns the answer that is in it.
+    typealias ReadBack = () async throws -> UInt64
+
+    /// Has the file of the contender that gets ready read back once its runs are over: it must give the last run's answer.
+    ///
+    /// - Parameter readBack: holds nothing that keeps the file open, unless it closes that first.
+    func afterRuns(_ readBack: @escaping ReadBack) {
+        self.readBack = readBack
+    }
+
+    /// Returns what the contender that got ready last has given, once.
+    func takeReadBack() -> ReadBack? {
+        defer { readBack = nil }
+        return readBack
     }
 
     /// Removes a file and the companions whose names begin with its name.

@@ -4,6 +4,8 @@ enum Target: Equatable, Sendable {
     case timesSQLite(Double)
     /// At most so many times as slow (or as large) as the native code.
     case withinNative(Double)
+    /// At most so many times as slow as Graph alone: see ``Baseline/alone``.
+    case withinAlone(Double)
     /// At most so many seconds or bytes.
     case atMost(Double, Workload.Limit)
 
@@ -18,18 +20,20 @@ enum Target: Equatable, Sendable {
         switch self {
         case .timesSQLite(let factor): "≥ \(Figures.limit(factor))x SQLite"
         case .withinNative(let factor): "≤ \(Figures.limit(factor))x native"
+        case .withinAlone(let factor): "≤ \(Figures.limit(factor))x alone"
         case .atMost(let amount, .seconds): "≤ \(Figures.secondsLimit(amount))"
         case .atMost(let amount, .bytes): "≤ \(Figures.limit(amount)) B"
         }
     }
 
+    /// - Parameter native: the figure in the native side's place, whoever made it.
     func verdict(engine: Double?, sqlite: Double?, native: Double?) -> Verdict {
         guard let engine else { return .unknown }
         switch self {
         case .timesSQLite(let factor):
             guard let sqlite else { return .unknown }
             return sqlite >= factor * engine ? .met : .missed
-        case .withinNative(let factor):
+        case .withinNative(let factor), .withinAlone(let factor):
             guard let native else { return .unknown }
             return engine <= factor * native ? .met : .missed
         case .atMost(let amount, _):

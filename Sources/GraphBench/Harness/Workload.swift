@@ -35,27 +35,42 @@ struct Workload: Sendable {
 
     let name: String
     let summary: String
+    /// Where sides differ in what they do: nobody should read the figures without it.
+    let note: String?
     let unit: Unit
     let targets: [Target]
     let group: Group
     /// How much the figure may grow with the number of people, where no peer says it.
     let growthLimit: Double?
+    let baseline: Baseline
     var engine: Contender?
     let sqlite: Contender?
+    /// What ``baseline`` says.
     let native: Contender?
 
     init(
-        _ name: String, _ summary: String, unit: Unit, targets: [Target], group: Group = .store,
-        growthLimit: Double? = nil, sqlite: Contender?, native: Contender?
+        _ name: String, _ summary: String, note: String? = nil, unit: Unit, targets: [Target], group: Group = .store,
+        growthLimit: Double? = nil, baseline: Baseline = .native, sqlite: Contender?, native: Contender?
     ) {
         self.name = name
         self.summary = summary
+        self.note = note
         self.unit = unit
         self.targets = targets
         self.group = group
         self.growthLimit = growthLimit
+        self.baseline = baseline
         self.sqlite = sqlite
         self.native = native
+    }
+
+    /// Whether a side is somebody else than Graph, to compare with.
+    func isPeer(_ side: Side) -> Bool {
+        switch side {
+        case .engine: false
+        case .sqlite: true
+        case .native: baseline == .native
+        }
     }
 
     func contender(for side: Side) -> Contender? {

@@ -22,9 +22,10 @@ struct WorkloadResult: Sendable {
         columns[side]?.summary?.median
     }
 
-    /// How many times as fast or as small as another side Graph is: above 1 when it is better.
+    /// How many times as fast or as small as a peer Graph is: above 1 when it is better.
     func ratio(to side: Side) -> Double? {
-        guard let engine = median(.engine), let other = median(side), engine > 0, other > 0 else { return nil }
+        guard workload.isPeer(side), let engine = median(.engine), let other = median(side), engine > 0, other > 0
+        else { return nil }
         return other / engine
     }
 

@@ -14,6 +14,15 @@ final class NativePeer {
         }
     }
 
+    /// So many people in so many teams, of rows that are made one at a time.
+    convenience init(rows: Int, teams: Int) {
+        self.init()
+        insertTeams(PeopleData.teamNames(teams))
+        for index in 0..<rows {
+            insert(PeopleData.person(index, teams: teams), id: index)
+        }
+    }
+
     deinit {
         // Members hold their team.
         for team in teams.values { team.members = [] }
@@ -45,16 +54,15 @@ final class NativePeer {
         return count
     }
 
-    /// The number of people and the sum of their ages.
+    /// Everything that is there.
     var answer: UInt64 {
-        Checksum.people(count: people.count, ages: people.values.reduce(0) { $0 + $1.age })
+        Checksum.store(
+            people: people.values.reduce(0) { $0 &+ $1.value.fingerprint(team: $1.team.name) },
+            teamNames: teams.values.lazy.map(\.name))
     }
 
-    /// The same with the number of teams.
-    var answerWithTeams: UInt64 { Checksum.remaining(people: answer, teams: teams.count) }
-
-    /// The sum of some people's balances.
+    /// Who of some people has which balance.
     func balances(of ids: some Sequence<Int>) -> UInt64 {
-        ids.reduce(0.0) { $0 + (people[$1]?.balance ?? .nan) }.bitPattern
+        Checksum.rowByRow(ids.lazy.map { self.people[$0]?.value.checksum ?? 0 })
     }
 }

@@ -15,9 +15,11 @@ struct Growth: Sendable {
         }
     }
 
-    /// The figure at the largest size over that at the smallest.
+    /// The figure of Graph or a peer at the largest size over that at the smallest.
     func factor(_ side: Side) -> Double? {
-        guard let small = results.first?.median(side), let large = results.last?.median(side), small > 0 else {
+        guard side == .engine || workload.isPeer(side), let small = results.first?.median(side),
+            let large = results.last?.median(side), small > 0
+        else {
             return nil
         }
         return large / small
@@ -25,6 +27,7 @@ struct Growth: Sendable {
 
     /// By how much Graph's figure may grow: as much as SQLite's, or as cache misses make native code's, and noise; a
     /// figure that stays the same may do so even where theirs fall. A workload without either says its own limit.
+    /// Graph alone sets none: what makes the one figure grow may make the other.
     var limit: Double? {
         let peers = [factor(.sqlite), factor(.native)].compactMap { $0 }
         return peers.max().map { max(1, $0) * Self.noise } ?? workload.growthLimit

@@ -2,7 +2,7 @@
 struct Report {
     let results: [WorkloadResult]
 
-    /// A table for people: a row for each workload, losses like wins.
+    /// A table for people: a row for each workload, losses like wins, and what to know about them below.
     var table: String {
         let head = ["workload", "unit", "Graph", "SQLite", "native", "vs SQLite", "target", ""]
         let rows = results.map { result in
@@ -13,7 +13,8 @@ struct Report {
                     result.verdict.rawValue,
                 ]
         }
-        return TextTable.text(head: head, rows: rows)
+        let notes = results.compactMap { result in result.workload.note.map { "\(result.workload.name): \($0)" } }
+        return ([TextTable.text(head: head, rows: rows)] + notes).joined(separator: "\n")
     }
 
     /// How many targets were met.
@@ -34,6 +35,7 @@ struct Report {
         switch result.columns[side] {
         case .measured(let summary):
             spread(summary, result.workload.unit.text)
+                + (side == .native && result.workload.baseline == .alone ? " Graph alone" : "")
         case .absent(let reason): reason
         case .failed: "failed"
         case nil: "–"

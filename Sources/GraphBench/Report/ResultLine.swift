@@ -20,7 +20,10 @@ struct ResultLine: Codable, Equatable, Sendable {
     var rows: Int
     var graph: Column
     var sqlite: Column
+    /// What ``baseline`` says.
     var native: Column
+    /// Absent in files of older versions.
+    var baseline: String?
     /// How many times as fast or as small as SQLite.
     var ratio: Double?
     var targets: [String]
@@ -39,7 +42,8 @@ extension ResultLine {
         self.init(
             workload: result.workload.name, unit: "\(kind) \(result.workload.unit.name)", rows: result.rows,
             graph: Column(result.columns[.engine]), sqlite: Column(result.columns[.sqlite]),
-            native: Column(result.columns[.native]), ratio: result.ratio(to: .sqlite),
+            native: Column(result.columns[.native]), baseline: result.workload.baseline.rawValue,
+            ratio: result.ratio(to: .sqlite),
             targets: result.workload.targets.map(\.text),
             verdict: result.verdict == .unknown ? "unknown" : result.verdict.rawValue,
             answersAgree: result.mismatches.isEmpty, run: run)

@@ -34,6 +34,8 @@ final class SQLiteConnection {
             try execute("PRAGMA synchronous=FULL")
             // Where fsync does not reach the medium (Darwin), ask for the call that does.
             try execute("PRAGMA fullfsync=ON")
+            // The cache is void after another connection's commit; mapped pages are read where they lie instead of copied.
+            try execute("PRAGMA mmap_size=1073741824")
         }
         try execute("PRAGMA cache_size=-262144")
     }

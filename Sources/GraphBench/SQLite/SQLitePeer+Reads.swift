@@ -68,27 +68,27 @@ extension SQLitePeer {
         return sum
     }
 
-    /// The number of people and the sum of their ages.
+    /// Everything that is there.
     func answer() throws -> UInt64 {
-        defer { totals.reset() }
-        _ = try totals.step()
-        return Checksum.people(count: totals.int(0), ages: Int(totals.double(1)))
-    }
-
-    /// The same with the number of teams.
-    func answerWithTeams() throws -> UInt64 {
-        defer { teamCount.reset() }
-        _ = try teamCount.step()
-        return Checksum.remaining(people: try answer(), teams: teamCount.int(0))
-    }
-
-    /// The sum of some people's balances.
-    func balances(of ids: [Int]) throws -> UInt64 {
-        var sum = 0.0
-        for id in ids {
-            sum += try person(id: id)?.balance ?? .nan
+        defer {
+            allTeams.reset()
+            allPeople.reset()
         }
-        return sum.bitPattern
+        var teamNames: [Int: String] = [:]
+        while try allTeams.step() { teamNames[allTeams.int(0)] = allTeams.string(1) }
+        var people: UInt64 = 0
+        while try allPeople.step() {
+            people &+= Checksum.fingerprint(
+                name: allPeople.utf8(0), email: allPeople.utf8(1), age: allPeople.int(2),
+                balance: allPeople.double(3), joinedSeconds: allPeople.double(4),
+                team: teamNames[allPeople.int(5)] ?? "")
+        }
+        return Checksum.store(people: people, teamNames: teamNames.values)
+    }
+
+    /// Who of some people has which balance.
+    func balances(of ids: [Int]) throws -> UInt64 {
+        try reading { Checksum.rowByRow(try ids.map { try person(id: $0)?.checksum ?? 0 }) }
     }
 
     private func rows(of statement: SQLiteStatement) throws -> [PersonRow] {

@@ -6,8 +6,15 @@ extension SQLitePeer {
         try load(teamNames: data.teamNames, batches: data.batches) { data.people[$0] }
     }
 
+    /// The same with so many teams, of rows that are made one at a time.
+    func load(rows: Int, teams: Int) throws {
+        try load(teamNames: PeopleData.teamNames(teams), batches: PeopleData.batches(rows: rows)) {
+            PeopleData.person($0, teams: teams)
+        }
+    }
+
     /// Inserts rows that `person` gives one at a time.
-    func load(teamNames: [String], batches: [Range<Int>], person: (Int) -> PersonRow) throws {
+    private func load(teamNames: [String], batches: [Range<Int>], person: (Int) -> PersonRow) throws {
         try transaction {
             for (index, name) in teamNames.enumerated() {
                 try insertTeam(name, id: index + 1)

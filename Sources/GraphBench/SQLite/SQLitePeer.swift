@@ -3,6 +3,7 @@
 final class SQLitePeer {
     private let connection: SQLiteConnection
     let begin: SQLiteStatement
+    let beginReading: SQLiteStatement
     let commit: SQLiteStatement
     let insertTeam: SQLiteStatement
     let insertPerson: SQLiteStatement
@@ -18,8 +19,7 @@ final class SQLitePeer {
     let teamNameByID: SQLiteStatement
     let agesByTeam: SQLiteStatement
     let allPeople: SQLiteStatement
-    let totals: SQLiteStatement
-    let teamCount: SQLiteStatement
+    let allTeams: SQLiteStatement
 
     /// The reason that the report gives where the peer cannot run.
     static let absence = "no libsqlite3"
@@ -43,6 +43,7 @@ final class SQLitePeer {
             """)
         if indexesBalance { try connection.execute("CREATE INDEX IF NOT EXISTS person_balance ON person (balance)") }
         begin = try connection.prepare("BEGIN IMMEDIATE")
+        beginReading = try connection.prepare("BEGIN")
         commit = try connection.prepare("COMMIT")
         insertTeam = try connection.prepare("INSERT INTO team (id, name) VALUES (?, ?)")
         insertPerson = try connection.prepare(
@@ -62,8 +63,7 @@ final class SQLitePeer {
         teamNameByID = try connection.prepare("SELECT name FROM team WHERE id = ?")
         agesByTeam = try connection.prepare("SELECT sum(age), count(*) FROM person WHERE team_id = ?")
         allPeople = try connection.prepare("SELECT \(Self.personColumns) FROM person")
-        totals = try connection.prepare("SELECT count(*), total(age) FROM person")
-        teamCount = try connection.prepare("SELECT count(*) FROM team")
+        allTeams = try connection.prepare("SELECT id, name FROM team")
     }
 
     /// A database with all rows of `data`.
@@ -78,5 +78,14 @@ final class SQLitePeer {
         try begin.run()
         try body()
         try commit.run()
+    }
+
+    /// Does many reads in one transaction, as who wants one state of the rows does: else each would begin and end one.
+    @inline(__always)
+    func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        try beginReading.run()
+        let result = try body()
+        try commit.run()
+        return result
     }
 }

@@ -5,6 +5,7 @@ import Foundation
 final class SQLiteTagPeer {
     private let connection: SQLiteConnection
     private let begin: SQLiteStatement
+    private let beginReading: SQLiteStatement
     private let commit: SQLiteStatement
     private let insertTag: SQLiteStatement
     private let insertPerson: SQLiteStatement
@@ -32,6 +33,7 @@ final class SQLiteTagPeer {
             CREATE INDEX person_tag_by_tag ON person_tag (tag_id, person_id);
             """)
         begin = try connection.prepare("BEGIN IMMEDIATE")
+        beginReading = try connection.prepare("BEGIN")
         commit = try connection.prepare("COMMIT")
         insertTag = try connection.prepare("INSERT INTO tag (id, name) VALUES (?, ?)")
         insertPerson = try connection.prepare(
@@ -79,8 +81,15 @@ final class SQLiteTagPeer {
         }
     }
 
-    /// The sum of the ages of the people who have a tag, and their number.
-    func ages(tag id: Int) throws -> (sum: Int, count: Int) {
+    /// The sum of the ages of the people who have each tag, and their number, all of one state.
+    func ages(tags ids: [Int]) throws -> [(sum: Int, count: Int)] {
+        try beginReading.run()
+        let ages = try ids.map(ages(tag:))
+        try commit.run()
+        return ages
+    }
+
+    private func ages(tag id: Int) throws -> (sum: Int, count: Int) {
         agesByTag.bind(id, at: 1)
         defer { agesByTag.reset() }
         return try agesByTag.step() ? (agesByTag.int(0), agesByTag.int(1)) : (0, 0)

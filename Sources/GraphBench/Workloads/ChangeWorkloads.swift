@@ -42,7 +42,7 @@ extension Workload {
                         }
                         let seconds = stopwatch.seconds
                         let deleted = before - (try peer.count(olderThan: -1, balanceBelow: .infinity))
-                        return Measurement(amount: seconds, count: deleted, answer: try peer.answerWithTeams())
+                        return Measurement(amount: seconds, count: deleted, answer: try peer.answer())
                     }
                 }
             },
@@ -52,7 +52,7 @@ extension Workload {
                     return { teams in
                         let stopwatch = Stopwatch()
                         let deleted = teams.reduce(0) { $0 + peer.deleteCascading(team: $1) }
-                        return Measurement(amount: stopwatch.seconds, count: deleted, answer: peer.answerWithTeams)
+                        return Measurement(amount: stopwatch.seconds, count: deleted, answer: peer.answer)
                     }
                 }
             }),

@@ -13,6 +13,8 @@ extension Workload {
             unit: .seconds(per: "commit"), targets: [.timesSQLite(1.5)],
             sqlite: { setting in
                 let path = setting.freshPath("commit.sqlite")
+                let ids = setting.data.updates.prefix(Commits.durable).map { $0 + 1 }
+                setting.afterRuns { try SQLitePeer(at: .file(path)).balances(of: ids) }
                 return sqliteCommits(
                     setting.data, count: Commits.durable,
                     peer: try SQLitePeer(at: .file(path), loaded: setting.data))
@@ -21,7 +23,9 @@ extension Workload {
                 let data = setting.data
                 let ids = data.updates.prefix(Commits.durable)
                 let peer = NativePeer(loaded: data)
-                let journal = try NativeJournal(creating: setting.freshPath("commit.native"))
+                let path = setting.freshPath("commit.native")
+                let journal = try NativeJournal(creating: path)
+                setting.afterRuns { try readBack(path, data, ids) }
                 return { run in
                     let stopwatch = Stopwatch()
                     for (position, id) in ids.enumerated() {
@@ -38,7 +42,11 @@ extension Workload {
             unit: .seconds(per: "commit"), targets: [.timesSQLite(8)],
             sqlite: { setting in
                 let data = setting.data
-                let writer = try SQLiteWriter(path: setting.freshPath("concurrent.sqlite"), loaded: data)
+                let path = setting.freshPath("concurrent.sqlite")
+                let writer = try SQLiteWriter(path: path, loaded: data)
+                setting.afterRuns {
+                    try SQLitePeer(at: .file(path)).balances(of: concurrentUpdates(data).map { $0 + 1 })
+                }
                 return { run in
                     let (seconds, ids) = try await concurrentCommits(data, run: run) { _, balance, index in
                         try await writer.commitBalance(balance, id: index + 1)
@@ -49,7 +57,9 @@ extension Workload {
             },
             native: { setting in
                 let data = setting.data
-                let writer = try NativeGroupWriter(path: setting.freshPath("concurrent.native"), loaded: data)
+                let path = setting.freshPath("concurrent.native")
+                let writer = try NativeGroupWriter(path: path, loaded: data)
+                setting.afterRuns { try readBack(path, data, concurrentUpdates(data)) }
                 return { run in
                     let (seconds, ids) = try await concurrentCommits(data, run: run) { _, balance, index in
                         try await writer.commitBalance(balance, id: index)
@@ -86,7 +96,8 @@ extension Workload {
         _ data: PeopleData, run: Int,
         commit: @escaping @Sendable (_ task: Int, _ balance: Double, _ index: Int) async throws -> Void
     ) async throws -> (seconds: Double, indices: [Int]) {
-        let perTask = min(Commits.perTask, data.updates.count / Commits.tasks)
+        let indices = concurrentUpdates(data)
+        let perTask = indices.count / Commits.tasks
         let stopwatch = Stopwatch()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<Commits.tasks {
@@ -99,7 +110,19 @@ extension Workload {
             }
             try await group.waitForAll()
         }
-        return (stopwatch.seconds, Array(data.updates.prefix(perTask * Commits.tasks)))
+        return (stopwatch.seconds, Array(indices))
+    }
+
+    /// The updates that the tasks share, as many for each.
+    static func concurrentUpdates(_ data: PeopleData) -> ArraySlice<Int> {
+        data.updates.prefix(min(Commits.perTask, data.updates.count / Commits.tasks) * Commits.tasks)
+    }
+
+    /// Who has which balance after the changes in a native journal.
+    private static func readBack(_ path: String, _ data: PeopleData, _ updates: ArraySlice<Int>) throws -> UInt64 {
+        let peer = NativePeer(loaded: data)
+        try NativeJournal.replay(path, onto: peer)
+        return peer.balances(of: updates)
     }
 
     private static func sqliteCommits(_ data: PeopleData, count: Int, peer: SQLitePeer) -> Trial {

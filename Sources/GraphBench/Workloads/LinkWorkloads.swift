@@ -59,7 +59,7 @@ extension Workload {
     private static let sqliteAges: Contender = { setting in
         let tags = await setting.tags.visitedTags.map { $0 + 1 }
         let peer = try await setting.sqliteTagStore
-        return { _ in try agesTimed { try tags.map { try peer.ages(tag: $0) } } }
+        return { _ in try agesTimed { try peer.ages(tags: tags) } }
     }
 
     private static let nativeAges: Contender = { setting in

@@ -14,8 +14,8 @@ extension Workload {
             native: nil),
         Workload(
             "read_while_writing_commit",
-            "durable one-row commits beside such a reader; native: Graph without the reader",
-            unit: .seconds(per: "commit"), targets: [.withinNative(1.5)],
+            "durable one-row commits beside such a reader; alone: without the reader",
+            unit: .seconds(per: "commit"), targets: [.withinAlone(1.5)], baseline: .alone,
             sqlite: { setting in
                 let (path, peer) = try sqliteWriter(setting)
                 return ReadWhileWriting(setting.data).commits(

@@ -7,7 +7,9 @@ extension Workload {
                 let ids = setting.data.lookups.map { $0 + 1 }
                 let peer = try await setting.sqliteStore
                 return timed(count: ids.count) {
-                    try ids.reduce(0) { $0 &+ Checksum.text(try peer.teamName(person: $1) ?? "") }
+                    try peer.reading {
+                        try ids.reduce(0) { $0 &+ Checksum.text(try peer.teamName(person: $1) ?? "") }
+                    }
                 }
             },
             native: { setting in
@@ -20,17 +22,19 @@ extension Workload {
         Workload(
             "traverse_to_one_held", "from a random person in hand to the team's name", unit: .seconds(per: "person"),
             targets: [.timesSQLite(6)],
+            sqlite: { setting in try sqliteHeld(setting.data, try await setting.sqliteStore) },
+            native: { setting in nativeHeld(setting.data, await setting.nativeStore) }),
+        Workload(
+            "traverse_to_one_many", "the same with a team for five people, more than a context keeps objects of",
+            unit: .seconds(per: "person"), targets: [.timesSQLite(6)],
             sqlite: { setting in
-                let peer = try await setting.sqliteStore
-                let held = try setting.data.lookups.compactMap { try peer.person(id: $0 + 1) }
-                return timed(count: held.count) {
-                    try held.reduce(0) { $0 &+ Checksum.text(try peer.teamName(team: $1.team + 1) ?? "") }
-                }
+                let peer = try SQLitePeer(at: .memory)
+                try peer.load(rows: setting.data.rows, teams: PeopleData.manyTeams(rows: setting.data.rows))
+                return try sqliteHeld(setting.data, peer)
             },
             native: { setting in
-                let peer = await setting.nativeStore
-                let held = setting.data.lookups.compactMap { peer.people[$0] }
-                return timed(count: held.count) { held.reduce(0) { $0 &+ Checksum.text($1.team.name) } }
+                let rows = setting.data.rows
+                return nativeHeld(setting.data, NativePeer(rows: rows, teams: PeopleData.manyTeams(rows: rows)))
             }),
         Workload(
             "traverse_to_many", "the sum of the members' ages of random teams, the members as values",
@@ -40,10 +44,27 @@ extension Workload {
             targets: [.timesSQLite(3)], sqlite: sqliteAges, native: nativeAges),
     ]
 
+    private static func sqliteHeld(_ data: PeopleData, _ peer: SQLitePeer) throws -> Trial {
+        let held = try data.lookups.compactMap { try peer.person(id: $0 + 1) }
+        return timed(count: held.count) {
+            try peer.reading {
+                try held.reduce(0) { $0 &+ Checksum.text(try peer.teamName(team: $1.team + 1) ?? "") }
+            }
+        }
+    }
+
+    private static func nativeHeld(_ data: PeopleData, _ peer: NativePeer) -> Trial {
+        let held = data.lookups.compactMap { peer.people[$0] }
+        // The peer unties its teams when it goes.
+        return timed(count: held.count) {
+            withExtendedLifetime(peer) { held.reduce(0) { $0 &+ Checksum.text($1.team.name) } }
+        }
+    }
+
     private static let sqliteAges: Contender = { setting in
         let teams = setting.data.visitedTeams.map { $0 + 1 }
         let peer = try await setting.sqliteStore
-        return { _ in try agesTimed { try teams.map { try peer.ages(team: $0) } } }
+        return { _ in try agesTimed { try peer.reading { try teams.map { try peer.ages(team: $0) } } } }
     }
 
     private static let nativeAges: Contender = { setting in

@@ -12,7 +12,10 @@ extension Workload {
             "  \(name)\(String(repeating: " ", count: width - name.count))  \(text)"
         }
         func lines(_ group: Group) -> [String] {
-            workloads.filter { $0.group == group }.map { line($0.name, "\($0.summary), \($0.unit.name)") }
+            workloads.filter { $0.group == group }.map { workload in
+                let note = workload.note.map { " (\($0))" } ?? ""
+                return line(workload.name, "\(workload.summary)\(note), \(workload.unit.name)")
+            }
         }
         let suites = Suite.allCases.map { line($0.rawValue, $0.summary) }
         return
