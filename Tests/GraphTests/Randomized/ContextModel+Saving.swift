@@ -79,7 +79,12 @@ extension StoreModel {
 
     private mutating func replaceDuplicatesOnce(since head: StoreModel) -> [ID: ID] {
         var replaced: [ID: ID] = [:]
-        for id in rows.keys.filter({ head.rows[$0] == nil }).sorted() {
+        // Those that are made alike meanwhile are for the next time.
+        let sharing = rows.keys.filter { id in
+            head.rows[id] == nil
+                && StoreShape.entities[id.entity].uniques.contains { !duplicates(of: id, $0).isEmpty }
+        }
+        for id in sharing.sorted() {
             var survivors: Set<ID> = []
             var policies: Set<UniquenessPolicy> = []
             for unique in StoreShape.entities[id.entity].uniques {
