@@ -67,7 +67,6 @@ struct IndexEntries: Sendable {
 /// The index entries of new rows of one entity, to be inserted all at once.
 struct IndexBatch: Sendable {
     let entity: Int
-    private(set) var count = 0
     /// By the index's number in the entity's description.
     fileprivate var entries: [IndexEntries]
     private var entry = ByteWriter(capacity: 64)
@@ -78,7 +77,6 @@ struct IndexBatch: Sendable {
     }
 
     mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, _ indexes: [IndexDescription]) {
-        count += 1
         for (number, index) in indexes.enumerated() where index.makeEntry(for: row, at: address, in: &entry) {
             entries[number].append(entry.bytes)
         }
