@@ -12,6 +12,10 @@ enum GraphBench {
             complain(error.message)
             return 2
         }
+        if let fault = faultOfFiles(options, isDebugBuild: RunDescription.isDebugBuild) {
+            complain(fault)
+            return 2
+        }
         do {
             switch options.command {
             case .help:
@@ -21,10 +25,6 @@ enum GraphBench {
                 print(Workload.list(workloads))
                 return 0
             case .measure:
-                if let fault = faultOfOutputs(options, isDebugBuild: RunDescription.isDebugBuild) {
-                    complain(fault)
-                    return 2
-                }
                 let description = RunDescription.current(options, arguments: arguments)
                 return try await MeasureCommand(options: options, run: description, workloads: workloads).run()
             case .compare(let old, let new):
@@ -51,16 +51,28 @@ enum GraphBench {
         print("THIS IS A DEBUG BUILD: its figures mean nothing. Use swift run -c release GraphBench.")
     }
 
-    /// Why the files asked for cannot or should not be written, found before anything is measured.
-    static func faultOfOutputs(_ options: Options, isDebugBuild: Bool) -> String? {
+    /// Why files cannot or should not be written where they are to be, found before anything is measured.
+    static func faultOfFiles(_ options: Options, isDebugBuild: Bool) -> String? {
+        if let directory = options.directory, !isOpenFolder(directory) {
+            return "\(directory) is no folder that files can be written to"
+        }
         for path in [options.json, options.svg].compactMap({ $0 }) {
             if isDebugBuild { return "a debug build's figures mean nothing: it writes no \(path)" }
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            guard FileManager.default.isWritableFile(atPath: folder) else {
+            guard isOpenFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path) else {
                 return "\(path) cannot be written: there is no such folder, or it is closed"
             }
+            if isFolder(path) { return "\(path) cannot be written: it is a folder" }
         }
         return nil
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
+    private static func isOpenFolder(_ path: String) -> Bool {
+        isFolder(path) && FileManager.default.isWritableFile(atPath: path)
     }
 
     private static func compare(_ old: String, _ new: String) -> Int32 {

@@ -139,7 +139,7 @@ struct ComparisonTests {
         #expect(result.code == 1)
         #expect(result.text.contains("only in old.json: gone"))
         #expect(result.text.contains("only in new.json: fresh"))
-        #expect(result.text.contains("0 worse, 0 better, 1 within noise, 1 missing"))
+        #expect(result.text.contains("0 worse, 0 better, 1 within noise, 1 lost"))
         let both = SampleResults.lines(SampleResults.result("both", engine: 1, sqlite: 1))
         let fresh = both + SampleResults.lines(SampleResults.result("fresh", engine: 1))
         #expect(try Self.compare(both, fresh).code == 0)

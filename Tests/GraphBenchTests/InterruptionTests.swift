@@ -16,7 +16,7 @@ private let program: URL? = {
 struct InterruptionTests {
     private struct Late: Error {}
 
-    @Test(arguments: [SIGINT, SIGTERM], ["commit_small_durable", "insert_bulk_durable", "reopen_first_read"])
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP], ["commit_small_durable", "insert_bulk_durable", "reopen_first_read"])
     func `an interruption leaves none of the durable files`(signal: Int32, workload: String) async throws {
         let parent = try Parent()
         let process = try parent.start(["--workload", workload, "--rows", "2000", "--runs", "1000", "--no-peer"])
@@ -71,6 +71,27 @@ struct InterruptionTests {
         #expect(parent.files == [])
     }
 
+    @Test func `a hangup that is ignored stays so`() async throws {
+        let parent = try Parent()
+        let process = try parent.start(
+            ["--workload", "commit_small_durable", "--rows", "2000", "--runs", "20", "--no-peer"], ignoring: "HUP")
+        try await until { !process.isRunning || parent.files.contains { $0.hasSuffix(".graph") } }
+        kill(process.processIdentifier, SIGHUP)
+        try await until { !process.isRunning }
+        #expect(process.terminationStatus == 0)
+        #expect(parent.files == [])
+    }
+
+    @Test func `a run whose reader goes away leaves no files either`() async throws {
+        let parent = try Parent()
+        let output = Pipe()
+        let process = try parent.start(["--workload", "disk", "--rows", "1000", "--runs", "100"], output: output)
+        try output.fileHandleForReading.close()
+        try await until { !process.isRunning }
+        #expect(process.terminationReason == .exit)
+        #expect(parent.files == [])
+    }
+
     @Test(arguments: [["--json", "results.json"], ["--svg", "results.svg"]])
     func `a debug build writes no results`(arguments: [String]) async throws {
         guard RunDescription.isDebugBuild else { return }
@@ -113,12 +134,17 @@ struct InterruptionTests {
             try? FileManager.default.removeItem(atPath: path)
         }
 
-        func start(_ arguments: [String]) throws -> Process {
+        /// - Parameter signal: one that the program is told to ignore from the beginning.
+        func start(
+            _ arguments: [String], output: Any = FileHandle.nullDevice, ignoring signal: String? = nil
+        ) throws -> Process {
             let process = Process()
-            process.executableURL = program
-            process.arguments = arguments + ["--directory", path]
+            let trap = signal.map { "trap '' \($0); " } ?? ""
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", trap + "exec \"$0\" \"$@\"", program?.path ?? ""] + arguments
+            process.arguments? += ["--directory", path]
             process.currentDirectoryURL = URL(fileURLWithPath: path)
-            process.standardOutput = FileHandle.nullDevice
+            process.standardOutput = output
             process.standardError = FileHandle.nullDevice
             try process.run()
             self.process = process

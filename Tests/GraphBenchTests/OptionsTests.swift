@@ -69,15 +69,24 @@ struct OptionsTests {
 
     @Test func `files that should not or cannot be written are refused before anything is measured`() {
         var options = Options()
-        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) == nil)
+        #expect(GraphBench.faultOfFiles(options, isDebugBuild: true) == nil)
         options.json = "results.json"
-        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: false) == nil)
-        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) != nil)
+        #expect(GraphBench.faultOfFiles(options, isDebugBuild: false) == nil)
+        #expect(GraphBench.faultOfFiles(options, isDebugBuild: true) != nil)
         options.json = "/nowhere/results.json"
-        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: false) != nil)
+        #expect(GraphBench.faultOfFiles(options, isDebugBuild: false) != nil)
         options.json = nil
         options.svg = "results.svg"
-        #expect(GraphBench.faultOfOutputs(options, isDebugBuild: true) != nil)
+        #expect(GraphBench.faultOfFiles(options, isDebugBuild: true) != nil)
+        options.svg = FileManager.default.temporaryDirectory.path
+        #expect(GraphBench.faultOfFiles(options, isDebugBuild: false)?.hasSuffix("it is a folder") == true)
+        options.svg = nil
+        options.directory = FileManager.default.temporaryDirectory.path
+        #expect(GraphBench.faultOfFiles(options, isDebugBuild: true) == nil)
+        for path in ["/nowhere/files", Platform.executable.path] {
+            options.directory = path
+            #expect(GraphBench.faultOfFiles(options, isDebugBuild: false) != nil)
+        }
     }
 
     @Test func `WordNet has a usual folder and takes another`() throws {
@@ -93,6 +102,7 @@ struct OptionsTests {
             ["--suite", "growth", "--rows", "1000"], ["--suite", "growth", "--rows", "2000,2000"],
             ["--suite", "growth", "--rows", "1000,,2000"], ["--rows", "9223372036854775807"], ["--runs", "100000"],
             ["compare"], ["compare", "one.json"], ["compare", "one", "two", "three"], ["--svg"],
+            ["--json", "same", "--svg", "same"],
         ])
     func `a command line that cannot be followed is refused`(arguments: [String]) {
         #expect(throws: Options.Invalid.self) { try Options.parse(arguments, workloads: names) }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import GraphBench
@@ -9,7 +10,7 @@ struct RunnerTests {
     /// On few rows.
     @Test(arguments: workloads.filter { $0.name != FootprintProcess.workload }.map(\.name))
     func `all sides agree about every answer`(name: String) async throws {
-        let directory = try WorkDirectory(in: nil)
+        let directory = try WorkDirectory(in: nil, heedsSignals: false)
         defer { directory.remove() }
         let workload = try #require(Self.workloads.first { $0.name == name })
         let setting = Setting(data: PeopleData(rows: 2_000), directory: directory.path)
@@ -23,10 +24,41 @@ struct RunnerTests {
         #expect(result.verdict == .unknown || result.median(.engine) != nil)
     }
 
+    @Test func `short runs of reads are made of many passes, others of one, and an answer may not change`() async {
+        final class Passes: Sendable {
+            let count = Atomic(0)
+        }
+        func result(isReading: Bool, _ answer: @escaping @Sendable (Int) -> UInt64) async -> (
+            WorkloadResult, Int
+        ) {
+            let passes = Passes()
+            let workload = Workload(
+                "short", "a millisecond", unit: .seconds(per: "row"), targets: [], isReading: isReading, sqlite: nil,
+                native: { _ in
+                    { _ in
+                        let pass = passes.count.add(1, ordering: .relaxed).newValue
+                        return Measurement(amount: 0.001, count: 10, answer: answer(pass))
+                    }
+                })
+            let setting = Setting(data: PeopleData(rows: 1_000), directory: "/nowhere")
+            let runner = Runner(setting: setting, runs: 2, usesPeer: false, progress: ProgressLine())
+            return (await runner.measure(workload), passes.count.load(ordering: .relaxed))
+        }
+        let reading = await result(isReading: true) { _ in 7 }
+        // Sums of 0.001 may be a little less.
+        #expect((15...18).contains(reading.1))
+        #expect(abs((reading.0.median(.native) ?? 0) - 0.0001) < 1e-9)
+        let writing = await result(isReading: false) { UInt64($0) }
+        #expect(writing.1 == 3)
+        #expect(writing.0.failures.isEmpty)
+        let changing = await result(isReading: true) { UInt64($0) }
+        #expect(changing.0.failures == ["native: ChangingAnswer()"])
+    }
+
     @Test(arguments: ["commit_small_durable", "commit_small_concurrent"], Side.allCases)
     func `what durable commits leave in the file is read back`(name: String, side: Side) async throws {
         if side == .sqlite, SQLiteLibrary.shared == nil { return }
-        let directory = try WorkDirectory(in: nil)
+        let directory = try WorkDirectory(in: nil, heedsSignals: false)
         defer { directory.remove() }
         let contender = try #require(Self.workloads.first { $0.name == name }?.contender(for: side))
         let setting = Setting(data: PeopleData(rows: 2_000), directory: directory.path)

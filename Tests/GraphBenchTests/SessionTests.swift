@@ -15,7 +15,7 @@ struct SessionTests {
     }
 
     @Test func `stores and files of a size are gone before the next begins`() async throws {
-        let directory = try WorkDirectory(in: nil)
+        let directory = try WorkDirectory(in: nil, heedsSignals: false)
         defer { directory.remove() }
         let seen = Mutex(Seen())
         let workload = Workload(

@@ -20,7 +20,7 @@ struct WordNetFilesTests {
     ]
 
     private func withFiles(_ files: [String: String], _ body: (String) throws -> Void) throws {
-        let directory = try WorkDirectory(in: nil)
+        let directory = try WorkDirectory(in: nil, heedsSignals: false)
         defer { directory.remove() }
         for (name, text) in files {
             try text.write(toFile: "\(directory.path)/\(name)", atomically: false, encoding: .utf8)

@@ -47,7 +47,8 @@ struct RatioChart {
             let (one, end) = (page.scale.position(1), page.scale.position(ratio))
             page.document.rectangle(
                 x: min(one, end), y: top, width: abs(end - one), height: height, fill: colour,
-                kind: "bar \(side.rawValue)", note: "\(name): \(Figures.factor(ratio)) as fast as \(side.rawValue)")
+                kind: "bar \(side.rawValue)",
+                note: "\(name): \(Figures.factor(ratio)) as \(result.workload.unit.praise) as \(side.rawValue)")
             if side == labelled { ends.append(end) }
         }
         for target in result.workload.targets {

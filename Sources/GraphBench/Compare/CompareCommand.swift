@@ -3,7 +3,7 @@ struct CompareCommand {
     let old: ResultFile
     let new: ResultFile
 
-    /// - Returns: what to print, and the exit code: 1 when something is worse or missing.
+    /// - Returns: what to print, and the exit code: 1 when something is worse or lost.
     func run() throws(ResultFile.Invalid) -> (text: String, code: Int32) {
         let comparison = try Comparison(old: old, new: new)
         var lines = ["old: \(heading(old))", "new: \(heading(new))", ""]
@@ -20,8 +20,8 @@ struct CompareCommand {
         }
         let same = comparison.entries(.same).count
         let worse = comparison.entries(.worse).count + comparison.lost.count
-        let missing = comparison.onlyOld.isEmpty ? "" : ", \(comparison.onlyOld.count) missing"
-        lines.append("\(worse) worse, \(comparison.entries(.better).count) better, \(same) within noise\(missing)")
+        let lost = comparison.onlyOld.isEmpty ? "" : ", \(comparison.onlyOld.count) lost"
+        lines.append("\(worse) worse, \(comparison.entries(.better).count) better, \(same) within noise\(lost)")
         for (file, keys) in [(old, comparison.onlyOld), (new, comparison.onlyNew)] where !keys.isEmpty {
             lines.append("only in \(printable(file.name)): \(keys.map(name).joined(separator: ", "))")
         }
@@ -30,7 +30,7 @@ struct CompareCommand {
 
     private func heading(_ file: ResultFile) -> String {
         let run = file.lines[0].run
-        return printable("\(file.name), \(run.date), \(run.machine), \(run.runs) runs")
+        return printable("\(file.name), \(run.date), \(run.machine), \(run.runs) \(run.runs == 1 ? "run" : "runs")")
     }
 
     private func name(_ key: ResultFile.Key) -> String {

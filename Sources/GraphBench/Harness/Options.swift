@@ -45,11 +45,12 @@ struct Options: Equatable, Sendable {
           --suite NAME      quick: 100,000 people; full: 1,000,000; growth: 10,000, 100,000 and 1,000,000, and how
                             much each figure grows (default quick)
           --rows N[,N…]     other numbers of people, at least \(rowLimits.lowerBound); several for growth alone
-          --runs N          timed runs of each workload after one warm-up (default 3)
+          --runs N          timed runs of each workload after one warm-up (default 3), of reads for 5 ms at least
           --workload NAME   only this workload; may be repeated
           --list            the suites, and the workloads with what they time
           --no-peer         without SQLite
-          --directory DIR   where durable files go (default: a temporary folder); they are removed at the end
+          --directory DIR   the folder where durable files go (default: the system's for temporary files); they are
+                            removed at the end
           --json FILE       also write one JSON object per workload and number of people, each on its line
           --svg FILE        also draw the ratios, or the growth in the suite growth
           --help            this text
@@ -70,6 +71,10 @@ struct Options: Equatable, Sendable {
     /// - Parameter names: the workloads there are.
     static func parse(_ arguments: [String], workloads names: [String]) throws(Invalid) -> Options {
         var options = Options()
+        if arguments.contains(where: { $0 == "--help" || $0 == "-h" }) {
+            options.command = .help
+            return options
+        }
         var reader = ArgumentReader(arguments)
         while let argument = reader.next() {
             switch argument {
@@ -93,9 +98,6 @@ struct Options: Equatable, Sendable {
             case "--directory": options.directory = try reader.value(for: argument)
             case "--json": options.json = try reader.value(for: argument)
             case "--svg": options.svg = try reader.value(for: argument)
-            case "--help", "-h":
-                options.command = .help
-                return options
             case FootprintProcess.command:
                 guard let side = Side(rawValue: try reader.value(for: argument)) else {
                     throw Invalid(message: "\(argument) needs a side")
@@ -107,10 +109,13 @@ struct Options: Equatable, Sendable {
                     throw Invalid(message: "compare needs two files")
                 }
                 options.command = .compare(old, new)
-            default: throw Invalid(message: "unknown option '\(argument)'; --help names the options")
+            default: throw Invalid(message: "'\(argument)' is none of the options, which --help names")
             }
         }
         try options.checkSizes()
+        if let json = options.json, json == options.svg {
+            throw Invalid(message: "--json and --svg name the same file")
+        }
         return options
     }
 

@@ -5,26 +5,28 @@ import Synchronization
 /// The files of a run: removed at its end, and when the run is interrupted.
 final class WorkDirectory {
     let path: String
+    private let signals: [Int32]
     private let sources: [any DispatchSourceSignal]
 
-    private static let signals = [SIGINT, SIGTERM]
     /// Held while the files are removed. After an interruption it is never let go: a run that fails because its files went waits
     /// here for the end, and does not end the process before they are gone and with another code.
     private static let removal = Mutex(())
 
     /// Makes a fresh folder inside `parent`, or where the system keeps temporary files.
-    convenience init(in parent: String?) throws {
+    ///
+    /// - Parameter heedsSignals: whether an interruption ends the process, and first removes the files.
+    convenience init(in parent: String?, heedsSignals: Bool = true) throws {
         let base = parent ?? FileManager.default.temporaryDirectory.path
         // Interruptions are heeded before there is anything to remove.
-        self.init(path: "\(base)/graphbench-\(UUID().uuidString.lowercased())")
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let signals = heedsSignals ? Self.heldSignals() : []
+        self.init(path: "\(base)/graphbench-\(UUID().uuidString.lowercased())", signals: signals)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 
-    private init(path: String) {
+    private init(path: String, signals: [Int32]) {
         self.path = path
-        sources = Self.signals.map { number in
-            // The signal's own action would end the process before the source sees it.
-            signal(number, SIG_IGN)
+        self.signals = signals
+        sources = signals.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 Self.removal.withLock { _ in
@@ -41,7 +43,18 @@ final class WorkDirectory {
 
     deinit {
         for source in sources { source.cancel() }
-        for number in Self.signals { signal(number, SIG_DFL) }
+        for number in signals { signal(number, SIG_DFL) }
+    }
+
+    /// The signals that sources see from now on, whose own action would end the process before.
+    private static func heldSignals() -> [Int32] {
+        // Who prints to a reader that is gone goes on to the end.
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGINT, SIG_IGN)
+        signal(SIGTERM, SIG_IGN)
+        // Where nohup, say, had it ignored, it stays so. As functions the two could not be compared.
+        let before = unsafeBitCast(signal(SIGHUP, SIG_IGN), to: Int.self)
+        return before == unsafeBitCast(SIG_IGN, to: Int.self) ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
     }
 
     func remove() {

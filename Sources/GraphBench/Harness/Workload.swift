@@ -11,6 +11,14 @@ struct Workload: Sendable {
             }
         }
 
+        /// What whoever has the smaller figure is.
+        var praise: String {
+            switch self {
+            case .seconds: "fast"
+            case .bytes: "small"
+            }
+        }
+
         /// A figure as people read it.
         func text(_ figure: Double) -> String {
             switch self {
@@ -43,6 +51,8 @@ struct Workload: Sendable {
     /// How much the figure may grow with the number of people, where no peer says it.
     let growthLimit: Double?
     let baseline: Baseline
+    /// Whether the store stays as it is, so that a run may be made of many passes.
+    let isReading: Bool
     var engine: Contender?
     let sqlite: Contender?
     /// What ``baseline`` says.
@@ -50,7 +60,8 @@ struct Workload: Sendable {
 
     init(
         _ name: String, _ summary: String, note: String? = nil, unit: Unit, targets: [Target], group: Group = .store,
-        growthLimit: Double? = nil, baseline: Baseline = .native, sqlite: Contender?, native: Contender?
+        growthLimit: Double? = nil, baseline: Baseline = .native, isReading: Bool = false, sqlite: Contender?,
+        native: Contender?
     ) {
         self.name = name
         self.summary = summary
@@ -60,6 +71,7 @@ struct Workload: Sendable {
         self.group = group
         self.growthLimit = growthLimit
         self.baseline = baseline
+        self.isReading = isReading
         self.sqlite = sqlite
         self.native = native
     }

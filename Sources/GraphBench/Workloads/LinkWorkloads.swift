@@ -50,10 +50,11 @@ extension Workload {
             }),
         Workload(
             "traverse_links", "the sum of the ages of the people with random tags, the people as values",
-            unit: .seconds(per: "link"), targets: [.timesSQLite(20)], sqlite: sqliteAges, native: nativeAges),
+            unit: .seconds(per: "link"), targets: [.timesSQLite(20)], isReading: true, sqlite: sqliteAges,
+            native: nativeAges),
         Workload(
             "traverse_links_objects", "the same, the people as managed objects", unit: .seconds(per: "link"),
-            targets: [.timesSQLite(3)], sqlite: sqliteAges, native: nativeAges),
+            targets: [.timesSQLite(3)], isReading: true, sqlite: sqliteAges, native: nativeAges),
     ]
 
     private static let sqliteAges: Contender = { setting in

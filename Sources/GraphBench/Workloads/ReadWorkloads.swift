@@ -2,7 +2,7 @@ extension Workload {
     static let readWorkloads: [Workload] = [
         Workload(
             "get_by_id", "random look-ups giving the whole row", unit: .seconds(per: "look-up"),
-            targets: [.timesSQLite(4), .withinNative(1.3)],
+            targets: [.timesSQLite(4), .withinNative(1.3)], isReading: true,
             sqlite: { setting in
                 let ids = setting.data.lookups.map { $0 + 1 }
                 let peer = try await setting.sqliteStore
@@ -18,7 +18,7 @@ extension Workload {
         Workload(
             "get_by_email", "random look-ups in the unique index giving the whole row",
             note: "Graph by a function that is package so far: predicates choose no index yet",
-            unit: .seconds(per: "look-up"), targets: [.timesSQLite(3)],
+            unit: .seconds(per: "look-up"), targets: [.timesSQLite(3)], isReading: true,
             sqlite: { setting in
                 let emails = setting.data.lookupEmails
                 let peer = try await setting.sqliteStore
@@ -35,7 +35,7 @@ extension Workload {
             }),
         Workload(
             "scan_filter_count", "age > 50 and balance < 5,000 counted, about a quarter matches",
-            unit: .seconds(per: "row scanned"), targets: [.timesSQLite(5), .withinNative(1.3)],
+            unit: .seconds(per: "row scanned"), targets: [.timesSQLite(5), .withinNative(1.3)], isReading: true,
             sqlite: { setting in
                 let peer = try await setting.sqliteStore
                 return timed(count: setting.data.rows) {
@@ -50,13 +50,13 @@ extension Workload {
             }),
         Workload(
             "fetch_filter_rows", "the same people as values", unit: .seconds(per: "row returned"),
-            targets: [.timesSQLite(6)], sqlite: sqliteFetch, native: nativeFetch),
+            targets: [.timesSQLite(6)], isReading: true, sqlite: sqliteFetch, native: nativeFetch),
         Workload(
             "fetch_filter_objects", "the same people as managed objects", unit: .seconds(per: "row returned"),
-            targets: [.timesSQLite(3)], sqlite: sqliteFetch, native: nativeFetch),
+            targets: [.timesSQLite(3)], isReading: true, sqlite: sqliteFetch, native: nativeFetch),
         Workload(
             "sort_limit", "the 100 richest of those above 50", unit: .seconds(per: "query"),
-            targets: [.timesSQLite(7)],
+            targets: [.timesSQLite(7)], isReading: true,
             sqlite: sqliteRichest,
             native: { setting in
                 let people = setting.data.people
@@ -64,7 +64,7 @@ extension Workload {
             }),
         Workload(
             "sort_limit_indexed", "the same with an index on the balance, which SQLite has too",
-            unit: .seconds(per: "query"), targets: [.timesSQLite(1)],
+            unit: .seconds(per: "query"), targets: [.timesSQLite(1)], isReading: true,
             sqlite: { setting in
                 let peer = try await setting.sqliteRanking
                 return timed(count: 1) { ranking(try peer.richest(olderThan: PeopleData.ageLimit)) }
@@ -79,7 +79,7 @@ extension Workload {
             }),
         Workload(
             "sort_limit_index_gain", "the same, SQLite without the index", unit: .seconds(per: "query"),
-            targets: [.timesSQLite(100)], sqlite: sqliteRichest, native: nil),
+            targets: [.timesSQLite(100)], isReading: true, sqlite: sqliteRichest, native: nil),
     ]
 
     /// A trial that times all of `body`, whose result is the answer.
