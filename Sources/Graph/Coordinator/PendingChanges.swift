@@ -13,9 +13,14 @@ typealias DeleteNumber = UInt32
 ///
 /// Where the new rows are is not said here: they are in the working snapshot that goes with the changes.
 struct PendingChanges: Sendable {
+    /// Not a tuple: of one, Swift 6.3 lets `_read` yield a part that is never released, or stops at the attempt.
+    private struct OfEntity: Sendable {
+        let entity: Int
+        var changes: RowChanges
+    }
+
     private let schema: Schema
-    /// Of the entities that have any, in the order of their numbers in the schema.
-    private(set) var entities: [(entity: Int, changes: RowChanges)] = []
+    private var list: [OfEntity] = []
     /// How many deletes there were.
     var deleteCount: DeleteNumber = 0
 
@@ -23,36 +28,42 @@ struct PendingChanges: Sendable {
         self.schema = schema
     }
 
-    var isEmpty: Bool { entities.allSatisfy(\.changes.isEmpty) }
+    /// Of the entities that have any, in the order of their numbers in the schema.
+    var entities: some Collection<(entity: Int, changes: RowChanges)> {
+        list.lazy.map { (entity: $0.entity, changes: $0.changes) }
+    }
+
+    var isEmpty: Bool { list.allSatisfy(\.changes.isEmpty) }
     /// Of rows.
-    var count: Int { entities.reduce(0) { $0 + $1.changes.count } }
+    var count: Int { list.reduce(0) { $0 + $1.changes.count } }
     /// Whether rows were deleted; stays so if they come back.
-    var hasDeletes: Bool { entities.contains { $0.changes.hasDeletes } }
+    var hasDeletes: Bool { list.contains { $0.changes.hasDeletes } }
 
     subscript(entity: Int) -> RowChanges {
         _read {
             let place = place(of: entity)
-            if place < entities.count, entities[place].entity == entity {
-                yield entities[place].changes
+            if place < list.count, list[place].entity == entity {
+                yield list[place].changes
             } else {
                 yield RowChanges(layout: schema.entities[entity].layout)
             }
         }
         _modify {
             let place = place(of: entity)
-            if place == entities.count || entities[place].entity != entity {
-                entities.insert((entity, RowChanges(layout: schema.entities[entity].layout)), at: place)
+            if place == list.count || list[place].entity != entity {
+                list.insert(
+                    OfEntity(entity: entity, changes: RowChanges(layout: schema.entities[entity].layout)), at: place)
             }
-            yield &entities[place].changes
+            yield &list[place].changes
         }
     }
 
     /// Where an entity's changes are, or would be.
     private func place(of entity: Int) -> Int {
-        var (place, end) = (0, entities.count)
+        var (place, end) = (0, list.count)
         while place < end {
             let middle = (place + end) / 2
-            if entities[middle].entity < entity { place = middle + 1 } else { end = middle }
+            if list[middle].entity < entity { place = middle + 1 } else { end = middle }
         }
         return place
     }

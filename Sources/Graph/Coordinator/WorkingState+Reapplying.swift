@@ -13,19 +13,23 @@ extension WorkingState {
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
         let deleteCount = changes.deleteCount
         changes.deleteCount += later.changes.deleteCount
-        for (entity, changes) in later.changes.entities {
-            changes.forEachChange { row, kind, baseVersion in
-                let change = Change(
-                    row: row,
-                    entity: entity,
-                    kind: kind,
-                    baseVersion: baseVersion,
-                    delete: deleteCount + changes.delete(of: row)
-                )
-                if let survivor = replacements[entity]?[row] {
-                    reapply(change, of: later, to: survivor, replacements)
-                } else {
-                    reapply(change, of: later, keepingBases, replacements)
+        // Deletes come first: whoever refers to a row that is deleted here takes it from nobody any more.
+        for isDeleting in [true, false] {
+            for (entity, changes) in later.changes.entities where changes.hasDeletes || !isDeleting {
+                changes.forEachChange { row, kind, baseVersion in
+                    guard (kind == .deleted) == isDeleting else { return }
+                    let change = Change(
+                        row: row,
+                        entity: entity,
+                        kind: kind,
+                        baseVersion: baseVersion,
+                        delete: deleteCount + changes.delete(of: row)
+                    )
+                    if let survivor = replacements[entity]?[row] {
+                        reapply(change, of: later, to: survivor, replacements)
+                    } else {
+                        reapply(change, of: later, keepingBases, replacements)
+                    }
                 }
             }
         }

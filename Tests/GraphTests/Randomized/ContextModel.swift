@@ -80,10 +80,10 @@ struct ContextModel: Sendable {
         var lost = lost
         merged.denyingLinks = []
         merged.lastRows = work.lastRows.filter { changes.deleted.contains($0.key) }
-        for id in changes.inserted.union(changes.updated).union(changes.deleted).sorted() {
-            if changes.deleted.contains(id) {
-                merged.removeForReapplying(id)
-            } else if let ours = lost[id]?.ours ?? work.rows[id] {
+        // What is deleted here is taken from nobody.
+        for id in changes.deleted.sorted() { merged.removeForReapplying(id) }
+        for id in changes.inserted.union(changes.updated).sorted() {
+            if let ours = lost[id]?.ours ?? work.rows[id] {
                 guard let original = lost[id]?.base ?? base.rows[id] else {
                     if merged.rows[id] == nil { merged.insert(id, ours) } else { merged.write(id, ours) }
                     continue
