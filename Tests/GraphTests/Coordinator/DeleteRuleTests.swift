@@ -30,6 +30,16 @@ import Testing
     @Relationship(.deny) var box: ToOne<Team> = nil
 }
 
+@Entity private struct Volume {
+    var title = ""
+    var jacket: ToOne<Jacket> = nil
+}
+
+/// May not go while a volume has it.
+@Entity private struct Jacket {
+    @Relationship(.deny, inverse: \Volume.jacket) var volume: ToOne<Volume> = nil
+}
+
 /// R13, R14: delete rules worked out again on what others have committed.
 struct DeleteRuleTests {
     private let coordinator: Coordinator
@@ -159,6 +169,41 @@ struct DeleteRuleTests {
             part.delete()
         }
         #expect(coordinator.snapshot.count(of: Part.self) == 0)
+    }
+
+    /// How a new volume comes to refer to the jacket that its context deletes.
+    enum Claim: CaseIterable {
+        /// It took the jacket from the volume that had it, and that is taken back.
+        case takenBack
+        /// By its identifier, after the delete.
+        case byIdentifier
+    }
+
+    @Test(arguments: Claim.allCases, [false, true])
+    func `who denies a delete keeps what is deleted, whatever else refers to it and whoever committed meanwhile`(
+        claim: Claim, isRebased: Bool
+    ) async throws {
+        let coordinator = try await Coordinator(for: Volume.self, Jacket.self)
+        let context = Context(coordinator, mergePolicy: .mergeByPropertyObjectTrump)
+        let (jacket, volume) = try await context.transaction { context in
+            let jacket = context.insert(Jacket()).id
+            return (jacket, context.insert(Volume(title: "old", jacket: ToOne(jacket))).id)
+        }
+        try await context.perform { context in
+            if claim == .byIdentifier { try context.object(for: jacket).delete() }
+            context.insert(Volume(title: "new", jacket: ToOne(jacket)))
+            if claim == .byIdentifier { return }
+            try context.object(for: jacket).delete()
+            try context.object(for: volume).discardChanges()
+        }
+        if isRebased { _ = try await coordinator.transaction { $0.insert(Volume(title: "another")).id } }
+        let error = await #expect(throws: GraphError.self) { try await context.save() }
+        guard case .deleteDenied(let denied) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(denied.map(\.remaining) == [AnyPersistentID(volume)])
+        #expect(coordinator.snapshot.value(for: volume)?.jacket.id == jacket)
     }
 }
 
