@@ -44,7 +44,7 @@ extension Coordinator {
             )
             let result = try await body(context)
             do throws(GraphError) {
-                try await context.commitTransaction(origin)
+                try await context.save(nil, origin, isCancellable: true)
             } catch {
                 let base = await context.baseCommit
                 guard error.isRetriable(isOutdated: snapshot.commit > base) else { throw error }
@@ -109,12 +109,5 @@ extension GraphError {
 }
 
 extension Context {
-    /// Ends a transaction of the coordinator.
-    fileprivate func commitTransaction(_ origin: ChangeOrigin) async throws(GraphError) {
-        await beginSave()
-        defer { endSave() }
-        try await commitChanges(nil, origin)
-    }
-
     fileprivate var baseCommit: CommitNumber { state.base.commit }
 }
