@@ -43,7 +43,7 @@ struct MeasureCommand {
 
     private var header: String {
         let people = options.sizes.map(Figures.count).joined(separator: "; ")
-        let runs = "median of \(options.runs) \(options.runs == 1 ? "run" : "runs") after a warm-up (fastest…slowest)"
+        let runs = "median of \(Figures.number(options.runs, of: "run")) after a warm-up (fastest…slowest)"
         let peer = options.usesPeer && run.sqlite == nil ? ", \(SQLitePeer.absence)" : ""
         return """
             \(run.commandLine), \(run.date)

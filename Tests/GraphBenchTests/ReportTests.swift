@@ -24,6 +24,10 @@ struct ReportTests {
         #expect([0, 999, 1_000, 1_234_567, -1_000].map(Figures.count) == ["0", "999", "1,000", "1,234,567", "-1,000"])
     }
 
+    @Test func `a noun is in the plural unless there is one`() {
+        #expect([0, 1, 2].map { Figures.number($0, of: "run") } == ["0 runs", "1 run", "2 runs"])
+    }
+
     @Test func `a factor that is nearly nothing keeps its digits`() {
         #expect([0.0137, 0.2, 4.6, 12.34, 150.2].map(Figures.factor) == ["0.014x", "0.20x", "4.60x", "12.3x", "150x"])
     }

@@ -37,7 +37,7 @@ struct ChartPage {
             x: 0.5, y: 0.5, width: Self.width - 1, height: height - 1, fill: Colour.background, stroke: Colour.border)
         document.text(title, x: 16, y: 28, size: 16, isBold: true, fill: Colour.text)
         document.text(run.machine, x: 16, y: 47, fill: Colour.muted)
-        let runs = "\(run.runs) \(run.runs == 1 ? "run" : "runs")"
+        let runs = Figures.number(run.runs, of: "run")
         document.text("\(run.day), suite \(run.suite), medians of \(runs)", x: 16, y: 63, fill: Colour.muted)
         drawAxis()
     }

@@ -30,7 +30,7 @@ struct CompareCommand {
 
     private func heading(_ file: ResultFile) -> String {
         let run = file.lines[0].run
-        return printable("\(file.name), \(run.date), \(run.machine), \(run.runs) \(run.runs == 1 ? "run" : "runs")")
+        return printable("\(file.name), \(run.date), \(run.machine), \(Figures.number(run.runs, of: "run"))")
     }
 
     private func name(_ key: ResultFile.Key) -> String {

@@ -17,7 +17,7 @@ struct RunDescription: Codable, Equatable, Sendable {
 
     /// The machine and what ran on it, for a heading.
     var machine: String {
-        [cpu, "\(processors) \(processors == 1 ? "processor" : "processors")", system, toolchain, peer]
+        [cpu, Figures.number(processors, of: "processor"), system, toolchain, peer]
             .compactMap { $0 }.joined(separator: ", ")
     }
 

@@ -50,11 +50,11 @@ final class WorkDirectory {
     private static func heldSignals() -> [Int32] {
         // Who prints to a reader that is gone goes on to the end.
         signal(SIGPIPE, SIG_IGN)
-        signal(SIGINT, SIG_IGN)
-        signal(SIGTERM, SIG_IGN)
+        let signals = [SIGINT, SIGTERM]
+        for number in signals { signal(number, SIG_IGN) }
         // Where nohup, say, had it ignored, it stays so. As functions the two could not be compared.
         let before = unsafeBitCast(signal(SIGHUP, SIG_IGN), to: Int.self)
-        return before == unsafeBitCast(SIG_IGN, to: Int.self) ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
+        return before == unsafeBitCast(SIG_IGN, to: Int.self) ? signals : signals + [SIGHUP]
     }
 
     func remove() {

@@ -48,6 +48,11 @@ enum Figures {
         return grouped
     }
 
+    /// A number of things, `noun` in the plural unless there is one.
+    static func number(_ count: Int, of noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    }
+
     private static func digits(_ value: Double) -> String {
         switch value.magnitude {
         case ..<9.995: String(format: "%.2f", value)
