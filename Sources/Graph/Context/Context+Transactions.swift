@@ -121,6 +121,8 @@ extension Context {
 
     private func undoingFailure<Result>(_ body: () throws -> Result) throws -> Result {
         let savepoint = state.savepoint()
+        state.transactionStarts.append(savepoint)
+        defer { state.transactionStarts.removeLast() }
         do {
             return try body()
         } catch {

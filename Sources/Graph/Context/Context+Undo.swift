@@ -3,7 +3,9 @@ extension Context {
     /// there is, as far as it fits.
     ///
     /// A group is what one `transaction`, one `perform` or one explicit group changes; what is changed outside of these, up to
-    /// the next of them, is one too. Keeping groups costs memory for what they changed.
+    /// the next of them, is one too. What other work does on the context while a `perform` waits belongs to the same group: let
+    /// work that is to be undone apart be a `transaction`. What changes nothing in the end is no group. Keeping groups costs
+    /// memory for what they changed.
     public var undoLimit: Int {
         get { state.undoLimit }
         set { state.undoLimit = newValue }
@@ -12,22 +14,26 @@ extension Context {
     /// Whether there is a group to undo. What a save in flight has taken is out of reach until it ends, and everything while an
     /// explicit group is open.
     public var canUndo: Bool {
-        state.endUndoGroup()
-        return state.history.canUndo
+        state.flush()
+        return state.allowsUndo && state.history.canUndo(at: state.working)
     }
 
     /// Whether there is a group to do again: one that was undone, with nothing changed since.
     public var canRedo: Bool {
-        state.endUndoGroup()
-        return state.history.canRedo
+        state.flush()
+        return state.allowsUndo && state.history.canRedo(at: state.working)
     }
 
-    /// Takes back the last group of changes, saved or not; taking back what was saved is a change to be saved again.
+    /// Takes back the last group of changes, saved or not. In a transaction, which ends as a whole or not at all, this does
+    /// nothing.
     ///
-    /// It is applied to what is there now: a property that no longer has the value that the group gave it, because others or
-    /// later changes set it since, is left alone.
+    /// A group that is not saved was never there: the context shows what it did before, on top of all that others have
+    /// committed since, and a property that is as the context read it shows its value of now. Taking back a saved group is a
+    /// change to be saved again, of what still is as the group left it: what others or later changes have set since, and what
+    /// they have made of its objects, is left alone.
     ///
-    /// - Returns: what was left alone. Nothing, too, if there was no group.
+    /// - Returns: what of the group did not become as it was before, since others have put something else in its place. Nothing,
+    ///   too, if there was no group.
     @discardableResult
     public func undo() -> [UndoRemainder] {
         state.undo()

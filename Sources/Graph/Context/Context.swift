@@ -144,7 +144,7 @@ public actor Context {
             registry: registry,
             executor: executor,
             isObservable: isObservable ?? executor.isMain,
-            isBaseFixed: parent == nil && isTransaction,
+            isTransaction: isTransaction,
             reads: reads
         )
         followers = state.followers
@@ -245,7 +245,8 @@ public actor Context {
         object.discardChanges()
     }
 
-    /// Drops all unsaved changes. The context goes on with the state that it had read.
+    /// Drops all unsaved changes. The context goes on with the state that it had read. In a transaction it goes back to where the
+    /// transaction began, with the changes from before it.
     ///
     /// Changes that a save in flight took with it are out of reach.
     public func rollback() {
@@ -260,16 +261,22 @@ public actor Context {
     }
 
     func endSave() {
-        endVisit()
+        tidyUp()
         turns.pass()
     }
 
     /// What was changed before forms a group to undo.
     func beginVisit() {
         state.endUndoGroup()
+        state.visitCount += 1
     }
 
     func endVisit() {
+        state.visitCount -= 1
+        tidyUp()
+    }
+
+    private func tidyUp() {
         state.endUndoGroup()
         state.forgetRestoredObjects(in: registry)
         registry.endVisit()

@@ -45,7 +45,7 @@ extension ContextState {
         guard working.changes[entity].kind(of: row) != nil,
             let ours = working.snapshot.entities[entity].rows.address(of: row)
         else { return [] }
-        guard let original = working.base.entities[entity].rows.address(of: row) else { return properties }
+        guard let original = working.knownRow(row, of: entity) else { return properties }
         return properties.filter { !$0.operations.isIdentical(ours + $0.offset, original + $0.offset) }
     }
 
@@ -71,7 +71,7 @@ extension ContextState {
         body(&working)
         noteChange()
         // Links change no row.
-        if relationship.toOne != nil || isObservable { endEpoch() }
+        if working.endRestoredChanges() || relationship.toOne != nil || isObservable { endEpoch() }
     }
 
     /// Notes that a row was looked for, whether or not it is there.

@@ -11,10 +11,11 @@ extension ContextState {
             _ = registry?.release()
             return nil
         }
-        history.didCapture(working)
+        endUndoGroup()
         let captured = working
         inFlight = (captured, registry?.release() ?? [])
-        working = WorkingState(base: captured.snapshot)
+        working = WorkingState(base: captured.snapshot, store: committed)
+        history.didCapture(captured, goingOnFrom: working)
         var request = captured
         willSaveChangedRows = runningHooks && request.runWillSave()
         return request
@@ -30,14 +31,23 @@ extension ContextState {
 
     /// The save taken last is in the new base.
     func didSave(_ outcome: Outcome) {
+        let captured = inFlight?.state
         inFlight = nil
-        history.didEndSave(isSuccess: true, replacements: outcome.replacements)
+        flush()
+        history.note(working)
+        let base = WorkingState(outcome.base)
+        history.didEndSave(isSuccess: true, replacements: outcome.replacements) { state in
+            guard let captured else { return state }
+            return state.counted(from: captured, outcome.settled)
+                .moved(onto: base, keepingBases: true, replacements: outcome.replacements)
+        }
+        if let captured { working = working.counted(from: captured, outcome.settled) }
         // What a nested context has read counts until the transaction ends.
         if published != nil { reads?.removeAll() }
         note(outcome.replacements)
         committed = outcome.base.committed
         let isRebased = rebase(
-            onto: WorkingState(base: outcome.base.snapshot),
+            onto: base,
             keepingBases: true,
             replacements: outcome.replacements
         )
@@ -59,7 +69,9 @@ extension ContextState {
     func saveFailed() {
         guard let inFlight else { return }
         self.inFlight = nil
-        history.didEndSave(isSuccess: false)
+        flush()
+        history.note(working)
+        history.didEndSave(isSuccess: false) { $0.moved(onto: inFlight.state) }
         registry?.keep(inFlight.objects)
         if rebase(onto: inFlight.state) { endEpoch() }
     }
@@ -74,12 +86,7 @@ extension ContextState {
         flush()
         history.note(working)
         let later = working
-        working = state
-        if !later.isUnchanged {
-            working.reapply(later, keepingBases: keepingBases, replacements: replacements)
-            // What has come to refer to rows deleted here lets go of them at once; what forbids that is for a save to say.
-            _ = working.applyDeleteRules()
-        }
+        working = later.moved(onto: state, keepingBases: keepingBases, replacements: replacements)
         history.move(to: working)
         return !later.changes.isEmpty
     }
@@ -88,12 +95,13 @@ extension ContextState {
 
     /// Drops what was changed since the base, or since a save in flight took the rest.
     func rollback(to base: ContextBase?) {
+        if let start = transactionStarts.last { return restore(start) }
         dropDirty()
         if let base, inFlight == nil {
-            working = WorkingState(base: base.snapshot)
+            working = WorkingState(base)
             committed = base.committed
         } else {
-            working = WorkingState(base: working.base)
+            working = WorkingState(base: working.base, store: committed)
         }
         history.didRollBack(to: working)
         forgetChanges()
@@ -111,7 +119,8 @@ extension ContextState {
         let before = followers.isEmpty ? nil : working.snapshot
         let overlaps = working.overlaps(with: base.snapshot)
         committed = base.committed
-        _ = rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases)
+        _ = rebase(onto: WorkingState(base), keepingBases: keepingBases)
+        if !keepingBases { history.refresh(to: working, on: base) }
         if let before { followers.send(.didMerge(StateChange(before: before, after: working.snapshot))) }
         endEpoch()
         return overlaps
@@ -145,6 +154,7 @@ extension ContextState {
         // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
         if !changes.isUnchanged {
             _ = working.applyDeleteRules()
+            _ = working.endRestoredChanges()
             noteChange()
         }
         let outcome = Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
@@ -159,8 +169,7 @@ extension ContextState {
     }
 
     func savepoint() -> Savepoint {
-        flush()
-        history.endGroup(at: working)
+        endUndoGroup()
         return Savepoint(working: working, history: history)
     }
 
@@ -186,7 +195,8 @@ extension ContextState {
             return endEpoch()
         }
         working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint.working)
-        _ = rebase(onto: savepoint.working)
+        // What was changed meanwhile forms a group, from the savepoint on.
+        working = working.moved(onto: savepoint.working)
         endEpoch()
     }
 

@@ -12,11 +12,14 @@ extension ContextState {
         }
     }
 
-    /// Ends the group of changes made so far.
+    /// A transaction is one change, of which no part is undone.
+    var allowsUndo: Bool { !isTransaction && transactionStarts.isEmpty }
+
+    /// Ends the group of changes made so far, unless they belong to a visit that goes on.
     func endUndoGroup() {
         guard history.isOn else { return }
         flush()
-        history.endGroup(at: working)
+        if visitCount == 0 { history.endGroup(at: working) } else { history.note(working) }
     }
 
     func beginExplicitUndoGroup() {
@@ -30,26 +33,49 @@ extension ContextState {
     }
 
     func undo() -> [UndoRemainder] {
-        endUndoGroup()
-        return history.takeUndo().map { revert($0) { $0.didUndo($1) } } ?? []
+        takeBack({ $0.takeUndo() }, { $0.didUndo(from: $1, to: $2) })
     }
 
     func redo() -> [UndoRemainder] {
-        endUndoGroup()
-        return history.takeRedo().map { revert($0) { $0.didRedo($1) } } ?? []
+        takeBack({ $0.takeRedo() }, { $0.didRedo(from: $1, to: $2) })
     }
 
-    private func revert(
-        _ group: UndoGroup,
-        _ didRevert: (inout UndoHistory, UndoStep) -> Void
+    private func takeBack(
+        _ take: (inout UndoHistory) -> UndoGroup?,
+        _ didTakeBack: (inout UndoHistory, WorkingState, WorkingState) -> Void
     ) -> [UndoRemainder] {
-        let before = working.snapshot
+        guard history.isOn, allowsUndo else { return [] }
+        flush()
+        history.endGroup(at: working)
+        guard let group = take(&history) else { return [] }
+        let before = working
         var remainders: [UndoRemainder] = []
-        for step in group.steps.reversed() { remainders += working.revert(step, replaced: history.replaced) }
-        let change = StateChange(before: before, after: working.snapshot)
-        didRevert(&history, UndoStep(change: change, base: working.base))
+        let unsaved = group.steps.filter { !history.isSaved($0) }
+        if let first = unsaved.first {
+            // The state before is a value. All that has happened since is in the group, or came from others.
+            working = current(first.before, since: first.number)
+            remainders = working.remainders(of: unsaved)
+        }
+        for step in group.steps.reversed() where history.isSaved(step) {
+            remainders += working.revert(step, replaced: history.replaced)
+        }
+        didTakeBack(&history, before, working)
         noteChange()
         endEpoch()
         return remainders
+    }
+
+    /// An earlier state's changes, on the base that the context has now.
+    private func current(_ state: WorkingState, since step: UInt64) -> WorkingState {
+        var state = state
+        func move(onto base: ContextBase, keepingBases: Bool) {
+            guard state.base.commit != base.snapshot.commit || !state.base.isIdentical(to: base.snapshot) else { return }
+            state = state.moved(onto: WorkingState(base), keepingBases: keepingBases)
+        }
+        if let refreshed = history.refreshed, step <= refreshed.through {
+            move(onto: refreshed.base, keepingBases: false)
+        }
+        move(onto: ContextBase(snapshot: working.base, committed: committed), keepingBases: true)
+        return state
     }
 }

@@ -9,6 +9,10 @@ final class ContextState {
     var history = UndoHistory()
     /// The committed state below the base, if the context is nested.
     var committed: Snapshot?
+    /// Where the transactions began whose closures are running, which do not wait: nobody else runs meanwhile.
+    var transactionStarts: [Savepoint] = []
+    /// How many visits are under way. Those that wait let others come between.
+    var visitCount = 0
     /// What a transaction reads, if that is to count.
     @usableFromInline let reads: ReadLog?
     let executor: ContextExecutor
@@ -26,6 +30,8 @@ final class ContextState {
     let followers = EventFollowers()
     /// Whether the base stays until the context ends: a transaction reads one state.
     let isBaseFixed: Bool
+    /// Whether this is a transaction's own context.
+    let isTransaction: Bool
     /// Begins what saves the changes after a time.
     private var startAutosaveTimer: (() -> Task<Void, Never>)?
     /// From the first change on until it saves.
@@ -46,17 +52,18 @@ final class ContextState {
         registry: ObjectRegistry,
         executor: ContextExecutor,
         isObservable: Bool,
-        isBaseFixed: Bool,
+        isTransaction: Bool,
         reads: ReadLog?
     ) {
         schema = base.snapshot.schema
         self.counters = counters
-        working = WorkingState(base: base.snapshot)
+        working = WorkingState(base)
         committed = base.committed
         self.registry = registry
         self.executor = executor
         self.reads = reads
-        self.isBaseFixed = isBaseFixed
+        isBaseFixed = isTransaction && published != nil
+        self.isTransaction = isTransaction
         self.published = published
         observation = isObservable ? ContextObservation(base.snapshot) : nil
         epoch = Epoch(isCurrent: !isObservable)
@@ -324,7 +331,8 @@ final class ContextState {
         needsFlush = false
         guard let registry else { return }
         for dirty in registry.takeDirty() where dirty.object.flush() { registry.keep(dirty.object) }
-        if working.applyAssignments() { endEpoch() }
+        let areOthersChanged = working.applyAssignments()
+        if working.endRestoredChanges() || areOthersChanged { endEpoch() }
     }
 
     func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
@@ -339,6 +347,7 @@ final class ContextState {
     func delete(_ row: RowNumber, of entity: Int) {
         flush()
         working.delete(row, of: entity)
+        _ = working.endRestoredChanges()
         noteChange()
         endEpoch()
     }

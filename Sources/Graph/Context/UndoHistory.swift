@@ -1,13 +1,19 @@
 /// A group of changes, as the states between which they happened. Several pairs, where the context's base moved in between: what
 /// others committed is no part of the group.
 struct UndoGroup: Sendable {
+    /// At least one, in the order in which they happened.
     var steps: [UndoStep]
 }
 
 struct UndoStep: Sendable {
-    let change: StateChange
-    /// The context's base at that time.
-    let base: Snapshot
+    /// Both count from the same base.
+    var before: WorkingState
+    var after: WorkingState
+    /// Ascends from step to step of a context.
+    fileprivate(set) var number: UInt64 = 0
+
+    /// Whether nothing has become of all that was done: an object was inserted and deleted again.
+    var isEmpty: Bool { before.snapshot.hasSameContents(as: after.snapshot) }
 }
 
 /// What can be undone, and what can be done again.
@@ -19,7 +25,7 @@ struct UndoHistory {
     var limit = 0 {
         didSet {
             undone.removeFirst(max(undone.count - limit, 0))
-            while done.count > limit { dropFirst() }
+            done.removeFirst(max(done.count - limit, 0))
         }
     }
 
@@ -27,44 +33,87 @@ struct UndoHistory {
     private(set) var done: [UndoGroup] = []
     /// Groups to do again.
     private(set) var undone: [UndoGroup] = []
-    /// How many of the groups to undo a save in flight has taken with it.
-    private var lockedCount = 0
-    /// How many of them are saved, and survive a rollback.
-    private var savedCount = 0
     /// Saved groups that were undone, which is not saved: a rollback has them back, in effect and to be undone.
     private var undoneSaved: [UndoGroup] = []
-    private var isSaving = false
-    /// New rows that gave way to others when they were saved.
-    private(set) var replaced: Set<RowPlace> = []
     /// The pairs so far of the group that is open.
     private var open: [UndoStep] = []
     /// How many explicit groups are open, one inside another.
     private var depth = 0
     /// Up to where changes are in a group.
-    private var mark: Snapshot?
+    private var mark: WorkingState?
+    /// New rows that gave way to others when they were saved.
+    private(set) var replaced: Set<RowPlace> = []
+
+    // Steps are told apart by their numbers: first come those that are saved, then those that a save in flight has taken with it.
+
+    private var lastNumber: UInt64 = 0
+    private var savedThrough: UInt64 = 0
+    /// nil if no save is in flight.
+    private var takenThrough: UInt64?
+    /// The last base that the program moved to itself, and has been told what others changed, and the last step before that.
+    private(set) var refreshed: (base: ContextBase, through: UInt64)?
 
     var isOn: Bool { limit > 0 }
-    var canUndo: Bool { depth == 0 && done.count > lockedCount }
-    var canRedo: Bool { depth == 0 && !undone.isEmpty }
+
+    /// - Parameter state: what there is now; changes that are in no group yet can be undone, too.
+    func canUndo(at state: WorkingState) -> Bool {
+        guard isOn, depth == 0 else { return false }
+        return !open.isEmpty || step(to: state) != nil || done.last.map(isInReach) ?? false
+    }
+
+    /// - Parameter state: what there is now; what was undone cannot be done again after other changes.
+    func canRedo(at state: WorkingState) -> Bool {
+        depth == 0 && !undone.isEmpty && open.isEmpty && step(to: state) == nil
+    }
+
+    /// Whether no part of a group is being saved, and nothing that is saved would be undone meanwhile.
+    private func isInReach(_ group: UndoGroup) -> Bool {
+        guard let takenThrough else { return true }
+        return group.steps.allSatisfy { $0.number > takenThrough }
+    }
+
+    /// Whether a step is in the store, or on its way there. Undoing it is then a change of its own.
+    func isSaved(_ step: UndoStep) -> Bool { step.number <= takenThrough ?? savedThrough }
 
     /// Begins anew, with nothing to undo.
     mutating func start(limit: Int, at state: WorkingState) {
         self = UndoHistory()
         self.limit = limit
-        if isOn { mark = state.snapshot }
+        if isOn { mark = state }
     }
 
     /// Ends a pair at a state: the changes up to there belong to the group that is open.
     mutating func note(_ state: WorkingState) {
-        guard isOn, let before = mark else { return }
-        mark = state.snapshot
-        guard !before.isIdentical(to: state.snapshot) else { return }
-        open.append(UndoStep(change: StateChange(before: before, after: state.snapshot), base: state.base))
+        guard isOn else { return }
+        if var step = step(to: state) {
+            step.number = nextNumber()
+            open.append(step)
+        }
+        mark = state
+    }
+
+    /// What happened since the last pair; nil if nothing did.
+    private func step(to state: WorkingState) -> UndoStep? {
+        guard let before = mark, !before.snapshot.isIdentical(to: state.snapshot) else { return nil }
+        let step = UndoStep(before: before, after: state)
+        return step.isEmpty ? nil : step
+    }
+
+    private mutating func nextNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
     }
 
     /// Goes on from another state without any changes in between.
     mutating func move(to state: WorkingState) {
-        if isOn { mark = state.snapshot }
+        if isOn { mark = state }
+    }
+
+    /// The same after the program itself had the context read a newer state.
+    mutating func refresh(to state: WorkingState, on base: ContextBase) {
+        guard isOn else { return }
+        mark = state
+        refreshed = (base, lastNumber)
     }
 
     mutating func beginGroup(at state: WorkingState) {
@@ -88,65 +137,79 @@ struct UndoHistory {
 
     private mutating func append(_ group: UndoGroup) {
         done.append(group)
-        if done.count > limit { dropFirst() }
-    }
-
-    private mutating func dropFirst() {
-        done.removeFirst()
-        lockedCount = max(lockedCount - 1, 0)
-        savedCount = max(savedCount - 1, 0)
+        if done.count > limit { done.removeFirst() }
     }
 
     mutating func takeUndo() -> UndoGroup? {
-        guard canUndo else { return nil }
-        let group = done.removeLast()
-        if done.count < savedCount { undoneSaved.append(group) }
+        guard depth == 0, let group = done.last, isInReach(group) else { return nil }
+        done.removeLast()
+        let saved = group.steps.filter(isSaved)
+        if !saved.isEmpty { undoneSaved.append(UndoGroup(steps: saved)) }
         return group
     }
 
-    mutating func takeRedo() -> UndoGroup? { canRedo ? undone.removeLast() : nil }
+    mutating func takeRedo() -> UndoGroup? { depth == 0 ? undone.popLast() : nil }
 
     /// Notes what an undo did, to be done again.
-    mutating func didUndo(_ step: UndoStep) {
-        undone.append(UndoGroup(steps: [step]))
-        savedCount = min(savedCount, done.count)
-        mark = step.change.after
+    mutating func didUndo(from before: WorkingState, to after: WorkingState) {
+        undone.append(group(from: before, to: after))
     }
 
     /// Notes what a redo did, to be undone again.
-    mutating func didRedo(_ step: UndoStep) {
-        append(UndoGroup(steps: [step]))
-        mark = step.change.after
+    mutating func didRedo(from before: WorkingState, to after: WorkingState) {
+        append(group(from: before, to: after))
     }
 
-    mutating func didCapture(_ state: WorkingState) {
-        endGroup(at: state)
-        lockedCount = done.count
-        isSaving = true
+    private mutating func group(from before: WorkingState, to after: WorkingState) -> UndoGroup {
+        mark = after
+        return UndoGroup(steps: [UndoStep(before: before, after: after, number: nextNumber())])
     }
 
-    mutating func didEndSave(isSuccess: Bool, replacements: Replacements = [:]) {
+    /// A save has taken a state, and changes count from another one now.
+    mutating func didCapture(_ state: WorkingState, goingOnFrom next: WorkingState) {
+        takenThrough = lastNumber
+        move(to: next)
+    }
+
+    /// - Parameter rebase: puts a state that counts from the one that was saved on top of what became of that.
+    mutating func didEndSave(
+        isSuccess: Bool,
+        replacements: Replacements = [:],
+        _ rebase: (WorkingState) -> WorkingState
+    ) {
+        guard isOn, let taken = takenThrough else { return takenThrough = nil }
         if isSuccess {
-            savedCount = lockedCount
+            savedThrough = taken
             undoneSaved = []
         }
-        (lockedCount, isSaving) = (0, false)
-        guard isOn else { return }
+        takenThrough = nil
         for (entity, rows) in replacements {
             for row in rows.keys { replaced.insert(RowPlace(entity: entity, row: row)) }
         }
+        func rebaseSteps(_ steps: inout [UndoStep]) {
+            for place in steps.indices where steps[place].number > taken {
+                steps[place].before = rebase(steps[place].before)
+                steps[place].after = rebase(steps[place].after)
+            }
+        }
+        for place in done.indices { rebaseSteps(&done[place].steps) }
+        for place in undone.indices { rebaseSteps(&undone[place].steps) }
+        rebaseSteps(&open)
     }
 
     /// Forgets the groups whose changes a rollback dropped.
     mutating func didRollBack(to state: WorkingState) {
         guard isOn else { return }
-        done.removeLast(done.count - max(savedCount, lockedCount))
-        // What a save has taken with it is not dropped, and neither are the undos in it.
-        if !isSaving {
-            done += undoneSaved.reversed()
-            (savedCount, undoneSaved) = (done.count, [])
+        done = done.compactMap { group in
+            let steps = group.steps.filter(isSaved)
+            return steps.isEmpty ? nil : UndoGroup(steps: steps)
         }
-        (undone, open, mark) = ([], [], state.snapshot)
+        // What a save has taken with it is not dropped, and neither are the undos in it.
+        if takenThrough == nil {
+            done += undoneSaved.reversed()
+            undoneSaved = []
+        }
+        (undone, open, mark) = ([], [], state)
     }
 }
 

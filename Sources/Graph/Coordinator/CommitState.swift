@@ -29,8 +29,8 @@ struct CommitState: Sendable {
         let isAsRequested: Bool
         /// New rows that gave way to others.
         let replacements: Replacements
-        /// How many conflicts the policy has settled.
-        let settledConflicts: Int
+        /// The rows whose conflicts the policy has settled.
+        let settled: [RowPlace]
         /// Whether nothing of the save is left to do; then it takes no number.
         let isEmpty: Bool
 
@@ -45,7 +45,7 @@ struct CommitState: Sendable {
     func prepare(_ request: SaveRequest) throws(GraphError) -> Commit {
         let isFastForward = request.state.base.commit == head.commit && !request.state.hasLostBases
         var merged = request.state
-        var settledConflicts = 0
+        var settled: [RowPlace] = []
         if isFastForward {
             merged.dropRequirements()
         } else {
@@ -59,7 +59,7 @@ struct CommitState: Sendable {
                 policy: request.policy,
                 originOfTheirs: origin(ofChangeOf:)
             )
-            (merged, settledConflicts) = try rebase.run(request.state, origin: request.origin)
+            (merged, settled) = try rebase.run(request.state, origin: request.origin)
         }
         let judged = try merged.judge(isForgiving: request.policy.kind != .error)
         let isEmpty = merged.isUnchanged
@@ -71,7 +71,7 @@ struct CommitState: Sendable {
             origin: origin,
             isAsRequested: isFastForward && !judged.isChanged,
             replacements: judged.replacements,
-            settledConflicts: settledConflicts,
+            settled: settled,
             isEmpty: isEmpty
         )
     }

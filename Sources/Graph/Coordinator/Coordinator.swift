@@ -253,7 +253,8 @@ public actor Coordinator {
         return Outcome(
             base: ContextBase(snapshot: newest),
             isAsCaptured: commit.isAsRequested && !commit.isEmpty && newest.commit == commit.number,
-            replacements: commit.replacements
+            replacements: commit.replacements,
+            settled: commit.settled
         )
     }
 

@@ -38,6 +38,8 @@ struct PendingChanges: Sendable {
     var count: Int { list.reduce(0) { $0 + $1.changes.count } }
     /// Whether rows were deleted; stays so if they come back.
     var hasDeletes: Bool { list.contains { $0.changes.hasDeletes } }
+    /// Whether rows count from bases of their own.
+    var hasLostBases: Bool { list.contains { $0.changes.hasLostBases } }
 
     subscript(entity: Int) -> RowChanges {
         _read {
@@ -117,8 +119,11 @@ struct RowChanges: Sendable {
         }
     }
 
-    /// Base rows that the base snapshot does not hold any more, because it moved on and others had deleted or changed
-    /// them.
+    /// What changes count from, and the version that goes with it, where that is not the base's row: others had deleted or
+    /// changed the row when the base moved past it, and a save still has to report that.
+    ///
+    /// Of a row that the base has, each property that both sides changed has the value that this side knew, whatever both made
+    /// of it; the others are the base's. So a property is changed here if and only if it differs from this row's.
     var lostBases: RowTable {
         get { exceptions.lostBases }
         _modify { yield &exceptions.lostBases }
@@ -143,6 +148,7 @@ struct RowChanges: Sendable {
     }
 
     var hasLostBases: Bool { box.contains { $0.lostBases.count > 0 } }
+    func countsFromLostBase(_ row: RowNumber) -> Bool { hasLostBases && lostBases.contains(row) }
     var hasRequirements: Bool { box.contains { $0.required.count > 0 } }
 
     var isEmpty: Bool { table.count == 0 }
@@ -187,6 +193,11 @@ struct RowChanges: Sendable {
     /// A deleted row is there again.
     mutating func removeLastRow(_ row: RowNumber) {
         if !box.isEmpty { lastRows.remove(row) }
+    }
+
+    /// The row's changes count from the base's row again.
+    mutating func removeLostBase(_ row: RowNumber) {
+        if !box.isEmpty { lostBases.remove(row) }
     }
 
     mutating func removeRequirement(_ row: RowNumber) {

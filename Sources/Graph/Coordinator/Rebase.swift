@@ -23,12 +23,12 @@ struct Rebase {
         /// nil if the row is only required to be unchanged.
         let kind: ChangeKind?
         let versions: (old: RowVersion, new: RowVersion)
-        /// The row that this side counts from.
+        /// The row that this side's changes count from.
         let base: UnsafeRawPointer?
-        /// The row that this side's changes count from: newer, where the base has moved since.
-        let ourBase: UnsafeRawPointer?
-        let ours: UnsafeRawPointer?
+        var ours: UnsafeRawPointer?
         let theirs: UnsafeRawPointer?
+        /// What of ours belongs to deletes of other rows.
+        var nullified: [ToOneDescription] = []
     }
 
     /// What is to be done about the conflicts.
@@ -46,13 +46,13 @@ struct Rebase {
         }
     }
 
-    /// The changes of `request`, counted from head, and how many conflicts were settled on the way.
+    /// The changes of `request`, counted from head, and the rows with conflicts that were settled on the way.
     ///
     /// - Throws: `.conflicts` with all that the policy does not settle.
     func run(
         _ request: WorkingState,
         origin: ChangeOrigin
-    ) throws(GraphError) -> (merged: WorkingState, settledConflicts: Int) {
+    ) throws(GraphError) -> (merged: WorkingState, settled: [RowPlace]) {
         var settlement = Settlement(rows: schema.entities.map { RowTable(layout: $0.layout) })
         // The conflicts' addresses lie in the request and in head, which both outlast them.
         let conflicts = conflicts(of: request)
@@ -67,10 +67,12 @@ struct Rebase {
                 merged.settle(RowPlace(entity: entity, row: row), copying: address, lastVersion: lastVersion)
             }
         }
+        // Rows that came back may be ends of links that were made here.
+        merged.linkMissingMembers()
         for place in settlement.deleted { merged.delete(place.row, of: place.entity) }
         // A parent's save has to see to them too.
         if comparison == .versions { merged.dropRequirements() }
-        return (merged, conflicts.count)
+        return (merged, conflicts.map(\.place))
     }
 
     // MARK: Finding
@@ -84,18 +86,19 @@ struct Rebase {
             let rows = head.entities[entity].rows
             changes.forEachChange { row, kind, oldVersion in
                 let place = RowPlace(entity: entity, row: row)
-                let ourBase = request.base.entities[entity].rows.address(of: row) ?? changes.lostBases.address(of: row)
-                let conflict = Conflict(
+                var conflict = Conflict(
                     place: place,
                     kind: kind,
                     versions: (oldVersion, newVersion(of: place, insteadOf: oldVersion)),
-                    base: changes.lostBases.address(of: row) ?? ourBase,
-                    ourBase: ourBase,
+                    base: request.knownRow(row, of: entity),
                     ours: request.snapshot.entities[entity].rows.address(of: row) ?? changes.lostRows.address(of: row),
                     theirs: rows.address(of: row)
                 )
                 guard isConflict(conflict, in: request) else { return }
                 found.insert(row)
+                if let base = conflict.base, let ours = conflict.ours {
+                    conflict.nullified = request.nullifiedReferences(from: base, to: ours, of: entity)
+                }
                 conflicts.append(conflict)
             }
             changes.required.forEachRow { row, oldVersion, address in
@@ -105,7 +108,6 @@ struct Rebase {
                     kind: nil,
                     versions: (oldVersion, newVersion(of: place, insteadOf: oldVersion)),
                     base: address,
-                    ourBase: address,
                     ours: request.snapshot.entities[entity].rows.address(of: row),
                     theirs: rows.address(of: row)
                 )
@@ -152,7 +154,7 @@ struct Rebase {
 
     private func settle(_ conflict: Conflict, in settlement: inout Settlement, _ origin: ChangeOrigin) {
         do {
-            try settle(conflict, in: &settlement)
+            try settleWithoutNullify(conflict, in: &settlement)
         } catch {
             var report = schema.entities[conflict.place.entity].conflict(
                 of: conflict.place.row,
@@ -169,6 +171,22 @@ struct Rebase {
     }
 
     private struct Unsettled: Error {}
+
+    /// A reference that a delete of its target ended is no change of the row: what becomes of it follows from what becomes of
+    /// the delete.
+    private func settleWithoutNullify(_ conflict: Conflict, in settlement: inout Settlement) throws {
+        guard !conflict.nullified.isEmpty, let base = conflict.base, let ours = conflict.ours else {
+            return try settle(conflict, in: &settlement)
+        }
+        try schema.entities[conflict.place.entity].layout.withCopy(of: ours) { ours in
+            for toOne in conflict.nullified {
+                (ours + toOne.offset).storeBytes(of: toOne.target(ofRowAt: base), as: RowNumber.self)
+            }
+            var conflict = conflict
+            conflict.ours = UnsafeRawPointer(ours)
+            try settle(conflict, in: &settlement)
+        }
+    }
 
     private func settle(_ conflict: Conflict, in settlement: inout Settlement) throws {
         if let merge = policy.rule(for: schema.entities[conflict.place.entity].type) {
@@ -205,12 +223,11 @@ struct Rebase {
 
     /// Both sides changed the row.
     private func settleUpdates(_ conflict: Conflict, in settlement: inout Settlement) throws {
-        guard let base = conflict.base, let ourBase = conflict.ourBase, let ours = conflict.ours,
-            let theirs = conflict.theirs
+        guard let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs
         else { throw Unsettled() }
         let description = schema.entities[conflict.place.entity]
         func isChangedHere(_ property: Property) -> Bool {
-            !property.operations.isIdentical(ours + property.offset, ourBase + property.offset)
+            !property.operations.isIdentical(ours + property.offset, base + property.offset)
         }
         func isChangedThere(_ property: Property) -> Bool {
             !property.operations.isIdentical(theirs + property.offset, base + property.offset)

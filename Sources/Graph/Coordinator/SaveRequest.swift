@@ -15,6 +15,8 @@ struct Outcome: Sendable {
     let isAsCaptured: Bool
     /// New rows that gave way to others.
     let replacements: Replacements
+    /// Rows of which the save may contain something else than was captured, since a policy settled a conflict.
+    var settled: [RowPlace] = []
 }
 
 /// What a context starts from.

@@ -13,7 +13,7 @@ extension WorkingState {
     /// - A deleted row comes back with everything that the same delete removed, and with the references and links that it ended.
     mutating func discard(_ places: some Sequence<RowPlace>) {
         for place in places {
-            missMembers(of: place)
+            forgetMissingMembers(of: place)
             changes[place.entity].removeRequirement(place.row)
         }
         discardRows(places, judgedOn: base)
@@ -38,11 +38,14 @@ extension WorkingState {
         takeBack(deletes, judgedOn: state)
     }
 
-    /// Forgets members that lead nowhere.
-    private mutating func missMembers(of place: RowPlace) {
+    /// Forgets links that lead nowhere and have this row at one of their ends.
+    mutating func forgetMissingMembers(of place: RowPlace) {
         guard !missingMembers.isEmpty else { return }
-        for relationship in schema.entities[place.entity].toManys {
-            missingMembers[MemberList(relationship, of: place.row)] = nil
+        for (list, members) in missingMembers {
+            if list.entity == place.entity, list.owner == place.row { missingMembers[list] = nil }
+            let source = schema.entities[list.entity].toManys.first { $0.property == list.property }?.source
+            guard source == place.entity, members.contains(place.row) else { continue }
+            missingMembers[list] = members.count == 1 ? nil : members.subtracting([place.row])
         }
     }
 
@@ -70,14 +73,75 @@ extension WorkingState {
             // Deleted elsewhere: there is nothing to go back to.
             return changes[place.entity].remove(place.row)
         }
+        // It may count from an older base, and be as it is in this one.
+        changes[place.entity].removeLostBase(place.row)
         if let current = snapshot.entities[place.entity].rows.address(of: place.row),
             schema.entities[place.entity].areIdentical(current, original)
         {
-            // It counts from an older base and is as it was there.
             changes[place.entity].remove(place.row)
         }
         update(place.row, of: place.entity, copying: original)
         restoreOrder(of: place)
+    }
+
+    /// Has what was taken back by hand be no change any more, in rows that count from a base of their own: a property that is as
+    /// it was there again shows the value that the base has now, though others have changed it meanwhile. A row of which both
+    /// sides have changed nothing alike counts from the base again.
+    ///
+    /// True if rows were written.
+    mutating func endRestoredChanges() -> Bool {
+        guard changes.hasLostBases else { return false }
+        var isChanged = false
+        for (entity, changes) in changes.entities where changes.hasLostBases {
+            var places: [RowPlace] = []
+            changes.lostBases.forEachRow { row, _, _ in places.append(RowPlace(entity: entity, row: row)) }
+            for place in places where endRestoredChanges(of: place) { isChanged = true }
+        }
+        return isChanged
+    }
+
+    private mutating func endRestoredChanges(of place: RowPlace) -> Bool {
+        let description = schema.entities[place.entity]
+        guard let current = snapshot.entities[place.entity].rows.address(of: place.row),
+            let original = base.entities[place.entity].rows.address(of: place.row),
+            let known = changes[place.entity].lostBases.address(of: place.row)
+        else { return false }
+        let restored = description.properties.indices.filter { number in
+            let (offset, operations) = (description.properties[number].offset, description.properties[number].operations)
+            return operations.isIdentical(current + offset, known + offset)
+                && !operations.isIdentical(original + offset, known + offset)
+        }
+        guard !restored.isEmpty else { return false }
+        let coupled = description.toOnes.filter { $0.mate != nil && restored.contains($0.property) }
+        description.layout.withCopy(of: known) { known in
+            for number in restored {
+                let property = description.properties[number]
+                property.operations.assign(known + property.offset, original + property.offset)
+            }
+            if description.areIdentical(known, original) {
+                changes[place.entity].removeLostBase(place.row)
+                let version = store.entities[place.entity].rows.version(of: place.row) ?? .none
+                changes[place.entity].set(place.row, .updated, baseVersion: version)
+            } else {
+                let version = changes[place.entity].baseVersion(of: place.row) ?? .none
+                changes[place.entity].lostBases.set(place.row, version: version, copying: known)
+            }
+        }
+        description.layout.withCopy(of: current) { copy in
+            for number in restored where !coupled.contains(where: { $0.property == number }) {
+                let property = description.properties[number]
+                property.operations.assign(copy + property.offset, original + property.offset)
+            }
+            update(place.row, of: place.entity, copying: copy)
+        }
+        for toOne in coupled {
+            let target = toOne.target(ofRowAt: original)
+            // A partner that has another one here was given it here: this row's being without one follows from that.
+            guard target == 0 || isFree(target, for: place.row, through: toOne) else { continue }
+            setReference(of: place.row, of: place.entity, through: toOne, to: target)
+        }
+        restoreOrder(of: place)
+        return true
     }
 
     /// Gives a row the places again that the base gave it among the members of what it refers to.
@@ -157,6 +221,7 @@ extension WorkingState {
                 }
             }
         }
+        linkMissingMembers()
     }
 
     /// Brings a row back that refers to nobody else's partner yet.

@@ -178,12 +178,15 @@ extension WorkingState {
         }
     }
 
-    /// Members that are to be and lead nowhere.
-    var danglingMembers: [DanglingReference] {
-        let lists = missingMembers.sorted {
+    var sortedMissingMembers: [(key: MemberList, value: Set<RowNumber>)] {
+        missingMembers.sorted {
             ($0.key.entity, $0.key.owner, $0.key.property) < ($1.key.entity, $1.key.owner, $1.key.property)
         }
-        return lists.flatMap { list, members in
+    }
+
+    /// Members that are to be and lead nowhere.
+    var danglingMembers: [DanglingReference] {
+        sortedMissingMembers.flatMap { list, members in
             let relationship = schema.entities[list.entity].toManys.first { $0.property == list.property }
             return members.sorted().map { member in
                 DanglingReference(

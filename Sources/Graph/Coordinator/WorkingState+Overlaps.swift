@@ -20,10 +20,13 @@ extension WorkingState {
                     func differ(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, _ property: Property) -> Bool {
                         !property.operations.isIdentical(lhs + property.offset, rhs + property.offset)
                     }
-                    let ourBase = old.address(of: row) ?? original
-                    names = description.properties
-                        .filter { $0.isStored && differ(ours, ourBase, $0) && differ(theirs, original, $0) }
-                        .map(\.name)
+                    let nullified = Set(nullifiedReferences(from: original, to: ours, of: entity).map(\.property))
+                    names = description.properties.enumerated()
+                        .filter { number, property in
+                            property.isStored && differ(ours, original, property) && differ(theirs, original, property)
+                                && !nullified.contains(number)
+                        }
+                        .map(\.element.name)
                     guard !names.isEmpty else { return }
                 }
                 overlaps.append(

@@ -7,8 +7,8 @@ extension WorkingState {
     /// `later` did not change stays as it is here.
     ///
     /// - Parameters:
-    ///   - keepingBases: whether a row that was changed on both sides goes on counting from its base in `later`, so that a
-    ///     save reports the conflict.
+    ///   - keepingBases: whether a row of which both sides changed a property, be it to the same value, goes on counting from
+    ///     its base in `later`, so that a save reports the conflict.
     ///   - replacements: rows of `later.base` that have become others here.
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
         let deleteCount = changes.deleteCount
@@ -26,7 +26,7 @@ extension WorkingState {
                         delete: deleteCount + changes.delete(of: row)
                     )
                     if let survivor = replacements[entity]?[row] {
-                        reapply(change, of: later, to: survivor, replacements)
+                        reapply(change, of: later, to: survivor, keepingBases, replacements)
                     } else {
                         reapply(change, of: later, keepingBases, replacements)
                     }
@@ -34,13 +34,42 @@ extension WorkingState {
             }
         }
         for number in schema.adjacencies.indices { reapplyMembers(number, of: later, replacements) }
-        for (list, members) in later.missingMembers where snapshot.entities[list.entity].rows.contains(list.owner) {
-            missingMembers[list, default: []].formUnion(members)
-        }
+        for (list, members) in later.missingMembers { missingMembers[list, default: []].formUnion(members) }
+        linkMissingMembers()
         requireAgain(later, keepingBases)
         for link in later.denyingLinks where !later.base.adjacencies[link.list].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
         }
+    }
+
+    /// This state's changes on top of another one, with what follows from the delete rules.
+    func moved(
+        onto state: WorkingState,
+        keepingBases: Bool = false,
+        replacements: Replacements = [:]
+    ) -> WorkingState {
+        var moved = state
+        guard !isUnchanged else { return moved }
+        moved.reapply(self, keepingBases: keepingBases, replacements: replacements)
+        // References that have come to rows deleted here end at once; what forbids that is for a save to say.
+        _ = moved.applyDeleteRules()
+        _ = moved.endRestoredChanges()
+        return moved
+    }
+
+    /// The same changes, where rows on which they were made have become something else with their save, since a policy settled a
+    /// conflict: the version that such a row was to have is another commit's, so that what was changed later counts from the
+    /// version that the save itself counted from.
+    func counted(from captured: WorkingState, _ settled: [RowPlace]) -> WorkingState {
+        var state = self
+        for place in settled {
+            guard let kind = changes[place.entity].kind(of: place.row),
+                let version = captured.changes[place.entity].baseVersion(of: place.row)
+            else { continue }
+            let delete = changes[place.entity].delete(of: place.row)
+            state.changes[place.entity].set(place.row, kind, baseVersion: version, delete: delete)
+        }
+        return state
     }
 
     private struct Change {
@@ -62,11 +91,8 @@ extension WorkingState {
         let theirs = snapshot.entities[entity].rows.address(of: row)
         let ours =
             later.snapshot.entities[entity].rows.address(of: row) ?? later.changes[entity].lostRows.address(of: row)
-        let kept = later.changes[entity].lostBases.address(of: row)
-        let original = later.base.entities[entity].rows.address(of: row) ?? kept
-        // What a conflict is judged by: the base may have moved past it, with the change on top.
-        let known = kept ?? original
-        switch (change.kind, ours, original) {
+        let known = later.knownRow(row, of: entity)
+        switch (change.kind, ours, known) {
         case (.inserted, let ours?, _):
             description.layout.withCopy(of: ours) { copy in
                 description.redirect(copy, by: replacements)
@@ -88,30 +114,65 @@ extension WorkingState {
             changes[entity].lostBases.set(row, version: baseVersion, copying: known)
         case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(row, of: entity):
             break
-        case (.updated, let ours?, let original?) where theirs == nil:
+        case (.updated, let ours?, let known?) where theirs == nil:
             changes[entity].set(row, .updated, baseVersion: baseVersion)
-            changes[entity].lostBases.set(row, version: baseVersion, copying: known ?? original)
+            changes[entity].lostBases.set(row, version: baseVersion, copying: known)
             changes[entity].lostRows.set(row, version: baseVersion.next, copying: ours)
-        case (.updated, let ours?, let original?):
-            guard let theirs else { break }
-            description.layout.withCopy(of: theirs) { merged in
-                description.merge(ours, over: original, into: merged)
-                for toOne in description.toOnes where later.letsGo(through: toOne, from: original, to: ours) {
-                    let target = toOne.target(ofRowAt: theirs)
-                    guard target != toOne.target(ofRowAt: original) else { continue }
-                    (merged + toOne.offset).storeBytes(of: target, as: RowNumber.self)
-                }
-                description.redirect(merged, by: replacements)
-                let known = known ?? original
-                let isConflict =
-                    keepingBases && description.changeSameProperty(UnsafeRawPointer(merged), theirs, since: known)
-                update(row, of: entity, copying: merged)
-                guard isConflict else { return }
-                changes[entity].set(row, .updated, baseVersion: baseVersion)
-                changes[entity].lostBases.set(row, version: baseVersion, copying: known)
-            }
+        case (.updated, let ours?, let known?):
+            let nullified = later.nullifiedReferences(from: known, to: ours, of: entity)
+            merge(
+                RowChange(known: known, ours: ours, baseVersion: baseVersion, nullified: nullified),
+                into: RowPlace(entity: entity, row: row), keepingBases, replacements)
         default:
             break
+        }
+    }
+
+    /// What one side has made of a row.
+    struct RowChange {
+        /// The row that it counts from.
+        let known: UnsafeRawPointer
+        let ours: UnsafeRawPointer
+        let baseVersion: RowVersion
+        /// References that differ only because their targets are deleted here. They end where the row still has them.
+        var nullified: [ToOneDescription] = []
+    }
+
+    /// Takes over what was changed in a row into the one that is here.
+    ///
+    /// - Parameter keepingBases: as for `reapply`.
+    mutating func merge(
+        _ change: RowChange,
+        into place: RowPlace,
+        _ keepingBases: Bool,
+        _ replacements: Replacements = [:]
+    ) {
+        let (row, entity) = (place.row, place.entity)
+        let description = schema.entities[entity]
+        guard let theirs = snapshot.entities[entity].rows.address(of: row) else { return }
+        description.layout.withCopy(of: theirs) { merged in
+            description.layout.withCopy(of: theirs) { known in
+                var isConflict = false
+                for toOne in change.nullified where toOne.target(ofRowAt: theirs) == toOne.target(ofRowAt: change.known) {
+                    (merged + toOne.offset).storeBytes(of: 0, as: RowNumber.self)
+                }
+                let nullified = change.nullified.map(\.property)
+                for (number, property) in description.properties.enumerated() where !nullified.contains(number) {
+                    let (offset, operations) = (property.offset, property.operations)
+                    guard !operations.isIdentical(change.ours + offset, change.known + offset) else { continue }
+                    operations.assign(merged + offset, change.ours + offset)
+                    // Also if both sides made the same of it: two who count one up have counted two.
+                    if keepingBases, !operations.isIdentical(theirs + offset, change.known + offset) {
+                        operations.assign(known + offset, change.known + offset)
+                        isConflict = true
+                    }
+                }
+                description.redirect(merged, by: replacements)
+                update(row, of: entity, copying: merged)
+                guard isConflict else { return }
+                changes[entity].set(row, .updated, baseVersion: change.baseVersion)
+                changes[entity].lostBases.set(row, version: change.baseVersion, copying: known)
+            }
         }
     }
 
@@ -120,18 +181,17 @@ extension WorkingState {
         _ change: Change,
         of later: WorkingState,
         to survivor: RowNumber,
+        _ keepingBases: Bool,
         _ replacements: Replacements
     ) {
-        let description = schema.entities[change.entity]
-        guard let theirs = snapshot.entities[change.entity].rows.address(of: survivor),
-            let ours = later.snapshot.entities[change.entity].rows.address(of: change.row),
-            let original = later.base.entities[change.entity].rows.address(of: change.row)
+        guard let ours = later.snapshot.entities[change.entity].rows.address(of: change.row),
+            let known = later.knownRow(change.row, of: change.entity)
         else { return }
-        description.layout.withCopy(of: theirs) { merged in
-            description.merge(ours, over: original, into: merged)
-            description.redirect(merged, by: replacements)
-            update(survivor, of: change.entity, copying: merged)
-        }
+        let nullified = later.nullifiedReferences(from: known, to: ours, of: change.entity)
+        // What was changed here counts from a row that was never in the store.
+        merge(
+            RowChange(known: known, ours: ours, baseVersion: .none, nullified: nullified),
+            into: RowPlace(entity: change.entity, row: survivor), keepingBases, replacements)
     }
 
     /// Members that `later` added to one list or took from it, and places that it gave them.
@@ -174,17 +234,31 @@ extension WorkingState {
             && base.entities[schema.adjacencies[link.list].entity].rows.contains(link.owner)
     }
 
-    /// Makes a link anew, unless one end of it is gone.
+    /// Makes a link anew, or notes that it is missing an end.
     private mutating func join(_ pair: Adjacency.Pair, in number: Int) {
         let list = schema.adjacencies[number]
         let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
         let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
+        let link = Link(list: number, owner: pair.owner, member: pair.member)
         if hasOwner, hasMember {
             snapshot.link(pair.member, to: pair.owner, in: number, key: pair.key)
-        } else if hasOwner {
-            miss(Link(list: number, owner: pair.owner, member: pair.member))
-        } else if hasMember {
-            miss(Link(list: number, owner: pair.owner, member: pair.member).reversed(in: schema))
+        } else {
+            miss(hasMember ? link.reversed(in: schema) : link)
+        }
+    }
+
+    /// Makes the links of which both ends are there by now: a row comes back, or one that a to-many value named arrives.
+    mutating func linkMissingMembers() {
+        guard !missingMembers.isEmpty else { return }
+        for (list, members) in sortedMissingMembers
+        where snapshot.entities[list.entity].rows.contains(list.owner) {
+            guard let relationship = schema.entities[list.entity].toManys.first(where: { $0.property == list.property })
+            else { continue }
+            let found = members.filter { snapshot.entities[relationship.source].rows.contains($0) }
+            guard !found.isEmpty else { continue }
+            let rest = members.subtracting(found)
+            missingMembers[list] = rest.isEmpty ? nil : rest
+            for member in found.sorted() { insertMember(member, of: list.owner, through: relationship) }
         }
     }
 
@@ -195,27 +269,36 @@ extension WorkingState {
 
     /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.
     func letsGoOnly(_ row: RowNumber, of entity: Int) -> Bool {
-        let description = schema.entities[entity]
         guard changes[entity].kind(of: row) == .updated, changes[entity].lostBases.address(of: row) == nil,
             let ours = snapshot.entities[entity].rows.address(of: row),
             let original = base.entities[entity].rows.address(of: row)
         else { return false }
-        return description.properties.indices.allSatisfy { number in
-            let property = description.properties[number]
-            return property.operations.isIdentical(ours + property.offset, original + property.offset)
-                || description.toOnes.contains {
-                    $0.property == number && letsGo(through: $0, from: original, to: ours)
-                }
+        let nullified = nullifiedReferences(from: original, to: ours, of: entity).map(\.property)
+        guard !nullified.isEmpty else { return false }
+        return schema.entities[entity].properties.enumerated().allSatisfy { number, property in
+            nullified.contains(number)
+                || property.operations.isIdentical(ours + property.offset, original + property.offset)
         }
     }
 
-    /// Whether a reference ended because its target was deleted here.
-    private func letsGo(through toOne: ToOneDescription, from original: UnsafeRawPointer, to ours: UnsafeRawPointer)
-        -> Bool
-    {
-        let target = toOne.target(ofRowAt: original)
-        return target != 0 && toOne.ruleOfInverse == .nullify && toOne.target(ofRowAt: ours) == 0
-            && changes[toOne.target].kind(of: target) == .deleted
+    /// The references that ended because their targets were deleted here. They are no changes of the row's own, whatever else
+    /// of it is changed: if the delete is dropped, they were never made, and others may have set them meanwhile.
+    func nullifiedReferences(
+        from known: UnsafeRawPointer,
+        to ours: UnsafeRawPointer,
+        of entity: Int
+    ) -> [ToOneDescription] {
+        guard changes.hasDeletes else { return [] }
+        return schema.entities[entity].toOnes.filter { toOne in
+            let target = toOne.target(ofRowAt: known)
+            return target != 0 && toOne.ruleOfInverse == .nullify && toOne.target(ofRowAt: ours) == 0
+                && changes[toOne.target].kind(of: target) == .deleted
+        }
+    }
+
+    /// The row that changes of a row count from; nil for a new one.
+    func knownRow(_ row: RowNumber, of entity: Int) -> UnsafeRawPointer? {
+        changes[entity].lostBases.address(of: row) ?? base.entities[entity].rows.address(of: row)
     }
 
     /// Forgets changes to rows that another state, from which this one counts, inserted since a savepoint; references and links
@@ -225,6 +308,7 @@ extension WorkingState {
             state.changes[entity].forEachChange { row, kind, _ in
                 guard kind == .inserted, savepoint.changes[entity].kind(of: row) == nil else { return }
                 changes[entity].remove(row)
+                forgetMissingMembers(of: RowPlace(entity: entity, row: row))
                 for reference in description.references {
                     let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
                     let known = Set(base.referrers(to: row, of: reference.entity, through: reference.toOne))
@@ -244,32 +328,6 @@ extension WorkingState {
 }
 
 extension EntityDescription {
-    /// Whether there is a property whose values in both rows differ from the original and from each other.
-    fileprivate func changeSameProperty(
-        _ lhs: UnsafeRawPointer,
-        _ rhs: UnsafeRawPointer,
-        since original: UnsafeRawPointer
-    ) -> Bool {
-        properties.contains { property in
-            func differ(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
-                !property.operations.isIdentical(lhs + property.offset, rhs + property.offset)
-            }
-            return differ(lhs, original) && differ(rhs, original) && differ(lhs, rhs)
-        }
-    }
-
-    /// Takes over into `target` each property that `ours` has changed since `original`.
-    fileprivate func merge(
-        _ ours: UnsafeRawPointer,
-        over original: UnsafeRawPointer,
-        into target: UnsafeMutableRawPointer
-    ) {
-        for property in properties
-        where !property.operations.isIdentical(ours + property.offset, original + property.offset) {
-            property.operations.assign(target + property.offset, ours + property.offset)
-        }
-    }
-
     /// Has a row refer to what stands for its targets now.
     fileprivate func redirect(_ row: UnsafeMutableRawPointer, by replacements: Replacements) {
         guard !replacements.isEmpty else { return }

@@ -1,10 +1,58 @@
 /// Applying the difference of two states backwards.
 extension WorkingState {
-    /// Takes back what happened between two states, where the result is still there.
+    /// What of some changes did not become as it was before the first of them.
+    func remainders(of steps: [UndoStep]) -> [UndoRemainder] {
+        guard let wanted = steps.first?.before.snapshot else { return [] }
+        var found: Set<UndoRemainder> = []
+        for step in steps {
+            let (before, after) = (step.before.snapshot, step.after.snapshot)
+            for entity in schema.entities.indices {
+                after.forEachChange(of: entity, since: before) { row, old, new in
+                    let place = RowPlace(entity: entity, row: row)
+                    let rows = (wanted.entities[entity].rows, snapshot.entities[entity].rows)
+                    switch (rows.0.address(of: row), rows.1.address(of: row)) {
+                    case (nil, nil): break
+                    case (let wanted?, let current?):
+                        guard let old, let new else { break }
+                        found.formUnion(remainders(of: place, from: old, to: new, wanted: wanted, current))
+                    default: found.insert(remainder(place, nil))
+                    }
+                }
+            }
+            for (number, list) in schema.adjacencies.enumerated() where list.isRecorded(as: number) {
+                let difference = after.adjacencies[number].difference(from: before.adjacencies[number])
+                for pair in difference.added + difference.removed
+                where wanted.adjacencies[number].contains(pair.member, of: pair.owner)
+                    != snapshot.adjacencies[number].contains(pair.member, of: pair.owner)
+                {
+                    found.insert(remainder(RowPlace(entity: list.entity, row: pair.owner), list.property))
+                }
+            }
+        }
+        return found.sorted { ($0.id.entityName, $0.id.row, $0.property ?? "") < ($1.id.entityName, $1.id.row, $1.property ?? "") }
+    }
+
+    private func remainders(
+        of place: RowPlace,
+        from old: UnsafeRawPointer,
+        to new: UnsafeRawPointer,
+        wanted: UnsafeRawPointer,
+        _ current: UnsafeRawPointer
+    ) -> [UndoRemainder] {
+        schema.entities[place.entity].properties.enumerated().compactMap { number, property in
+            let (offset, operations) = (property.offset, property.operations)
+            guard !operations.isIdentical(old + offset, new + offset),
+                !operations.isIdentical(wanted + offset, current + offset)
+            else { return nil }
+            return remainder(place, number)
+        }
+    }
+
+    /// Takes back what happened between two states and has been saved since, where the result is still there.
     ///
     /// - Parameter replaced: rows that gave way to others, which have their values now.
     mutating func revert(_ step: UndoStep, replaced: Set<RowPlace>) -> [UndoRemainder] {
-        let change = step.change
+        let change = StateChange(before: step.before.snapshot, after: step.after.snapshot)
         var remainders: [UndoRemainder] = []
         var (inserted, updated, deleted): ([RowPlace], [RowPlace], [RowPlace]) = ([], [], [])
         for entity in schema.entities.indices {
@@ -18,14 +66,25 @@ extension WorkingState {
             }
         }
         // Rows come back first, so that references can lead to them.
-        for place in deleted where !comeBack(place, step) { remainders.append(remainder(place, nil)) }
+        var stayed: Set<RowPlace> = []
+        for place in deleted {
+            guard let row = change.before.entities[place.entity].rows.address(of: place.row) else { continue }
+            if let current = snapshot.entities[place.entity].rows.address(of: place.row) {
+                // Its delete was dropped, or it came back: what it has, and what refers to it, is others' by now.
+                stayed.insert(place)
+                if !schema.entities[place.entity].areIdentical(current, row) { remainders.append(remainder(place, nil)) }
+            } else {
+                comeBack(place, as: row, lastVersion: step.before.store.entities[place.entity].rows.version(of: place.row))
+            }
+        }
         let partners = partPartners(of: updated, change, &remainders)
-        for place in deleted { restoreReferences(of: place, to: change, &remainders) }
+        for place in deleted where !stayed.contains(place) { restoreReferences(of: place, to: change, &remainders) }
         for (place, toOne, partner) in partners where isFree(partner, for: place.row, through: toOne) {
             setReference(of: place.row, of: place.entity, through: toOne, to: partner)
         }
-        for place in updated { revertProperties(of: place, change, &remainders) }
-        revertMembers(change, &remainders)
+        for place in updated { revertProperties(of: place, change, stayed, &remainders) }
+        revertMembers(change, stayed, &remainders)
+        linkMissingMembers()
         for place in inserted where replaced.contains(place) || !goAgain(place, change) {
             remainders.append(remainder(place, nil))
         }
@@ -41,19 +100,14 @@ extension WorkingState {
     }
 
     /// Writes a deleted row as it was, but for its references, whose targets may not be there yet.
-    private mutating func comeBack(_ place: RowPlace, _ step: UndoStep) -> Bool {
-        guard let row = step.change.before.entities[place.entity].rows.address(of: place.row) else { return false }
+    ///
+    /// - Parameter lastVersion: nil if the row was never saved, so that it comes as a new one.
+    private mutating func comeBack(_ place: RowPlace, as row: UnsafeRawPointer, lastVersion: RowVersion?) {
         let description = schema.entities[place.entity]
-        if let current = snapshot.entities[place.entity].rows.address(of: place.row) {
-            return description.areIdentical(current, row)
-        }
         description.layout.withCopy(of: row) { copy in
             for toOne in description.toOnes { (copy + toOne.offset).storeBytes(of: 0, as: RowNumber.self) }
-            // A row that was never saved comes as a new one.
-            let lastVersion = step.base.entities[place.entity].rows.version(of: place.row) ?? .none
-            insert(place.row, of: place.entity, copying: copy, lastVersion: lastVersion)
+            insert(place.row, of: place.entity, copying: copy, lastVersion: lastVersion ?? .none)
         }
-        return true
     }
 
     private mutating func restoreReferences(
@@ -77,7 +131,7 @@ extension WorkingState {
     }
 
     /// Whether a row can be referred to: it is there, and, one to one, it has no other partner.
-    private func isFree(_ target: RowNumber, for row: RowNumber, through toOne: ToOneDescription) -> Bool {
+    func isFree(_ target: RowNumber, for row: RowNumber, through toOne: ToOneDescription) -> Bool {
         guard let address = snapshot.entities[toOne.target].rows.address(of: target) else { return false }
         guard let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }) else { return true }
         return [0, row].contains(mate.target(ofRowAt: address))
@@ -121,6 +175,7 @@ extension WorkingState {
     private mutating func revertProperties(
         of place: RowPlace,
         _ change: StateChange,
+        _ stayed: Set<RowPlace>,
         _ remainders: inout [UndoRemainder]
     ) {
         let description = schema.entities[place.entity]
@@ -139,7 +194,9 @@ extension WorkingState {
                 else { continue }
                 let isPossible = description.toOnes.allSatisfy { toOne in
                     let target = toOne.property == number ? toOne.target(ofRowAt: old) : 0
-                    return target == 0 || isFree(target, for: place.row, through: toOne)
+                    return target == 0
+                        || isFree(target, for: place.row, through: toOne)
+                            && !stayed.contains(RowPlace(entity: toOne.target, row: target))
                 }
                 guard isPossible, operations.isIdentical(UnsafeRawPointer(copy) + offset, new + offset) else {
                     remainders.append(remainder(place, number))
@@ -171,7 +228,11 @@ extension WorkingState {
     }
 
     /// Makes links that ended, ends links that were made, and moves members back.
-    private mutating func revertMembers(_ change: StateChange, _ remainders: inout [UndoRemainder]) {
+    private mutating func revertMembers(
+        _ change: StateChange,
+        _ stayed: Set<RowPlace>,
+        _ remainders: inout [UndoRemainder]
+    ) {
         for (number, list) in schema.adjacencies.enumerated() {
             let (old, new) = (change.before.adjacencies[number], change.after.adjacencies[number])
             let difference = new.difference(from: old)
@@ -181,6 +242,10 @@ extension WorkingState {
                     snapshot.unlink(pair.member, from: pair.owner, in: number)
                 }
                 for pair in difference.removed where !new.contains(pair.member, of: pair.owner) {
+                    let ends = [
+                        RowPlace(entity: list.entity, row: pair.owner), RowPlace(entity: list.members, row: pair.member),
+                    ]
+                    guard stayed.isDisjoint(with: ends) else { continue }
                     guard snapshot.entities[list.entity].rows.contains(pair.owner),
                         snapshot.entities[list.members].rows.contains(pair.member)
                     else {
@@ -204,15 +269,43 @@ extension WorkingState {
         }
     }
 
-    /// Deletes an inserted row that nobody has changed since, unless others would go with it.
+    /// Deletes an inserted row that nobody has changed since, unless others would go with it, or lose what they have made of
+    /// it.
     private mutating func goAgain(_ place: RowPlace, _ change: StateChange) -> Bool {
         guard snapshot.entities[place.entity].rows.contains(place.row) else { return true }
         let closure = snapshot.deleteClosure(of: place.row, of: place.entity)
         for (entity, rows) in closure.enumerated() {
-            for row in rows where !isAsInserted(RowPlace(entity: entity, row: row), change) { return false }
+            for row in rows {
+                let place = RowPlace(entity: entity, row: row)
+                guard isAsInserted(place, change), !hasNewReferrers(place, besides: closure, since: change.after) else {
+                    return false
+                }
+            }
         }
         delete(place.row, of: place.entity)
         return true
+    }
+
+    /// Whether rows refer or are linked to one that were not in an earlier state, others than those that are to be deleted too.
+    private func hasNewReferrers(
+        _ place: RowPlace,
+        besides closure: [Set<RowNumber>],
+        since state: Snapshot
+    ) -> Bool {
+        let description = schema.entities[place.entity]
+        for reference in description.references {
+            let known = Set(state.referrers(to: place.row, of: reference.entity, through: reference.toOne))
+            let referrers = snapshot.referrers(to: place.row, of: reference.entity, through: reference.toOne)
+            if referrers.contains(where: { !known.contains($0) && !closure[reference.entity].contains($0) }) {
+                return true
+            }
+        }
+        return description.linkLists.contains { number in
+            let known = Set(state.adjacencies[number].memberRows(of: place.row))
+            let members = closure[schema.adjacencies[number].members]
+            return snapshot.adjacencies[number].memberRows(of: place.row)
+                .contains { !known.contains($0) && !members.contains($0) }
+        }
     }
 
     private func isAsInserted(_ place: RowPlace, _ change: StateChange) -> Bool {

@@ -2,9 +2,7 @@
 extension WorkingState {
     /// Whether rows count from a base of their own, because others had deleted or changed them by the time the base last
     /// moved; so may rows that are only required to be unchanged.
-    var hasLostBases: Bool {
-        changes.entities.contains(where: \.changes.hasLostBases) || !areRequirementsOfBase
-    }
+    var hasLostBases: Bool { changes.hasLostBases || !areRequirementsOfBase }
 
     /// Lets go of the references and links that lead to deleted rows as each relationship says: those that came with others'
     /// commits, which the deleting context did not know, included. First all that cascades is deleted, then references

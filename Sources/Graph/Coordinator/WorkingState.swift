@@ -6,6 +6,7 @@
 struct WorkingState: Sendable {
     private struct Contents: Sendable {
         let base: Snapshot
+        let store: Snapshot?
         var snapshot: Snapshot
         var changes: PendingChanges
         var missingMembers: [MemberList: Set<RowNumber>] = [:]
@@ -68,16 +69,20 @@ struct WorkingState: Sendable {
             case .updated:
                 let baseVersion = changes[entity].baseVersion(of: row) ?? .none
                 guard let original = base.entities[entity].rows.address(of: row),
-                    description.areIdentical(original, value)
+                    description.areIdentical(original, value), !changes[entity].countsFromLostBase(row)
                 else { return baseVersion.next }
                 changes[entity].remove(row)
                 // Not the one that the change counted from, which may be older.
                 return base.entities[entity].rows.version(of: row) ?? baseVersion
             case nil:
-                let baseVersion = base.entities[entity].rows.version(of: row) ?? .none
+                let baseVersion = storedVersion(of: row, entity)
                 changes[entity].set(row, .updated, baseVersion: baseVersion)
                 return baseVersion.next
             }
+        }
+
+        func storedVersion(of row: RowNumber, _ entity: Int) -> RowVersion {
+            (store ?? base).entities[entity].rows.version(of: row) ?? .none
         }
 
         mutating func remove(_ row: RowNumber, of entity: Int) {
@@ -89,12 +94,21 @@ struct WorkingState: Sendable {
     /// the dozen references in it would be counted there.
     private var box: [Contents]
 
-    init(base: Snapshot) {
-        box = [Contents(base: base, snapshot: base, changes: PendingChanges(schema: base.schema))]
+    /// - Parameter store: the committed state below the base, if that is an outer context's.
+    init(base: Snapshot, store: Snapshot? = nil) {
+        box = [Contents(base: base, store: store, snapshot: base, changes: PendingChanges(schema: base.schema))]
+    }
+
+    init(_ base: ContextBase) {
+        self.init(base: base.snapshot, store: base.committed)
     }
 
     /// The published snapshot that the changes count from.
     var base: Snapshot { _read { yield box[0].base } }
+
+    /// The newest committed state below: the base, unless that is an outer context's. Only what is committed has versions, and
+    /// only what is in here was ever in the store.
+    var store: Snapshot { box[0].store ?? box[0].base }
 
     /// Base plus changes, indexes included.
     var snapshot: Snapshot {
@@ -108,7 +122,8 @@ struct WorkingState: Sendable {
     }
 
     /// Members that are pending and lead nowhere: to-many values named them, or others deleted one end of a link that was
-    /// made here. Saves report them until their owner's members are assigned anew, or the owner is deleted.
+    /// made here. Of a link that lacks both ends one is the owner. Saves report them until their owner's members are assigned anew,
+    /// an end is deleted or discarded here, or the ends are back.
     var missingMembers: [MemberList: Set<RowNumber>] {
         _read { yield box[0].missingMembers }
         _modify { yield &box[0].missingMembers }
@@ -167,9 +182,8 @@ struct WorkingState: Sendable {
         }
         var version = RowVersion.none.next
         if let original = base.entities[entity].rows.address(of: row) {
-            let baseVersion =
-                changes[entity].baseVersion(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
-            if description.areIdentical(original, value) {
+            let baseVersion = changes[entity].baseVersion(of: row) ?? box[0].storedVersion(of: row, entity)
+            if description.areIdentical(original, value), !changes[entity].countsFromLostBase(row) {
                 changes[entity].remove(row)
                 version = base.entities[entity].rows.version(of: row) ?? baseVersion
             } else {
@@ -285,7 +299,7 @@ struct WorkingState: Sendable {
             let baseVersion = changes[entity].baseVersion(of: row) ?? .none
             changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: delete)
         case nil:
-            let baseVersion = base.entities[entity].rows.version(of: row) ?? .none
+            let baseVersion = box[0].storedVersion(of: row, entity)
             changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: delete)
         }
     }

@@ -48,7 +48,7 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
     mutating func count(_ commit: CommitState.Commit) {
         let (state, schema) = (commit.state, commit.state.schema)
         origin = commit.origin
-        settledConflicts = commit.settledConflicts
+        settledConflicts = commit.settled.count
         for (entity, changes) in state.changes.entities where !changes.isEmpty {
             var count = EntityCount(entity: schema.entities[entity].name)
             changes.forEachChange { _, kind, _ in

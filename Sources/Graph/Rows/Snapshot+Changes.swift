@@ -51,6 +51,22 @@ extension Snapshot {
         }
     }
 
+    /// Whether two states have the same rows, links and orders, whatever way led to them.
+    func hasSameContents(as other: Snapshot) -> Bool {
+        struct Difference: Error {}
+        do {
+            for (entity, description) in schema.entities.enumerated() {
+                let (old, new) = (other.entities[entity].rows, entities[entity].rows)
+                try new.forEachRow(notSharedWith: old) { row, _, _ in
+                    guard let old = old.address(of: row), let new = new.address(of: row),
+                        description.areIdentical(old, new)
+                    else { throw Difference() }
+                }
+            }
+        } catch { return false }
+        return zip(adjacencies, other.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
+    }
+
     /// The owners whose members, or their order, are others than in another state, in ascending order.
     func changedOwners(through relationship: ToManyDescription, since older: Snapshot) -> [RowNumber] {
         var owners: Set<RowNumber> = []

@@ -57,7 +57,17 @@ extension AnyPersistentID {
 
 extension Context {
     /// Makes changes one after another, but for new rows side by side that may be inserted at once.
-    func perform(_ changes: [StoreChange]) throws {
+    ///
+    /// - Parameter looksAtEach: whether objects are asked after each change. In rows that count from a base of their own this
+    ///   ends changes that were taken back.
+    func perform(_ changes: [StoreChange], looksAtEach: Bool = false) throws {
+        if looksAtEach {
+            for change in changes {
+                try perform(change)
+                _ = hasChanges
+            }
+            return
+        }
         var rest = changes[...]
         while let first = rest.first {
             let together = rest.prefix { $0.isInsert(alongside: first) }
@@ -154,7 +164,9 @@ extension StoreEntity {
 
 extension Context {
     /// Compares what objects show, and that no others are there.
-    func compare(with model: ContextModel, held: HeldObjects?) throws {
+    ///
+    /// - Parameter isSaving: whether a save is in flight, which counts as changes of the context, though not of its objects.
+    func compare(with model: ContextModel, held: HeldObjects?, isSaving: Bool = false) throws {
         var count = 0
         for (entity, type) in StoreShape.types.enumerated() {
             count += try compare(type, entity, with: model, held: held)
@@ -163,7 +175,7 @@ extension Context {
             let missing = model.work.rows.keys.filter { object(for: AnyPersistentID($0)) == nil }
             return "\(missing.sorted()) are not there"
         }
-        try demand(hasChanges == model.hasChanges) { "hasChanges is \(hasChanges)" }
+        try demand(hasChanges == (model.hasChanges || isSaving)) { "hasChanges is \(hasChanges)" }
         let changes = model.changes
         func compareChanges(_ objects: [any AnyManagedObject], _ expected: Set<StoreModel.ID>, _ name: String) throws {
             let ids = objects.map { StoreModel.ID($0.anyID) }
@@ -203,10 +215,11 @@ extension Context {
         return objects.count
     }
 
-    func compareVersions(with store: StoreModel) throws {
+    func compareVersions(with store: StoreModel, _ kept: [StoreModel.ID: ContextModel.Kept] = [:]) throws {
         func compare<E: StoreEntity>(_ type: E.Type, _ entity: Int) throws {
             for object in try fetch(type) {
-                let version = store.versions[StoreModel.ID(entity: entity, row: object.id.row)] ?? 0
+                let id = StoreModel.ID(entity: entity, row: object.id.row)
+                let version = kept[id]?.version ?? store.versions[id] ?? 0
                 try demand(object.version.number == version) {
                     "\(object) has version \(object.version), not \(version)"
                 }
@@ -217,7 +230,7 @@ extension Context {
 
     /// Reads in all other ways that there are, and checks the structures underneath.
     func compareThoroughly(with model: ContextModel) throws {
-        try compareVersions(with: model.base)
+        try compareVersions(with: model.base, model.kept)
         for (entity, type) in StoreShape.types.enumerated() { try compareThoroughly(type, entity, with: model) }
         let findings = state.working.snapshot.checkInvariants()
         try demand(findings.isEmpty) { "invariants: \(findings)" }
@@ -240,7 +253,7 @@ extension Context {
                 }
             }
             let committed = object.committedValue?.numbers
-            let expected = model.base.rows[StoreModel.ID(entity: entity, row: object.id.row)]?.attributes
+            let expected = model.known(StoreModel.ID(entity: entity, row: object.id.row))?.attributes
             try demand(committed == expected) { "\(object) was \(committed ?? []), not \(expected ?? [])" }
             try demand(self[object.id] === object) { "\(object) leads to another object" }
         }

@@ -3,10 +3,11 @@
 /// R8: taking back what was done to single rows.
 extension ContextModel {
     mutating func discard(_ ids: [StoreModel.ID]) {
-        missing = missing.filter { !ids.contains($0.list.ownerID) }
+        missing = missing.filter { !ids.contains($0.list.ownerID) && !ids.contains($0.list.memberID($0.member)) }
         discardRows(ids, judgedOn: base)
         for id in ids { restoreLinks(of: id) }
         applyDeleteRules()
+        endRestoredChanges()
     }
 
     /// Takes back what was done to rows and references, not what was done to links.
@@ -20,7 +21,8 @@ extension ContextModel {
             } else if work.rows[id] == nil {
                 if base.rows[id] != nil, let number = deletes[id] { taken.insert(number) }
             } else if let original = base.rows[id] {
-                guard work.rows[id] != original else { continue }
+                guard work.rows[id] != original || kept[id] != nil else { continue }
+                kept[id] = nil
                 work.write(id, original)
                 restorePlaces(of: id)
             } else {
@@ -55,6 +57,7 @@ extension ContextModel {
             work.insert(id, row)
             work.lastRows[id] = nil
             deletes[id] = nil
+            kept[id] = nil
             for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
                 guard case .toOne(let mate) = toOne.inverse else { continue }
                 for partner in work.ids(of: toOne.target)
@@ -75,6 +78,7 @@ extension ContextModel {
             }
             for link in base.links(of: id) { restore(link) }
         }
+        if !taken.isEmpty { linkMissing() }
     }
 
     /// Gives a row its partners again, as far as they have found no others.
@@ -91,7 +95,7 @@ extension ContextModel {
     }
 
     /// Gives a row the places of the base among the members of what it refers to.
-    private mutating func restorePlaces(of id: StoreModel.ID) {
+    mutating func restorePlaces(of id: StoreModel.ID) {
         for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
             guard case .toMany(let number) = toOne.inverse, StoreShape.toManys[number].isOrdered,
                 let target = work.rows[id]?.targets[slot], target != 0

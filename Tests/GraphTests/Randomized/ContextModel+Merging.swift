@@ -15,6 +15,7 @@ extension ContextModel {
         let base: StoreModel.Row?
         let ours: StoreModel.Row?
         let theirs: StoreModel.Row?
+        let version: UInt64
         let text: String
     }
 
@@ -26,35 +27,43 @@ extension ContextModel {
     }
 
     /// Puts the changes on top of what others have made, and settles what conflicts.
+    ///
+    /// - Returns: the rows that did.
+    @discardableResult
     mutating func rebase(
         onto theirs: StoreModel,
         by comparison: Comparison,
         _ policy: StorePolicy
-    ) throws(Failure) {
+    ) throws(Failure) -> [StoreModel.ID] {
         var settlement = Settlement()
-        for conflict in conflicts(with: theirs, by: comparison) { settle(conflict, policy, &settlement) }
+        let conflicts = conflicts(with: theirs, by: comparison)
+        let versions = Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0.version) })
+        for conflict in conflicts { settle(conflict, policy, &settlement) }
         try Failure.check(.conflicts, settlement.failed)
         discardRows(settlement.dropped, judgedOn: theirs)
         reapply(to: theirs)
         for (id, row) in settlement.rows.sorted(by: { $0.key < $1.key }) {
             lost[id] = nil
             if work.rows[id] == nil {
-                if base.rows[id] == nil { returning.insert(id) }
+                // One that was never in the store is new there.
+                if base.rows[id] == nil, versions[id] != 0 { returning.insert(id) }
                 work.insert(id, row)
             } else {
                 work.write(id, row)
             }
         }
+        linkMissing()
         for id in settlement.deleted { delete(id) }
+        return conflicts.map(\.id)
     }
 
     private func conflicts(with theirs: StoreModel, by comparison: Comparison) -> [Conflict] {
         let changes = changes
         var conflicts: [Conflict] = []
         for id in changes.inserted.union(changes.updated).union(changes.deleted).sorted() {
-            let original = lost[id]?.base ?? base.rows[id]
+            let original = known(id)
             let (ours, other) = (lost[id]?.ours ?? work.rows[id], theirs.rows[id])
-            let old = lost[id]?.version ?? base.versions[id] ?? 0
+            let old = version(id)
             let new = theirs.versions[id] ?? 0
             let isChangedThere = comparison == .store ? old != new : original != other
             let text = comparison == .store ? "\(id) \(old) \(new)" : "\(id) \(other == nil ? "deleted" : "changed")"
@@ -63,7 +72,8 @@ extension ContextModel {
             } else {
                 guard isChangedThere, ours != nil || other != nil, lost[id] != nil || !letsGoOnly(id) else { continue }
             }
-            conflicts.append(Conflict(id: id, base: original, ours: ours, theirs: other, text: text))
+            let wanted = ours.map { ours in original.map { withoutNullify(id, from: $0, to: ours) } ?? ours }
+            conflicts.append(Conflict(id: id, base: original, ours: wanted, theirs: other, version: old, text: text))
         }
         return conflicts
     }
@@ -141,6 +151,7 @@ extension ContextModel {
     var nested: ContextModel {
         var state = work
         (state.denyingLinks, state.lastRows) = ([], [:])
+        state.versions = base.versions
         return ContextModel(base: state)
     }
 
@@ -161,7 +172,7 @@ extension ContextModel {
         self = parent.nested
     }
 
-    private mutating func absorb(_ request: ContextModel) {
+    mutating func absorb(_ request: ContextModel) {
         var state = request.work
         state.denyingLinks.formUnion(work.denyingLinks.filter { state.rows[$0.list.ownerID] == nil })
         state.lastRows.merge(work.lastRows) { new, _ in new }
@@ -174,6 +185,9 @@ extension ContextModel {
         for id in request.returning where base.rows[id] == nil { returning.insert(id) }
         for id in state.rows.keys { lost[id] = nil }
         work = state
-        if request.hasChanges { applyDeleteRules() }
+        linkMissing()
+        guard request.hasChanges else { return }
+        applyDeleteRules()
+        endRestoredChanges()
     }
 }

@@ -43,6 +43,7 @@ extension ContextModel {
         case .delete(let id):
             delete(id)
         }
+        endRestoredChanges()
         return change
     }
 

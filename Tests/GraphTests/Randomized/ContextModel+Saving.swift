@@ -23,8 +23,22 @@ extension ContextModel {
     ) throws(Failure) -> [StoreModel.ID: StoreModel.ID] {
         guard hasChanges else { return [:] }
         var request = self
+        let replaced = try request.commit(to: &head, policy).replaced
+        move(to: ContextModel(base: head))
+        undo.didSave(as: self)
+        return replaced
+    }
+
+    /// Makes a commit of the changes, and leaves the context as it is.
+    ///
+    /// - Returns: new rows that gave way to others, with those, and the rows whose conflicts were settled.
+    mutating func commit(
+        to head: inout StoreModel,
+        _ policy: StorePolicy
+    ) throws(Failure) -> (replaced: [StoreModel.ID: StoreModel.ID], settled: [StoreModel.ID]) {
+        var request = self
         request.willSave()
-        try request.rebase(onto: head, by: .store, policy)
+        let settled = try request.rebase(onto: head, by: .store, policy)
         var merged = request.work
         merged.applyDeleteRules(since: head)
         if policy.otherwise != .error {
@@ -39,8 +53,7 @@ extension ContextModel {
         try Failure.check(.invalid, merged.wrongCounts())
         try Failure.check(.invalid, merged.invalidRows())
         head = merged.committed(after: head, returning: request.returning)
-        self = ContextModel(base: head)
-        return replaced
+        return (replaced, settled)
     }
 
     private mutating func willSave() {
@@ -57,7 +70,8 @@ extension ContextModel {
         Set(
             missing.compactMap { missing in
                 let owner = replaced[missing.list.ownerID] ?? missing.list.ownerID
-                guard merged.rows[owner] != nil else { return nil }
+                // One that went with this save asks for nothing.
+                guard merged.rows[owner] != nil || work.rows[missing.list.ownerID] == nil else { return nil }
                 return "\(owner) \(missing.list.shape.name) \(missing.list.memberID(missing.member))"
             }
         )

@@ -9,6 +9,13 @@ struct ContextModel: Sendable {
         let ours: StoreModel.Row
     }
 
+    /// What the changes of a row count from that is here, where that is not the base's row: of each property that both sides
+    /// changed, when the base moved by itself, the value from before.
+    struct Kept: Sendable {
+        let version: UInt64
+        var known: StoreModel.Row
+    }
+
     /// A member that is pending and leads nowhere.
     struct Missing: Hashable, Sendable {
         let list: StoreModel.List
@@ -24,17 +31,24 @@ struct ContextModel: Sendable {
     var base: StoreModel
     var work: StoreModel
     var lost: [StoreModel.ID: Lost] = [:]
+    /// Of rows that the base has, deleted ones among them.
+    var kept: [StoreModel.ID: Kept] = [:]
     var missing: Set<Missing> = []
     /// Which of the context's deletes removed a row.
     var deletes: [StoreModel.ID: Int] = [:]
     var deleteCount = 0
     /// Rows that were in the store before, and were deleted there, and that this context inserts again.
     var returning: Set<StoreModel.ID> = []
+    var undo = UndoModel()
 
     init(base: StoreModel) {
         self.base = base
         work = base
     }
+
+    /// What a row's changes count from.
+    func known(_ id: StoreModel.ID) -> StoreModel.Row? { lost[id]?.base ?? kept[id]?.known ?? base.rows[id] }
+    func version(_ id: StoreModel.ID) -> UInt64 { lost[id]?.version ?? kept[id]?.version ?? base.versions[id] ?? 0 }
 
     /// By comparing all rows, lost ones included.
     var changes: Changes {
@@ -44,24 +58,45 @@ struct ContextModel: Sendable {
                 changes.inserted.insert(id)
                 continue
             }
-            if row != original { changes.updated.insert(id) }
+            if row != original || kept[id] != nil { changes.updated.insert(id) }
         }
         for id in base.rows.keys where work.rows[id] == nil && lost[id] == nil { changes.deleted.insert(id) }
         return changes
     }
 
     var hasChanges: Bool {
-        work.rows != base.rows || work.lists != base.lists || !lost.isEmpty
-            || missing.contains { work.rows[$0.list.ownerID] != nil }
+        work.rows != base.rows || work.lists != base.lists || !lost.isEmpty || !kept.isEmpty || !missing.isEmpty
     }
 
     mutating func rollback(to state: StoreModel) {
-        self = ContextModel(base: state)
+        move(to: ContextModel(base: state))
+        undo.didRollBack(to: self)
     }
 
-    mutating func refresh(to head: StoreModel) {
-        reapply(to: head)
+    /// What the context shows while what there is is being saved: that counts as its base, in the versions that it is to have.
+    var whileSaving: ContextModel {
+        var state = work
+        (state.denyingLinks, state.lastRows) = ([], [:])
+        state.versions = base.versions.filter { state.rows[$0.key] != nil }
+        let changes = changes
+        for id in changes.inserted { state.versions[id] = 1 }
+        for id in changes.updated where state.rows[id] != nil { state.versions[id] = version(id) + 1 }
+        return ContextModel(base: state)
+    }
+
+    /// Goes on from another state with the same history.
+    mutating func move(to state: ContextModel) {
+        let undo = undo
+        self = state
+        self.undo = undo
+    }
+
+    /// - Parameter keepingBases: whether the context moves by itself.
+    mutating func refresh(to head: StoreModel, keepingBases: Bool = false) {
+        reapply(to: head, keepingBases: keepingBases)
         applyDeleteRules()
+        endRestoredChanges()
+        undo.didMove(to: self, isRefresh: !keepingBases)
     }
 
     /// Gives an owner these members and no others; ones that do not exist stay pending.
@@ -74,66 +109,139 @@ struct ContextModel: Sendable {
     // MARK: Moving the base
 
     /// Puts the changes on top of another base: a property that was not changed here is as it is there.
-    mutating func reapply(to head: StoreModel) {
+    ///
+    /// - Parameter keepingBases: whether rows that both sides changed alike go on counting from what this side knew.
+    mutating func reapply(to head: StoreModel, keepingBases: Bool = false) {
         let changes = changes
+        var kept: [StoreModel.ID: Kept] = [:]
         var merged = head
         var lost = lost
         merged.denyingLinks = []
         merged.lastRows = work.lastRows.filter { changes.deleted.contains($0.key) }
         // What is deleted here is taken from nobody.
-        for id in changes.deleted.sorted() { merged.removeForReapplying(id) }
+        for id in changes.deleted.sorted() {
+            if keepingBases, let known = known(id), let theirs = head.versions[id], theirs != version(id) {
+                kept[id] = Kept(version: version(id), known: known)
+            }
+            merged.removeForReapplying(id)
+        }
         for id in changes.inserted.union(changes.updated).sorted() {
             if let ours = lost[id]?.ours ?? work.rows[id] {
-                guard let original = lost[id]?.base ?? base.rows[id] else {
+                guard let original = known(id) else {
                     if merged.rows[id] == nil { merged.insert(id, ours) } else { merged.write(id, ours) }
                     continue
                 }
                 if let theirs = merged.rows[id] {
-                    merged.write(id, self.merged(id, ours: ours, original: original, theirs: theirs))
+                    var known = theirs
+                    merged.write(id, self.merged(id, ours: ours, original: original, theirs: theirs, known: &known))
+                    if keepingBases, known != theirs { kept[id] = Kept(version: version(id), known: known) }
                     lost[id] = nil
                 } else if lost[id] == nil, !letsGoOnly(id) {
-                    lost[id] = Lost(version: base.versions[id] ?? 0, base: original, ours: ours)
+                    lost[id] = Lost(version: version(id), base: original, ours: ours)
                 }
             }
         }
         reapplyLists(to: &merged)
         for link in work.denyingLinks where !base.hasLink(link) { merged.denyingLinks.insert(link) }
-        (base, work, self.lost) = (head, merged, lost)
+        (base, work, self.lost, self.kept) = (head, merged, lost, kept)
+        linkMissing()
     }
 
+    /// - Parameter known: theirs; gets the original values of properties that both sides changed.
     private func merged(
         _ id: StoreModel.ID,
         ours: StoreModel.Row,
         original: StoreModel.Row,
-        theirs: StoreModel.Row
+        theirs: StoreModel.Row,
+        known: inout StoreModel.Row
     ) -> StoreModel.Row {
         var row = theirs
         for (number, value) in ours.attributes.enumerated() where value != original.attributes[number] {
             row.attributes[number] = value
+            known.attributes[number] = original.attributes[number]
         }
         for (slot, target) in ours.targets.enumerated() where target != original.targets[slot] {
-            if letsGo(id, slot), theirs.targets[slot] != original.targets[slot] { continue }
+            if letsGo(id, slot, from: original, to: ours) {
+                if theirs.targets[slot] == original.targets[slot] { row.targets[slot] = 0 }
+                continue
+            }
             row.targets[slot] = target
+            known.targets[slot] = original.targets[slot]
         }
         return row
     }
 
-    /// Whether a reference ended because its target was deleted here.
-    private func letsGo(_ id: StoreModel.ID, _ slot: Int) -> Bool {
-        guard let original = base.rows[id]?.targets[slot], original != 0, work.rows[id]?.targets[slot] == 0 else {
-            return false
+    /// Makes the links of which both ends are there.
+    mutating func linkMissing() {
+        let found = missing.filter {
+            work.rows[$0.list.ownerID] != nil && work.rows[$0.list.memberID($0.member)] != nil
         }
+        missing.subtract(found)
+        func place(_ missing: Missing) -> (Int, RowNumber, Int, RowNumber) {
+            (missing.list.shape.owners, missing.list.owner, missing.list.relationship, missing.member)
+        }
+        for missing in found.sorted(by: { place($0) < place($1) }) { work.insertMember(missing.member, missing.list) }
+    }
+
+    /// Has properties that are as they were known again show what the base has now.
+    mutating func endRestoredChanges() {
+        for id in kept.keys.sorted() {
+            guard let row = work.rows[id], let original = base.rows[id], var known = kept[id]?.known,
+                let version = kept[id]?.version
+            else { continue }
+            var written = row
+            for number in row.attributes.indices where row.attributes[number] == known.attributes[number] {
+                written.attributes[number] = original.attributes[number]
+                known.attributes[number] = original.attributes[number]
+            }
+            var partners: [Int] = []
+            for slot in row.targets.indices
+            where row.targets[slot] == known.targets[slot] && known.targets[slot] != original.targets[slot] {
+                known.targets[slot] = original.targets[slot]
+                if case .toOne = StoreShape.entities[id.entity].toOnes[slot].inverse {
+                    partners.append(slot)
+                } else {
+                    written.targets[slot] = original.targets[slot]
+                }
+            }
+            guard known != kept[id]?.known else { continue }
+            kept[id] = known == original ? nil : Kept(version: version, known: known)
+            work.write(id, written)
+            for slot in partners {
+                let toOne = StoreShape.entities[id.entity].toOnes[slot]
+                let target = StoreModel.ID(entity: toOne.target, row: original.targets[slot])
+                guard case .toOne(let mate) = toOne.inverse else { continue }
+                let other = target.row == 0 ? 0 : work.rows[target]?.targets[mate]
+                guard other == 0 || other == id.row else { continue }
+                work.setTarget(of: id, slot, to: target.row)
+            }
+            restorePlaces(of: id)
+        }
+    }
+
+    /// Whether a reference ended because its target was deleted here.
+    func letsGo(_ id: StoreModel.ID, _ slot: Int, from known: StoreModel.Row, to ours: StoreModel.Row) -> Bool {
+        guard known.targets[slot] != 0, ours.targets[slot] == 0 else { return false }
         let toOne = StoreShape.entities[id.entity].toOnes[slot]
-        let target = StoreModel.ID(entity: toOne.target, row: original)
+        let target = StoreModel.ID(entity: toOne.target, row: known.targets[slot])
         return StoreShape.rule(ofTargetOf: toOne) == .nullify && base.rows[target] != nil && work.rows[target] == nil
+    }
+
+    /// What the program made of a row, without references that ended with their targets.
+    func withoutNullify(_ id: StoreModel.ID, from known: StoreModel.Row, to ours: StoreModel.Row) -> StoreModel.Row {
+        var row = ours
+        for slot in row.targets.indices where letsGo(id, slot, from: known, to: ours) {
+            row.targets[slot] = known.targets[slot]
+        }
+        return row
     }
 
     /// Whether that is all that happened to a row.
     func letsGoOnly(_ id: StoreModel.ID) -> Bool {
-        guard let ours = work.rows[id], let original = base.rows[id], ours != original,
-            ours.attributes == original.attributes
-        else { return false }
-        return ours.targets.indices.allSatisfy { ours.targets[$0] == original.targets[$0] || letsGo(id, $0) }
+        guard kept[id] == nil, let ours = work.rows[id], let original = base.rows[id], ours != original else {
+            return false
+        }
+        return withoutNullify(id, from: original, to: ours) == original
     }
 
     private mutating func reapplyLists(to merged: inout StoreModel) {
@@ -156,7 +264,7 @@ struct ContextModel: Sendable {
                 case (true, true): merged.add(link)
                 case (true, false): missing.insert(Missing(list: list, member: member.row))
                 case (false, true): missing.insert(Missing(list: reversed.list, member: reversed.member))
-                case (false, false): break
+                case (false, false): missing.insert(Missing(list: list, member: member.row))
                 }
             }
         }

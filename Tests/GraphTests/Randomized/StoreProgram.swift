@@ -20,8 +20,17 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         /// Work in a nested context, while this one goes on.
         case nested(Nested)
         case save(rollsBackOnFailure: Bool, StorePolicy)
+        /// A save during which the context goes on.
+        case saveInFlight(Flight)
+        /// On a fresh context, while another one does something during the first attempt.
+        case onCoordinator(OnCoordinator)
         /// The numbers are read modulo the count of changed objects.
         case discard([Int])
+        /// Of what is not saved.
+        case undo
+        case redo
+        /// Whether the context takes over others' commits by itself.
+        case setMerging(Bool)
         case rollback
         case rollbackToLatest
         case refresh
@@ -42,15 +51,40 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         /// What happens here before the nested context saves.
         var meanwhile: [Action]
         let policy: StorePolicy
+        /// Work in a context nested in this one, which it takes over first.
+        var inner: [Change] = []
         /// Whether this is a transaction that waits meanwhile.
         let isTransaction: Bool
         let isAbandoned: Bool
+    }
+
+    struct Flight: Sendable {
+        let policy: StorePolicy
+        /// Whether the disk is full.
+        let isFailing: Bool
+        var changes: [Change]
+        /// How the context ends what it does meanwhile.
+        let end: End
+
+        enum End { case nothing, rollback, undo }
+    }
+
+    struct OnCoordinator: Sendable {
+        var changes: [Change]
+        let isSerializable: Bool
+        let isAbandoned: Bool
+        let policy: StorePolicy
+        let other: Int
+        let meanwhile: [Change]
     }
 
     struct Members: Sendable {
         let relationship: Int
         let rows: [RowNumber]
     }
+
+    /// Whether there are saves in flight.
+    var hasFlights: Bool { steps.contains { if case .saveInFlight = $0.action { true } else { false } } }
 
     static let contextCount = 3
     var steps: [Step]
@@ -120,6 +154,12 @@ struct StoreProgram: CustomStringConvertible, Sendable {
                 nested.meanwhile.remove(at: position - nested.changes.count)
             }
             program.steps[number] = Step(context: steps[number].context, action: .nested(nested))
+        case .saveInFlight(var flight) where flight.changes.indices.contains(position):
+            flight.changes.remove(at: position)
+            program.steps[number] = Step(context: steps[number].context, action: .saveInFlight(flight))
+        case .onCoordinator(var transaction) where transaction.changes.indices.contains(position):
+            transaction.changes.remove(at: position)
+            program.steps[number] = Step(context: steps[number].context, action: .onCoordinator(transaction))
         default:
             return nil
         }

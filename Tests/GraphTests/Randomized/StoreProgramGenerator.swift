@@ -12,6 +12,9 @@ struct StoreProgramGenerator {
     /// Of inserting, setting, referring, changing members and deleting.
     private var weights: [Int] = []
     private var valueCount = 6
+    /// Whether contexts merge by themselves, undo, and go on while they save; of programs without, most things of others are the
+    /// first to find out.
+    private var (merges, undoes, flies) = (false, false, false)
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -34,6 +37,7 @@ struct StoreProgramGenerator {
         }
         weights = [20, 14, 16, 34, 10].map { $0 * [1, 2, 4][number(below: 3)] }
         valueCount = 4 + number(below: 6)
+        (merges, undoes, flies) = (chance(1, in: 2), chance(1, in: 2), chance(1, in: 3))
     }
 
     mutating func steps(_ length: Int) -> [StoreProgram.Step] {
@@ -56,6 +60,10 @@ struct StoreProgramGenerator {
     }
 
     private mutating func action() -> StoreProgram.Action {
+        if merges, chance(1, in: 12) { return .setMerging(chance(3, in: 4)) }
+        if undoes, chance(1, in: 6) { return chance(3, in: 5) ? .undo : .redo }
+        if flies, chance(1, in: 10) { return .saveInFlight(flight()) }
+        if chance(1, in: 30) { return .onCoordinator(onCoordinator()) }
         switch number(below: 100) {
         case ..<46: .change([change()])
         case ..<60: .change(chance(1, in: 6) ? inserts() : (0..<(2 + number(below: 3))).map { _ in change() })
@@ -71,11 +79,34 @@ struct StoreProgramGenerator {
         }
     }
 
+    private mutating func changes() -> [StoreProgram.Change] { (0..<(1 + number(below: 3))).map { _ in change() } }
+
+    private mutating func flight() -> StoreProgram.Flight {
+        StoreProgram.Flight(
+            policy: policy(),
+            isFailing: chance(1, in: 4),
+            changes: changes(),
+            end: chance(2, in: 3) ? .nothing : chance(1, in: 2) ? .undo : .rollback
+        )
+    }
+
+    private mutating func onCoordinator() -> StoreProgram.OnCoordinator {
+        StoreProgram.OnCoordinator(
+            changes: changes(),
+            isSerializable: chance(1, in: 2),
+            isAbandoned: chance(1, in: 6),
+            policy: policy(),
+            other: number(below: StoreProgram.contextCount),
+            meanwhile: chance(1, in: 4) ? [] : changes()
+        )
+    }
+
     private mutating func nested() -> StoreProgram.Nested {
         StoreProgram.Nested(
-            changes: (0..<(1 + number(below: 3))).map { _ in change() },
+            changes: changes(),
             meanwhile: chance(1, in: 2) ? [] : (0..<(1 + number(below: 2))).map { _ in meanwhile() },
             policy: policy(),
+            inner: chance(1, in: 3) ? changes() : [],
             isTransaction: chance(1, in: 2),
             isAbandoned: chance(1, in: 5)
         )

@@ -13,10 +13,14 @@ struct StoreProgramRun {
     private struct Abandoned: Error {}
 
     private let path: String?
+    /// For saves in flight.
+    private let disk: GatedDisk?
     private var coordinator: Coordinator
     private var contexts: [Context]
     private var held: [HeldObjects?]
     private var models: [ContextModel]
+    /// Which contexts take over others' commits.
+    private var merging = Array(repeating: false, count: StoreProgram.contextCount)
     private var head = StoreModel()
     /// By entity, the row number that comes next.
     private var next = StoreShape.entities.map { _ in RowNumber(1) }
@@ -24,7 +28,7 @@ struct StoreProgramRun {
     /// - Parameter path: where the store's file is to be; nil runs in memory, where reopening does nothing.
     static func mismatch(of program: StoreProgram, path: String?) async -> Mismatch? {
         do {
-            var run = try await StoreProgramRun(path: path)
+            var run = try await StoreProgramRun(path: path, program.hasFlights && path == nil ? GatedDisk() : nil)
             for (number, step) in program.steps.enumerated() {
                 do {
                     try await run.perform(step)
@@ -44,18 +48,31 @@ struct StoreProgramRun {
         }
     }
 
-    private init(path: String?) async throws {
-        self.path = path
-        let coordinator = try await Self.open(path)
+    private init(path: String?, _ disk: GatedDisk?) async throws {
+        (self.path, self.disk) = (path, disk)
+        let coordinator = try await Self.open(path, disk)
         self.coordinator = coordinator
         contexts = (0..<StoreProgram.contextCount).map { _ in Context(coordinator) }
         // Objects that are held have to keep up; others are made anew each time.
         held = contexts.indices.map { $0 == 1 ? nil : HeldObjects() }
         models = contexts.map { _ in ContextModel(base: StoreModel()) }
+        await startHistories()
     }
 
-    private static func open(_ path: String?) async throws -> Coordinator {
-        try await Coordinator(
+    private mutating func startHistories() async {
+        for (number, context) in contexts.enumerated() {
+            await context.perform { $0.undoLimit = 1_000 }
+            models[number].undo.start(at: models[number])
+        }
+    }
+
+    private static func open(_ path: String?, _ disk: GatedDisk?) async throws -> Coordinator {
+        if let disk {
+            let schema = try Schema(StoreShape.types.map { EntityDescription($0) })
+            return try await Coordinator(
+                schema, path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        }
+        return try await Coordinator(
             for: Library.Book.self,
             Library.Author.self,
             Library.Chapter.self,
@@ -70,13 +87,49 @@ struct StoreProgramRun {
     // MARK: Steps
 
     private mutating func perform(_ step: StoreProgram.Step) async throws {
+        models[step.context].undo.endGroup(at: models[step.context])
+        try await take(step)
+        models[step.context].undo.endGroup(at: models[step.context])
+        try await catchUp()
+    }
+
+    /// Waits until the contexts that merge by themselves have merged.
+    private mutating func catchUp() async throws {
+        for c in contexts.indices where merging[c] && models[c].base.commits < head.commits {
+            models[c].undo.endGroup(at: models[c])
+            models[c].refresh(to: head, keepingBases: true)
+            while await contexts[c].baseCommitNumber < head.commits { await Task.yield() }
+        }
+    }
+
+    private mutating func change(_ changes: [StoreProgram.Change], in c: Int) async throws {
+        let looksAtEach = !models[c].kept.isEmpty
+        let changes = changes.compactMap { models[c].perform($0, next: &next) }
+        try await contexts[c].perform { context in
+            try context.perform(changes, looksAtEach: looksAtEach)
+        }
+    }
+
+    private mutating func take(_ step: StoreProgram.Step) async throws {
         let c = step.context
         switch step.action {
         case .change(let changes):
-            let changes = changes.compactMap { models[c].perform($0, next: &next) }
-            try await contexts[c].perform { context in
-                try context.perform(changes)
-            }
+            try await change(changes, in: c)
+        case .undo where models[c].undo.canUndo:
+            models[c].undoOrRedo(isUndo: true)
+            await contexts[c].undo()
+        case .redo where models[c].undo.canRedo:
+            models[c].undoOrRedo(isUndo: false)
+            await contexts[c].redo()
+        case .undo, .redo:
+            break
+        case .setMerging(let isOn):
+            merging[c] = isOn
+            await contexts[c].perform { $0.automaticallyMergesChanges = isOn }
+        case .saveInFlight(let flight):
+            try await save(c, while: flight)
+        case .onCoordinator(let transaction):
+            try await run(transaction)
         case .transaction(let changes, let isAbandoned, let policy):
             try await transaction(changes, isAbandoned: isAbandoned, policy, in: c)
         case .nested(let nested):
@@ -111,7 +164,9 @@ struct StoreProgramRun {
     ) async throws {
         let savepoint = models[c]
         let oldHead = head
+        let looksAtEach = !models[c].kept.isEmpty
         let changes = changes.compactMap { models[c].perform($0, next: &next) }
+        models[c].undo.endGroup(at: models[c])
         var expected: ContextModel.Failure?
         var replaced: [StoreModel.ID: StoreModel.ID] = [:]
         if isAbandoned {
@@ -127,7 +182,7 @@ struct StoreProgramRun {
         var actual: ContextModel.Failure?
         do {
             try await contexts[c].transaction(mergePolicy: policy.mergePolicy) { [held = held[c]] context in
-                try context.perform(changes)
+                try context.perform(changes, looksAtEach: looksAtEach)
                 if isAbandoned { throw Abandoned() }
                 held?.hold(context.insertedObjects)
             }
@@ -148,6 +203,7 @@ struct StoreProgramRun {
         try await context.perform { context in
             try context.perform(changes)
         }
+        try await run(inner: nested.inner, nested.policy, in: context, &child)
         for action in nested.meanwhile { try await perform(StoreProgram.Step(context: c, action: action)) }
         try await context.perform { [child] context in try context.compare(with: child, held: nil) }
         guard !nested.isAbandoned else { return }
@@ -165,6 +221,184 @@ struct StoreProgramRun {
         }
         try await compareOutcome(c, expected, actual, [:], since: head)
         try await context.perform { [child] context in try context.compare(with: child, held: nil) }
+    }
+
+    /// A context nested in the nested one.
+    private mutating func run(
+        inner: [StoreProgram.Change],
+        _ policy: StorePolicy,
+        in parent: Context,
+        _ model: inout ContextModel
+    ) async throws {
+        guard !inner.isEmpty else { return }
+        var child = model.nested
+        let changes = inner.compactMap { child.perform($0, next: &next) }
+        let context = await Context(parent: parent, mergePolicy: policy.mergePolicy)
+        try await context.perform { [child] context in
+            try context.perform(changes)
+            try context.compare(with: child, held: nil)
+        }
+        var (expected, actual): (ContextModel.Failure?, ContextModel.Failure?)
+        do throws(ContextModel.Failure) {
+            try child.save(into: &model, policy)
+        } catch {
+            expected = error
+        }
+        do {
+            try await context.save()
+        } catch {
+            actual = try ContextModel.Failure(error, of: .parent)
+        }
+        try demand(actual == expected) { "the innermost save gave \(actual as Any), not \(expected as Any)" }
+    }
+
+    /// A save that the disk holds up, while the context goes on.
+    private mutating func save(_ c: Int, while flight: StoreProgram.Flight) async throws {
+        var newHead = head
+        var captured = models[c]
+        var commit: (replaced: [StoreModel.ID: StoreModel.ID], settled: [StoreModel.ID])?
+        if captured.hasChanges { commit = try? captured.commit(to: &newHead, flight.policy) }
+        guard let disk, let commit, newHead.commits > head.commits else {
+            try await save(c, rollsBackOnFailure: false, flight.policy)
+            return try await change(flight.changes, in: c)
+        }
+        disk.hold()
+        let save = Task { [context = contexts[c]] in
+            try await context.save(mergePolicy: flight.policy.mergePolicy)
+        }
+        await disk.waitForArrival()
+        captured = models[c]
+        models[c].move(to: captured.whileSaving)
+        models[c].undo.didMove(to: models[c], isRefresh: false)
+        try await change(flight.changes, in: c)
+        models[c].undo.endGroup(at: models[c])
+        switch flight.end {
+        case .nothing:
+            break
+        case .rollback:
+            await contexts[c].rollback()
+            models[c].move(to: captured.whileSaving)
+            models[c].undo.didRollBack(to: models[c], isSaving: captured.undo)
+        case .undo:
+            await contexts[c].undo()
+            if models[c].undo.isInReach(captured.undo) { models[c].undoOrRedo(isUndo: true) }
+        }
+        try await contexts[c].perform { [model = models[c]] context in
+            try context.compare(with: model, held: nil, isSaving: true)
+        }
+        if flight.isFailing { disk.fill() }
+        disk.release()
+        do {
+            try await save.value
+            try demand(!flight.isFailing) { "a save succeeded on a full disk" }
+        } catch let error as GraphError {
+            guard case .diskFull = error, flight.isFailing else { throw error }
+        }
+        let oldHead = head
+        var later = models[c]
+        if flight.isFailing {
+            disk.disk.stopFailing()
+            func onTop(_ state: ContextModel) -> ContextModel {
+                var model = captured
+                model.undo = UndoModel()
+                model.absorb(state)
+                return model
+            }
+            let undo = later.undo
+            later = onTop(later)
+            later.undo = undo
+            later.undo.didFail(what: captured.undo, as: later, onTop)
+        } else {
+            head = newHead
+            func onTop(_ state: ContextModel) -> ContextModel {
+                var model = state
+                for id in commit.settled where model.base.rows[id] != nil {
+                    model.base.versions[id] = captured.version(id)
+                }
+                model.refresh(to: newHead, keepingBases: true)
+                return model
+            }
+            let undo = later.undo
+            later.undo = UndoModel()
+            later = onTop(later)
+            later.undo = undo
+            later.undo.didSave(what: captured.undo, as: later, onTop)
+        }
+        models[c] = later
+        try await compareOutcome(c, nil, nil, commit.replaced, since: oldHead)
+        guard !commit.replaced.isEmpty else { return }
+        // What later changes of objects that gave way become is for other tests.
+        await contexts[c].reset()
+        models[c].rollback(to: head)
+        models[c].undo.start(at: models[c])
+    }
+
+    /// Runs a transaction that tries again after conflicts.
+    private mutating func run(_ transaction: StoreProgram.OnCoordinator) async throws {
+        let script = TransactionScript()
+        let task = Task { [coordinator] in
+            defer { script.finish() }
+            try await coordinator.transaction(
+                isolation: transaction.isSerializable ? .serializable : .snapshot,
+                mergePolicy: transaction.policy.mergePolicy
+            ) { context in
+                guard let (changes, model) = await script.beginAttempt() else { return }
+                try context.perform(changes)
+                // All that a serializable transaction reads counts.
+                if !transaction.isSerializable { try context.compare(with: model, held: nil) }
+                await script.endAttempt()
+                if transaction.isAbandoned { throw Abandoned() }
+            }
+        }
+        let policy = transaction.isSerializable ? .error : transaction.policy
+        var number = 0
+        var last: (base: UInt64, outcome: Result<StoreModel, ContextModel.Failure>)?
+        while await script.attemptBegins() {
+            if let (base, outcome) = last {
+                let isExpected: Bool
+                switch outcome {
+                case .success: isExpected = transaction.isSerializable && base < head.commits
+                case .failure(let failure): isExpected = failure.stage == .conflicts || base < head.commits
+                }
+                try demand(isExpected) { "attempt \(number) was followed by another one, after \(outcome)" }
+            }
+            var model = ContextModel(base: head)
+            let changes = transaction.changes.compactMap { model.perform($0, next: &next) }
+            script.tell(changes, model)
+            await script.attemptEnds()
+            if number == 0, !transaction.meanwhile.isEmpty {
+                try await perform(StoreProgram.Step(context: transaction.other, action: .change(transaction.meanwhile)))
+                try await perform(
+                    StoreProgram.Step(context: transaction.other, action: .save(rollsBackOnFailure: true, .error)))
+            }
+            number += 1
+            let base = model.base.commits
+            var newHead = head
+            do throws(ContextModel.Failure) {
+                _ = try model.save(to: &newHead, policy)
+                last = (base, .success(newHead))
+            } catch {
+                last = (base, .failure(error))
+            }
+            script.mayEnd()
+        }
+        let oldHead = head
+        do {
+            try await task.value
+            guard case .success(let newHead) = last?.outcome, !transaction.isAbandoned else {
+                throw Mismatch(description: "the transaction succeeded, not \(last as Any)")
+            }
+            head = newHead
+        } catch is Abandoned {
+            try demand(transaction.isAbandoned) { "the transaction was abandoned" }
+        } catch let error as GraphError {
+            guard case .failure(let expected) = last?.outcome, try ContextModel.Failure(error) == expected else {
+                throw Mismatch(description: "the transaction gave \(error), not \(last as Any)")
+            }
+        }
+        if head.commits != oldHead.commits || coordinator.snapshot.commit.number != head.commits {
+            try await compareStore()
+        }
     }
 
     /// The same as a transaction that waits.
@@ -193,6 +427,7 @@ struct StoreProgramRun {
             throw error
         }
         let oldHead = head
+        models[c].undo.endGroup(at: models[c])
         let savepoint = models[c]
         var child = child
         var expected: ContextModel.Failure?
@@ -200,6 +435,7 @@ struct StoreProgramRun {
         if !nested.isAbandoned {
             do throws(ContextModel.Failure) {
                 try child.save(into: &models[c], nested.policy)
+                models[c].undo.endGroup(at: models[c])
                 replaced = try models[c].save(to: &head, nested.policy)
             } catch {
                 expected = error
@@ -260,13 +496,15 @@ struct StoreProgramRun {
     }
 
     private mutating func reopen() async throws {
-        guard let path else { return }
+        guard path != nil || disk != nil else { return }
         try await coordinator.close()
-        let coordinator = try await Self.open(path)
+        let coordinator = try await Self.open(path, disk)
         self.coordinator = coordinator
         contexts = contexts.map { _ in Context(coordinator) }
         held = held.map { $0 == nil ? nil : HeldObjects() }
         models = models.map { _ in ContextModel(base: head) }
+        merging = merging.map { _ in false }
+        await startHistories()
         try await compareStore()
     }
 
@@ -340,4 +578,8 @@ extension ContextModel.Failure {
 
 func demand(_ holds: Bool, _ message: () -> String) throws {
     if !holds { throw StoreProgramRun.Mismatch(description: message()) }
+}
+
+extension Context {
+    fileprivate var baseCommitNumber: UInt64 { state.base.commit.number }
 }

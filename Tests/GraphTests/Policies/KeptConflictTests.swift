@@ -1,0 +1,156 @@
+import Testing
+
+@testable import Graph
+
+/// R23, R23a and R25: what both sides changed stays a conflict while the context moves by itself, whatever the values are, until
+/// somebody says what is to become of it.
+struct KeptConflictTests {
+    /// A context that has merged what others committed to the object that it had changed itself.
+    private static func merged(
+        _ policy: MergePolicy = .error,
+        ours: @escaping @Sendable (Account.Object) -> Void,
+        theirs: @escaping @Sendable (Account.Object) -> Void
+    ) async throws -> (Context, Account.ID) {
+        let coordinator = try await Coordinator.bank()
+        let id = try await coordinator.transaction { $0.insert(Account(balance: 100)).id }
+        let context = Context(coordinator, mergePolicy: policy)
+        await context.perform { context in
+            context.undoLimit = 5
+            context.automaticallyMergesChanges = true
+            if let account = context[id] { ours(account) }
+        }
+        try await coordinator.transaction { if let account = $0[id] { theirs(account) } }
+        while await context.commit < coordinator.snapshot.commit { await Task.yield() }
+        return (context, id)
+    }
+
+    @Test func `R23 two increments are a conflict, though both sides have the same value`() async throws {
+        let (context, id) = try await Self.merged {
+            $0.balance += 1
+        } theirs: {
+            $0.balance += 1
+            $0.memo = "theirs"
+        }
+        await context.perform { context in
+            #expect(context[id]?.balance == 101 && context[id]?.memo == "theirs")
+            #expect(context[id]?.hasChanges == true && context.hasChanges)
+            #expect(context[id]?.version == RowVersion(1))
+            #expect(context[id]?.changedValues.keys.sorted() == ["balance"])
+        }
+        do {
+            try await context.save()
+            Issue.record("one of two increments was lost")
+        } catch {
+            guard case .conflicts(let conflicts) = error else { throw error }
+            #expect(conflicts.map(\.id) == [AnyPersistentID(id)])
+            #expect(conflicts[0].oldVersion == RowVersion(1) && conflicts[0].newVersion == RowVersion(2))
+            let difference = conflicts[0].differences.first { $0.property == "balance" }
+            #expect(difference?.isChangedHere == true && difference?.isChangedThere == true)
+        }
+    }
+
+    @Test func `R23 two increments add up under a policy that counts`() async throws {
+        let policy = MergePolicy.custom(.property(\Account.balance, .counter))
+        let (context, id) = try await Self.merged(policy) {
+            $0.balance += 1
+        } theirs: {
+            $0.balance += 1
+        }
+        try await context.save()
+        #expect(context.coordinator.snapshot.value(for: id)?.balance == 102)
+    }
+
+    @Test func `R23 a property that only others changed counts from their value, also if the row conflicts`() async throws {
+        let (context, id) = try await Self.merged(.mergeByPropertyObjectTrump) {
+            $0.balance = 1
+        } theirs: {
+            $0.balance = 2
+            $0.memo = "theirs"
+        }
+        // Back to what it was before theirs: a change all the same, since this side has seen theirs.
+        await context.perform { $0[id]?.memo = "" }
+        try await context.save()
+        #expect(context.coordinator.snapshot.value(for: id) == Account(balance: 1, memo: ""))
+    }
+
+    @Test func `R23 a change that is taken back by hand shows the value of now, and is over`() async throws {
+        let (context, id) = try await Self.merged(.mergeByPropertyObjectTrump) {
+            $0.balance = 1
+        } theirs: {
+            $0.balance = 7
+        }
+        await context.perform { context in
+            let account = context[id]
+            account?.balance = 100
+            #expect(!context.hasChanges)
+            #expect(account?.balance == 7 && account?.hasChanges == false && account?.version == RowVersion(2))
+        }
+        try await context.save()
+        #expect(context.coordinator.snapshot.value(for: id)?.balance == 7)
+        #expect(context.coordinator.snapshot.commit == CommitNumber(2))
+    }
+
+    @Test func `R22 a change that is undone shows the value of now, and is over`() async throws {
+        for isExplicit in [false, true] {
+            let (context, id) = try await Self.merged(.mergeByPropertyObjectTrump) {
+                $0.balance = 1
+            } theirs: {
+                $0.balance = 7
+            }
+            if isExplicit { await context.refresh() }
+            let remainders = await context.undo()
+            #expect(remainders == [UndoRemainder(id: AnyPersistentID(id), property: "balance")])
+            await context.perform { context in
+                #expect(!context.hasChanges && context[id]?.balance == 7)
+                #expect(context.redo() == [] && context[id]?.balance == 1)
+                #expect(context.undo().count == 1 && context[id]?.balance == 7)
+            }
+            try await context.save()
+            #expect(context.coordinator.snapshot.value(for: id)?.balance == 7)
+        }
+    }
+
+    @Test func `R23 a discarded object is as others have it`() async throws {
+        let (context, id) = try await Self.merged {
+            $0.balance = 1
+        } theirs: {
+            $0.balance = 1
+            $0.memo = "theirs"
+        }
+        await context.perform { context in
+            context[id]?.discardChanges()
+            #expect(!context.hasChanges && context[id]?.value == Account(balance: 1, memo: "theirs"))
+            #expect(context[id]?.version == RowVersion(2))
+        }
+        try await context.save()
+    }
+
+    /// R23a: what is changed while a save is in flight counts from what that save took.
+    @Test func `R23a a change made while a policy dropped its predecessor is a conflict`() async throws {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
+            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let id = try await coordinator.transaction { $0.insert(Person(name: "Ada", age: 100)).id }
+        let context = Context(coordinator)
+        await context.perform { $0[id]?.age = 1 }
+        try await coordinator.transaction { $0[id]?.age = 7 }
+        // Something else that there is to write.
+        await context.perform { _ = $0.insert(Person(name: "Bob")) }
+        disk.hold()
+        async let save: Void = context.save(mergePolicy: .rollback)
+        await disk.waitForArrival()
+        // Others' version of now is the one that the dropped change would have had.
+        await context.perform { $0[id]?.age += 1 }
+        disk.release()
+        try await save
+        await #expect(throws: GraphError.self) { try await context.save() }
+        #expect(coordinator.snapshot.value(for: id)?.age == 7)
+        await context.rollback()
+        try await coordinator.close()
+    }
+}
+
+extension Context {
+    fileprivate var commit: CommitNumber { state.base.commit }
+}

@@ -1,0 +1,111 @@
+@testable import Graph
+
+/// What undo and redo should lead to, as long as nothing of it is saved: the states that there were, on top of what others have
+/// committed since.
+struct UndoModel: Sendable {
+    private struct Group: Sendable {
+        var before: [ContextModel]
+        var number: Int
+    }
+
+    private var done: [Group] = []
+    private var undone: [Group] = []
+    private var mark: [ContextModel] = []
+    private var lastNumber = 0
+    private var savedThrough = 0
+    private var refreshed: (base: StoreModel, through: Int)?
+    var isOn = false
+
+    /// Whether what an undo, or a redo, would take back is not saved.
+    var canUndo: Bool { done.last.map { $0.number > savedThrough } ?? false }
+    var canRedo: Bool { undone.last.map { $0.number > savedThrough } ?? false }
+    var hasUndone: Bool { !undone.isEmpty }
+
+    private static func state(_ model: ContextModel) -> ContextModel {
+        var model = model
+        model.undo = UndoModel()
+        return model
+    }
+
+    mutating func start(at model: ContextModel) {
+        self = UndoModel()
+        isOn = true
+        mark = [Self.state(model)]
+    }
+
+    mutating func endGroup(at model: ContextModel) {
+        guard isOn, let before = mark.first else { return }
+        if before.work.rows != model.work.rows || before.work.lists != model.work.lists {
+            lastNumber += 1
+            done.append(Group(before: [before], number: lastNumber))
+            undone = []
+        }
+        mark = [Self.state(model)]
+    }
+
+    mutating func didMove(to model: ContextModel, isRefresh: Bool) {
+        guard isOn else { return }
+        mark = [Self.state(model)]
+        if isRefresh { refreshed = (model.base, lastNumber) }
+    }
+
+    /// All that there is is saved.
+    mutating func didSave(as model: ContextModel) {
+        savedThrough = lastNumber
+        didMove(to: model, isRefresh: false)
+    }
+
+    /// What was there when a save began is saved; what came later counted from that.
+    mutating func didSave(what taken: UndoModel, as model: ContextModel, _ rebase: (ContextModel) -> ContextModel) {
+        savedThrough = taken.lastNumber
+        for place in done.indices where done[place].number > taken.lastNumber {
+            done[place].before = done[place].before.map(rebase)
+        }
+        for place in undone.indices where undone[place].number > taken.lastNumber {
+            undone[place].before = undone[place].before.map(rebase)
+        }
+        didMove(to: model, isRefresh: false)
+    }
+
+    /// The same for a save that failed.
+    mutating func didFail(what taken: UndoModel, as model: ContextModel, _ rebase: (ContextModel) -> ContextModel) {
+        let saved = savedThrough
+        didSave(what: taken, as: model, rebase)
+        savedThrough = saved
+    }
+
+    mutating func didRollBack(to model: ContextModel, isSaving taken: UndoModel? = nil) {
+        guard isOn else { return }
+        let through = taken?.lastNumber ?? savedThrough
+        done.removeAll { $0.number > through }
+        (undone, mark) = ([], [Self.state(model)])
+    }
+
+    /// Whether a group is in reach while a save has taken what was there when it began.
+    func isInReach(_ taken: UndoModel) -> Bool { done.last.map { $0.number > taken.lastNumber } ?? false }
+
+    fileprivate mutating func take(isUndo: Bool, at model: ContextModel) -> ContextModel? {
+        guard let group = isUndo ? done.popLast() : undone.popLast(), var state = group.before.first else { return nil }
+        if let refreshed, group.number <= refreshed.through { state.moveIfNeeded(to: refreshed.base, keepingBases: false) }
+        state.moveIfNeeded(to: model.base, keepingBases: true)
+        lastNumber += 1
+        let reverse = Group(before: [Self.state(model)], number: lastNumber)
+        if isUndo { undone.append(reverse) } else { done.append(reverse) }
+        mark = [state]
+        return state
+    }
+}
+
+extension ContextModel {
+    mutating func undoOrRedo(isUndo: Bool) {
+        var undo = undo
+        guard let state = undo.take(isUndo: isUndo, at: self) else { return }
+        self = state
+        self.undo = undo
+    }
+
+    fileprivate mutating func moveIfNeeded(to head: StoreModel, keepingBases: Bool) {
+        guard base.commits != head.commits || base.rows != head.rows || base.lists != head.lists else { return }
+        refresh(to: head, keepingBases: keepingBases)
+    }
+}

@@ -1,0 +1,108 @@
+import Testing
+
+@testable import Graph
+
+@Entity private struct Photo {
+    var caption = ""
+    var tags: ToMany<Tag> = []
+}
+
+@Entity private struct Tag {
+    var count = 0
+    @Relationship(inverse: \Photo.tags) var photos: ToMany<Photo> = []
+}
+
+/// R3 and R14: a link that was made here is there as soon as both of its ends are, and an error as long as they are not.
+struct PendingLinkTests {
+    private static func store() async throws -> (Coordinator, Photo.ID, Tag.ID) {
+        let coordinator = try await Coordinator(for: Photo.self, Tag.self, checksEveryCommit: true)
+        let (photo, tag) = try await coordinator.transaction { context in
+            (context.insert(Photo()).id, context.insert(Tag()).id)
+        }
+        return (coordinator, photo, tag)
+    }
+
+    private static func link(_ context: isolated Context, _ photo: Photo.ID, _ tag: Tag.ID) {
+        if let tag = context[tag] { context[photo]?.tags.insert(tag) }
+    }
+
+    @Test func `R3 a link to an object that the same save brings back is saved`() async throws {
+        let (coordinator, photo, tag) = try await Self.store()
+        let context = Context(coordinator, mergePolicy: .overwrite)
+        await context.perform { context in
+            Self.link(context, photo, tag)
+            context[tag]?.count = 1
+        }
+        try await coordinator.transaction { $0[tag]?.delete() }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: tag)?.count == 1)
+        #expect(try coordinator.snapshot.related(\Photo.tags, of: photo) == [tag])
+        #expect(await context.perform { $0[photo]?.tags.ids } == [tag])
+    }
+
+    @Test func `R3 a link whose end was deleted elsewhere and came back is shown and saved`() async throws {
+        let (coordinator, photo, tag) = try await Self.store()
+        let (context, other) = (Context(coordinator), Context(coordinator, mergePolicy: .overwrite))
+        await context.perform { Self.link($0, photo, tag) }
+        await other.perform { $0[tag]?.count = 5 }
+        try await coordinator.transaction { $0[tag]?.delete() }
+        await context.refresh()
+        #expect(await context.perform { $0[photo]?.tags.count } == 0)
+        #expect(await context.hasChanges)
+        try await other.save()
+        await context.refresh()
+        #expect(await context.perform { $0[photo]?.tags.ids } == [tag])
+        try await context.save()
+        #expect(try coordinator.snapshot.related(\Photo.tags, of: photo) == [tag])
+    }
+
+    @Test(arguments: [true, false])
+    func `R14 a link that has lost both ends is one error`(isRefreshed: Bool) async throws {
+        let (coordinator, photo, tag) = try await Self.store()
+        let context = Context(coordinator)
+        await context.perform { Self.link($0, photo, tag) }
+        try await coordinator.transaction { context in
+            context[tag]?.delete()
+            context[photo]?.delete()
+        }
+        if isRefreshed { await context.refresh() }
+        do {
+            try await context.save()
+            Issue.record("a link was dropped without a word")
+        } catch {
+            guard case .danglingReferences(let references) = error else { throw error }
+            #expect(references.count == 1)
+            #expect(references.allSatisfy { [AnyPersistentID(photo), AnyPersistentID(tag)].contains($0.id) })
+        }
+        #expect(await context.hasChanges)
+        // Either end will do.
+        await context.perform { $0.discard([AnyPersistentID(tag)]) }
+        #expect(await context.hasChanges == false)
+        try await context.save()
+    }
+
+    @Test func `R14 a policy that settles conflicts gives up links that lead nowhere`() async throws {
+        let (coordinator, photo, tag) = try await Self.store()
+        let context = Context(coordinator, mergePolicy: .mergeByPropertyObjectTrump)
+        await context.perform { context in
+            Self.link(context, photo, tag)
+            context[photo]?.caption = "ours"
+        }
+        try await coordinator.transaction { $0[tag]?.delete() }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: photo)?.caption == "ours")
+        #expect(await context.hasChanges == false)
+    }
+
+    @Test func `R22 an undone link leads nowhere no more`() async throws {
+        let (coordinator, photo, tag) = try await Self.store()
+        let context = Context(coordinator)
+        await context.perform { $0.undoLimit = 5 }
+        await context.perform { Self.link($0, photo, tag) }
+        try await coordinator.transaction { $0[tag]?.delete() }
+        await context.refresh()
+        await context.undo()
+        #expect(await context.hasChanges == false)
+        try await context.save()
+    }
+}

@@ -1,0 +1,204 @@
+import Testing
+
+@testable import Graph
+
+@Entity private struct Item {
+    var x = 0
+    var y = 0
+}
+
+@Entity private struct Doc {
+    var title = ""
+    var item: ToOne<Item> = nil
+    var tags: ToMany<Tag> = []
+}
+
+@Entity private struct Tag {
+    var count = 0
+    @Relationship(inverse: \Doc.tags) var docs: ToMany<Doc> = []
+}
+
+/// R22: an undo takes back what its group did, and nothing that others did.
+struct UndoOverOthersTests {
+    private static func store() async throws -> Coordinator {
+        try await Coordinator(for: Item.self, Doc.self, Tag.self, checksEveryCommit: true)
+    }
+
+    private static func context(_ coordinator: Coordinator, _ policy: MergePolicy = .error) async -> Context {
+        let context = Context(coordinator, mergePolicy: policy)
+        await context.perform { $0.undoLimit = 9 }
+        return context
+    }
+
+    @Test(arguments: [false, true])
+    func `R22 an object comes back with what others have linked to it meanwhile`(isByItself: Bool) async throws {
+        let coordinator = try await Self.store()
+        let (doc, other, tag) = try await coordinator.transaction { context in
+            (context.insert(Doc()).id, context.insert(Doc()).id, context.insert(Tag()).id)
+        }
+        let context = await Self.context(coordinator)
+        await context.perform { $0.automaticallyMergesChanges = isByItself }
+        await context.perform { $0[tag]?.delete() }
+        try await coordinator.transaction { context in
+            if let tag = context[tag] { context[doc]?.tags.insert(tag) }
+            context[other]?.title = "theirs"
+        }
+        if isByItself {
+            while await context.commit < coordinator.snapshot.commit { await Task.yield() }
+        } else {
+            await context.refresh()
+        }
+        #expect(await context.undo() == [])
+        #expect(await context.hasChanges == false)
+        #expect(await context.perform { $0[tag]?.docs.ids } == [doc])
+        try await context.save()
+        #expect(try coordinator.snapshot.related(\Doc.tags, of: doc) == [tag])
+        // And is deleted again with all that.
+        #expect(await context.redo() == [])
+        #expect(await context.perform { $0[tag] == nil && $0[doc]?.tags.count == 0 })
+    }
+
+    @Test func `R22 what was changed before a delete is there again after its undo, on top of what others changed`()
+        async throws
+    {
+        let coordinator = try await Self.store()
+        let id = try await coordinator.transaction { $0.insert(Item(x: 1)).id }
+        let context = await Self.context(coordinator)
+        await context.perform { $0[id]?.x = 2 }
+        await context.perform { $0[id]?.delete() }
+        try await coordinator.transaction { $0[id]?.y = 7 }
+        await context.refresh()
+        #expect(await context.undo() == [])
+        await context.perform { #expect($0[id]?.x == 2 && $0[id]?.y == 7) }
+        #expect(await context.undo() == [])
+        await context.perform { #expect($0[id]?.x == 1 && $0[id]?.y == 7 && !$0.hasChanges) }
+    }
+
+    @Test func `R22 a delete that a policy dropped leaves nothing to undo of what others have set`() async throws {
+        let coordinator = try await Self.store()
+        let (doc, first, second) = try await coordinator.transaction { context in
+            let (first, second, doc) = (context.insert(Item()), context.insert(Item()), context.insert(Doc()))
+            doc.item = first
+            return (doc.id, first.id, second.id)
+        }
+        let context = await Self.context(coordinator, .rollback)
+        await context.perform { $0[doc]?.delete() }
+        try await coordinator.transaction { $0[doc]?.item = $0[second] }
+        try await context.save()
+        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(doc), property: nil)])
+        #expect(await context.hasChanges == false)
+        try await context.save(mergePolicy: .error)
+        #expect(coordinator.snapshot.value(for: doc)?.item.id == second)
+        _ = first
+    }
+
+    @Test func `R22 a reference to an object whose delete was dropped stays as others left it`() async throws {
+        let coordinator = try await Self.store()
+        let (doc, item) = try await coordinator.transaction { context in
+            let (item, doc) = (context.insert(Item()), context.insert(Doc()))
+            doc.item = item
+            return (doc.id, item.id)
+        }
+        let context = await Self.context(coordinator, .mergeByPropertyStoreTrump)
+        await context.perform { $0[item]?.delete() }
+        try await coordinator.transaction { context in
+            context[item]?.x = 1
+            context[doc]?.item = nil
+        }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: item)?.x == 1)
+        _ = await context.undo()
+        #expect(await context.perform { $0[doc]?.item == nil })
+        #expect(await context.hasChanges == false)
+    }
+
+    @Test func `R22 a saved insert that others have linked or referred to stays`() async throws {
+        let coordinator = try await Self.store()
+        let doc = try await coordinator.transaction { $0.insert(Doc()).id }
+        let context = await Self.context(coordinator)
+        let tag = try await context.transaction { $0.insert(Tag()).id }
+        let item = try await context.transaction { $0.insert(Item()).id }
+        try await coordinator.transaction { context in
+            if let tag = context[tag] { context[doc]?.tags.insert(tag) }
+            context[doc]?.item = context[item]
+        }
+        await context.refresh()
+        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(item), property: nil)])
+        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(tag), property: nil)])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: doc)?.item.id == item)
+        #expect(try coordinator.snapshot.related(\Doc.tags, of: doc) == [tag])
+    }
+
+    // MARK: Groups
+
+    @Test func `R22 one perform that waits is one group`() async throws {
+        let coordinator = try await Self.store()
+        let id = try await coordinator.transaction { $0.insert(Item(x: 1)).id }
+        let context = await Self.context(coordinator)
+        await context.perform { inner in
+            inner[id]?.x = 2
+            await context.perform { _ = $0.insert(Tag()) }
+            inner[id]?.y = 2
+        }
+        #expect(await context.undo() == [])
+        await context.perform { #expect($0[id]?.x == 1 && $0[id]?.y == 0 && !$0.hasChanges) }
+    }
+
+    @Test func `R22 what changes nothing in the end is no group`() async throws {
+        let coordinator = try await Self.store()
+        let id = try await coordinator.transaction { $0.insert(Item(x: 1)).id }
+        let context = await Self.context(coordinator)
+        await context.perform { $0[id]?.x = 2 }
+        await context.perform { $0.insert(Item()).delete() }
+        await context.perform { context in
+            context[id]?.y = 1
+            _ = context.hasChanges
+            context[id]?.y = 0
+        }
+        #expect(await context.undo() == [])
+        await context.perform { #expect($0[id]?.x == 1) }
+        #expect(await context.canUndo == false)
+    }
+
+    @Test func `R20 and R22 in a transaction nothing is undone, and a rollback goes back to its beginning`() async throws {
+        let coordinator = try await Self.store()
+        let id = try await coordinator.transaction { $0.insert(Item(x: 1)).id }
+        let context = await Self.context(coordinator)
+        await context.perform { $0[id]?.x = 2 }
+        try await context.transaction { context in
+            #expect(!context.canUndo && context.undo() == [])
+            context[id]?.y = 1
+            context.rollback()
+            #expect(context[id]?.x == 2 && context[id]?.y == 0)
+        }
+        #expect(coordinator.snapshot.value(for: id)?.x == 2)
+        await context.perform { $0[id]?.x = 3 }
+        try await context.transaction { context in
+            context.undoLimit = 5
+            await context.perform { $0[id]?.y = 1 }
+            #expect(context.undo() == [] && context[id]?.y == 1)
+            context.rollback()
+            #expect(context[id]?.x == 3 && context[id]?.y == 0)
+        }
+        #expect(coordinator.snapshot.value(for: id)?.x == 3 && coordinator.snapshot.value(for: id)?.y == 0)
+    }
+
+    /// R1, R21: only what was in the store has a version, whatever became of it between contexts.
+    @Test func `R1 an insert that the parent dropped and the child brought back is version 1`() async throws {
+        let coordinator = try await Self.store()
+        for _ in 0..<3 { try await coordinator.transaction { _ = $0.insert(Tag()) } }
+        let parent = Context(coordinator)
+        let id = await parent.perform { $0.insert(Item(x: 5)).id }
+        let child = await Context(parent: parent, mergePolicy: .overwrite)
+        await child.perform { $0[id]?.x = 6 }
+        await parent.rollback()
+        try await child.save()
+        try await parent.save()
+        #expect(coordinator.snapshot.version(of: id) == RowVersion(1))
+    }
+}
+
+extension Context {
+    fileprivate var commit: CommitNumber { state.base.commit }
+}
