@@ -158,7 +158,7 @@ struct Rebase {
         } catch {
             var report = schema.entities[conflict.place.entity].conflict(
                 of: conflict.place.row,
-                versions: conflict.versions,
+                versions: reportedVersions(of: conflict),
                 base: conflict.base,
                 ours: conflict.ours,
                 theirs: conflict.theirs
@@ -168,6 +168,13 @@ struct Rebase {
             report.theirOrigin = originOfTheirs(conflict.place)
             settlement.failed.append(report)
         }
+    }
+
+    /// Rows that were never saved have no versions; in a report 0 stands for a row that is not there.
+    private func reportedVersions(of conflict: Conflict) -> (old: RowVersion, new: RowVersion) {
+        guard comparison == .rows else { return conflict.versions }
+        let version = max(conflict.versions.old, RowVersion.none.next)
+        return (conflict.base == nil ? .none : version, conflict.theirs == nil ? .none : version)
     }
 
     private struct Unsettled: Error {}

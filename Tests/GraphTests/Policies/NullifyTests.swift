@@ -2,22 +2,22 @@ import Testing
 
 @testable import Graph
 
-@Entity private struct Topic {
+@Entity private struct Subject {
     var name = ""
 }
 
 @Entity private struct Page {
     var title = ""
     var length = 0
-    var topic: ToOne<Topic> = nil
+    var topic: ToOne<Subject> = nil
 }
 
 /// R13 and R14: a reference that a delete of its target ended belongs to that delete, whatever else happens to the row.
 struct NullifyTests {
-    private static func store(_ count: Int) async throws -> (Coordinator, Page.ID, [Topic.ID]) {
-        let coordinator = try await Coordinator(for: Topic.self, Page.self, checksEveryCommit: true)
+    private static func store(_ count: Int) async throws -> (Coordinator, Page.ID, [Subject.ID]) {
+        let coordinator = try await Coordinator(for: Subject.self, Page.self, checksEveryCommit: true)
         let (page, topics) = try await coordinator.transaction { context in
-            let topics = (0..<count).map { context.insert(Topic(name: "\($0)")) }
+            let topics = (0..<count).map { context.insert(Subject(name: "\($0)")) }
             let page = context.insert(Page())
             page.topic = topics[0]
             return (page.id, topics.map(\.id))

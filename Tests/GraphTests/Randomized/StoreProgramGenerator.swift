@@ -64,7 +64,7 @@ struct StoreProgramGenerator {
         if undoes, chance(1, in: 6) { return chance(3, in: 5) ? .undo : .redo }
         if flies, chance(1, in: 10) { return .saveInFlight(flight()) }
         if chance(1, in: 30) { return .onCoordinator(onCoordinator()) }
-        switch number(below: 100) {
+        return switch number(below: 100) {
         case ..<46: .change([change()])
         case ..<60: .change(chance(1, in: 6) ? inserts() : (0..<(2 + number(below: 3))).map { _ in change() })
         case ..<62: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true, policy())

@@ -2,68 +2,68 @@ import Testing
 
 @testable import Graph
 
-@Entity private struct Photo {
+@Entity private struct Picture {
     var caption = ""
-    var tags: ToMany<Tag> = []
+    var tags: ToMany<Keyword> = []
 }
 
-@Entity private struct Tag {
+@Entity private struct Keyword {
     var count = 0
-    @Relationship(inverse: \Photo.tags) var photos: ToMany<Photo> = []
+    @Relationship(inverse: \Picture.tags) var pictures: ToMany<Picture> = []
 }
 
 /// R3 and R14: a link that was made here is there as soon as both of its ends are, and an error as long as they are not.
 struct PendingLinkTests {
-    private static func store() async throws -> (Coordinator, Photo.ID, Tag.ID) {
-        let coordinator = try await Coordinator(for: Photo.self, Tag.self, checksEveryCommit: true)
-        let (photo, tag) = try await coordinator.transaction { context in
-            (context.insert(Photo()).id, context.insert(Tag()).id)
+    private static func store() async throws -> (Coordinator, Picture.ID, Keyword.ID) {
+        let coordinator = try await Coordinator(for: Picture.self, Keyword.self, checksEveryCommit: true)
+        let (picture, tag) = try await coordinator.transaction { context in
+            (context.insert(Picture()).id, context.insert(Keyword()).id)
         }
-        return (coordinator, photo, tag)
+        return (coordinator, picture, tag)
     }
 
-    private static func link(_ context: isolated Context, _ photo: Photo.ID, _ tag: Tag.ID) {
-        if let tag = context[tag] { context[photo]?.tags.insert(tag) }
+    private static func link(_ context: isolated Context, _ picture: Picture.ID, _ tag: Keyword.ID) {
+        if let tag = context[tag] { context[picture]?.tags.insert(tag) }
     }
 
     @Test func `R3 a link to an object that the same save brings back is saved`() async throws {
-        let (coordinator, photo, tag) = try await Self.store()
+        let (coordinator, picture, tag) = try await Self.store()
         let context = Context(coordinator, mergePolicy: .overwrite)
         await context.perform { context in
-            Self.link(context, photo, tag)
+            Self.link(context, picture, tag)
             context[tag]?.count = 1
         }
         try await coordinator.transaction { $0[tag]?.delete() }
         try await context.save()
         #expect(coordinator.snapshot.value(for: tag)?.count == 1)
-        #expect(try coordinator.snapshot.related(\Photo.tags, of: photo) == [tag])
-        #expect(await context.perform { $0[photo]?.tags.ids } == [tag])
+        #expect(try coordinator.snapshot.related(\Picture.tags, of: picture) == [tag])
+        #expect(await context.perform { $0[picture]?.tags.ids } == [tag])
     }
 
     @Test func `R3 a link whose end was deleted elsewhere and came back is shown and saved`() async throws {
-        let (coordinator, photo, tag) = try await Self.store()
+        let (coordinator, picture, tag) = try await Self.store()
         let (context, other) = (Context(coordinator), Context(coordinator, mergePolicy: .overwrite))
-        await context.perform { Self.link($0, photo, tag) }
+        await context.perform { Self.link($0, picture, tag) }
         await other.perform { $0[tag]?.count = 5 }
         try await coordinator.transaction { $0[tag]?.delete() }
         await context.refresh()
-        #expect(await context.perform { $0[photo]?.tags.count } == 0)
+        #expect(await context.perform { $0[picture]?.tags.count } == 0)
         #expect(await context.hasChanges)
         try await other.save()
         await context.refresh()
-        #expect(await context.perform { $0[photo]?.tags.ids } == [tag])
+        #expect(await context.perform { $0[picture]?.tags.ids } == [tag])
         try await context.save()
-        #expect(try coordinator.snapshot.related(\Photo.tags, of: photo) == [tag])
+        #expect(try coordinator.snapshot.related(\Picture.tags, of: picture) == [tag])
     }
 
     @Test(arguments: [true, false])
     func `R14 a link that has lost both ends is one error`(isRefreshed: Bool) async throws {
-        let (coordinator, photo, tag) = try await Self.store()
+        let (coordinator, picture, tag) = try await Self.store()
         let context = Context(coordinator)
-        await context.perform { Self.link($0, photo, tag) }
+        await context.perform { Self.link($0, picture, tag) }
         try await coordinator.transaction { context in
             context[tag]?.delete()
-            context[photo]?.delete()
+            context[picture]?.delete()
         }
         if isRefreshed { await context.refresh() }
         do {
@@ -72,7 +72,7 @@ struct PendingLinkTests {
         } catch {
             guard case .danglingReferences(let references) = error else { throw error }
             #expect(references.count == 1)
-            #expect(references.allSatisfy { [AnyPersistentID(photo), AnyPersistentID(tag)].contains($0.id) })
+            #expect(references.allSatisfy { [AnyPersistentID(picture), AnyPersistentID(tag)].contains($0.id) })
         }
         #expect(await context.hasChanges)
         // Either end will do.
@@ -82,23 +82,23 @@ struct PendingLinkTests {
     }
 
     @Test func `R14 a policy that settles conflicts gives up links that lead nowhere`() async throws {
-        let (coordinator, photo, tag) = try await Self.store()
+        let (coordinator, picture, tag) = try await Self.store()
         let context = Context(coordinator, mergePolicy: .mergeByPropertyObjectTrump)
         await context.perform { context in
-            Self.link(context, photo, tag)
-            context[photo]?.caption = "ours"
+            Self.link(context, picture, tag)
+            context[picture]?.caption = "ours"
         }
         try await coordinator.transaction { $0[tag]?.delete() }
         try await context.save()
-        #expect(coordinator.snapshot.value(for: photo)?.caption == "ours")
+        #expect(coordinator.snapshot.value(for: picture)?.caption == "ours")
         #expect(await context.hasChanges == false)
     }
 
     @Test func `R22 an undone link leads nowhere no more`() async throws {
-        let (coordinator, photo, tag) = try await Self.store()
+        let (coordinator, picture, tag) = try await Self.store()
         let context = Context(coordinator)
         await context.perform { $0.undoLimit = 5 }
-        await context.perform { Self.link($0, photo, tag) }
+        await context.perform { Self.link($0, picture, tag) }
         try await coordinator.transaction { $0[tag]?.delete() }
         await context.refresh()
         await context.undo()
