@@ -6,20 +6,23 @@ extension Context {
     /// the next of them, is one too. Keeping groups costs memory for what they changed.
     public var undoLimit: Int {
         get { state.undoLimit }
-        set { state.undoLimit = newValue }
+        set {
+            state.undoLimit = newValue
+            state.tellChanges()
+        }
     }
 
     /// Whether there is a group to undo. What a save in flight has taken is out of reach until it ends, and everything while an
     /// explicit group is open.
     public var canUndo: Bool {
         state.endUndoGroup()
-        return state.history.canUndo
+        return state.isTrue(.canUndo)
     }
 
     /// Whether there is a group to do again: one that was undone, with nothing changed since.
     public var canRedo: Bool {
         state.endUndoGroup()
-        return state.history.canRedo
+        return state.isTrue(.canRedo)
     }
 
     /// Takes back the last group of changes, saved or not; taking back what was saved is a change to be saved again.
@@ -42,10 +45,12 @@ extension Context {
     /// Makes one group of everything up to `endUndoGroup()`. Groups inside it are part of it.
     public func beginUndoGroup() {
         state.beginExplicitUndoGroup()
+        state.tellChanges()
     }
 
     /// Ends the group that the last `beginUndoGroup()` began.
     public func endUndoGroup() {
         state.endExplicitUndoGroup()
+        state.tellChanges()
     }
 }

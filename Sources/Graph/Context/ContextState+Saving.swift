@@ -36,11 +36,13 @@ extension ContextState {
         if published != nil { reads?.removeAll() }
         note(outcome.replacements)
         committed = outcome.base.committed
+        let before = outcome.isAsCaptured ? nil : flushed
         let isRebased = rebase(
             onto: WorkingState(base: outcome.base.snapshot),
             keepingBases: true,
             replacements: outcome.replacements
         )
+        if let before { keepLastValues(of: before) }
         if isRebased || !outcome.isAsCaptured || willSaveChangedRows { endEpoch() }
     }
 
@@ -89,9 +91,12 @@ extension ContextState {
     /// Drops what was changed since the base, or since a save in flight took the rest.
     func rollback(to base: ContextBase?) {
         dropDirty()
+        showKnownRows()
         if let base, inFlight == nil {
+            let before = working.base
             working = WorkingState(base: base.snapshot)
             committed = base.committed
+            keepLastValues(of: before)
         } else {
             working = WorkingState(base: working.base)
         }
@@ -105,14 +110,23 @@ extension ContextState {
         history.start(limit: history.limit, at: working)
     }
 
+    /// What both sides changed, if the base moved.
+    func overlaps(with base: ContextBase) -> [MergeOverlap] {
+        flush()
+        return working.overlaps(with: base.snapshot)
+    }
+
     /// Moves the base and puts the changes on top. Gives what both sides changed.
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
         flush()
-        let before = followers.isEmpty ? nil : working.snapshot
+        let before = working.snapshot
         let overlaps = working.overlaps(with: base.snapshot)
         committed = base.committed
         _ = rebase(onto: WorkingState(base: base.snapshot), keepingBases: keepingBases)
-        if let before { followers.send(.didMerge(StateChange(before: before, after: working.snapshot))) }
+        keepLastValues(of: before)
+        followers.send(.didMerge(StateChange(before: before, after: working.snapshot)))
+        // What others committed may have been what was in its way.
+        if autosaveError != nil, !working.isUnchanged { noteChange() }
         endEpoch()
         return overlaps
     }
@@ -133,7 +147,12 @@ extension ContextState {
     func rebase(_ request: SaveRequest) throws(GraphError) -> WorkingState {
         flush()
         let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
-        var merged = try rebase.run(request.state, origin: request.origin).merged
+        var merged: WorkingState
+        do {
+            merged = try rebase.run(request.state, origin: request.origin).merged
+        } catch {
+            throw error.withParent
+        }
         try merged.judgeReferences(isForgiving: request.policy.kind != .error)
         return merged
     }

@@ -57,6 +57,8 @@ final class ObjectRegistry {
 
     // MARK: Look-up
 
+    func hasObjects(of entity: Int) -> Bool { tables[entity].count > 0 }
+
     /// The object of a row, whether anybody holds it or not.
     @usableFromInline
     func object(for row: RowNumber, of entity: Int) -> AnyObject? {

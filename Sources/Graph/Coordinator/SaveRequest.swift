@@ -15,6 +15,8 @@ struct Outcome: Sendable {
     let isAsCaptured: Bool
     /// New rows that gave way to others.
     let replacements: Replacements
+    /// What the commit made of the store, and its number; nil in a nested context, and if there was nothing to commit.
+    var commit: (number: CommitNumber, change: StateChange)?
 }
 
 /// What a context starts from.
