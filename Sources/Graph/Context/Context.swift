@@ -254,6 +254,7 @@ public actor Context {
     /// Changes that a save in flight took with it are out of reach.
     public func rollback() {
         state.rollback(to: nil)
+        registry.endVisit()
     }
 
     // MARK: Turns

@@ -30,6 +30,8 @@ extension ContextState {
 
     /// The save taken last is in the new base.
     func didSave(_ outcome: Outcome) {
+        // Visits that ended meanwhile have looked at them in vain.
+        registry?.didRelease((inFlight?.objects ?? []).map(\.rowPlace))
         inFlight = nil
         history.didEndSave(isSuccess: true, replacements: outcome.replacements)
         // What a nested context has read counts until the transaction ends.
@@ -212,7 +214,9 @@ extension ContextState {
     private func dropDirty() {
         needsFlush = false
         guard let registry else { return }
-        for dirty in registry.takeDirty() {
+        let all = registry.takeDirty()
+        registry.didRelease(all.map(\.place))
+        for dirty in all {
             (dirty.object.isDirty, dirty.object.flags) = (false, dirty.object.flags.subtracting(.new))
         }
     }
