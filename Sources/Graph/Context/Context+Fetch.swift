@@ -116,7 +116,7 @@ struct ObjectMaker<E: Entity> {
                 id: PersistentID(row: row),
                 entity: entity,
                 isCoupled: isCoupled,
-                context: state,
+                state: state,
                 row: address.assumingMemoryBound(to: E.self).pointee,
                 flags: ObjectFlags(rawValue: 0),
                 epoch: epoch

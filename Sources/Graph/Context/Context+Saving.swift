@@ -1,6 +1,6 @@
 extension Context {
     /// Commits the changes; they are durable when it returns. A nested context hands them to its parent instead. In a transaction
-    /// they wait for its end, so this does nothing.
+    /// they wait for its end, so this does nothing; once that has come, it throws `.transactionEnded`.
     ///
     /// What is changed on the context while the save runs stays pending. If the save fails, nothing of it happened and all
     /// changes are pending as before. Saves of one context run one after another.
@@ -17,19 +17,70 @@ extension Context {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws(GraphError) {
-        guard !isTransaction else { return }
+        guard !isTransaction else { return try requireOpen() }
         try await save(mergePolicy, origin(fileID, line), isCancellable: true)
     }
 
-    func save(_ policy: MergePolicy?, _ origin: ChangeOrigin, isCancellable: Bool) async throws(GraphError) {
+    /// Commits the changes as `save()` does; if others have changed the same objects, takes over what they did and tries again.
+    ///
+    /// That helps where they changed other properties, as two people do who edit one object. Where they changed the same one, or
+    /// where one side deleted the object, the merge policy decides as it does without retries: under ``MergePolicy/error`` the
+    /// save throws the conflicts, since nobody has looked at the others' values yet.
+    ///
+    /// ```swift
+    /// try await context.save(retries: 3)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - retries: how often to try again at most.
+    ///   - mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Throws: as `save()`; `.retriesExhausted` if others were faster each time. The context has taken over what they committed
+    ///   then, with its changes on top.
+    public func save(
+        retries: Int,
+        mergePolicy: MergePolicy? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws(GraphError) {
+        guard !isTransaction else { return try requireOpen() }
+        try await save(mergePolicy, origin(fileID, line), isCancellable: true, retries: retries)
+    }
+
+    func save(
+        _ policy: MergePolicy?,
+        _ origin: ChangeOrigin,
+        isCancellable: Bool,
+        retries: Int = 0
+    ) async throws(GraphError) {
         await beginSave()
         defer { endSave() }
-        do {
-            try await commitChanges(policy, origin, isCancellable: isCancellable)
-        } catch {
-            state.saveFailed()
-            throw error
+        var attempts = 1
+        while true {
+            do throws(GraphError) {
+                return try await commitChanges(policy, origin, isCancellable: isCancellable)
+            } catch {
+                state.saveFailed()
+                let final = await refreshToRetry(after: error, attempts, retries)
+                if let final {
+                    state.followers.send(.saveFailed(final))
+                    throw final
+                }
+                attempts += 1
+            }
         }
+    }
+
+    /// Takes over what others did, if another attempt may then succeed. Otherwise gives the error to throw.
+    private func refreshToRetry(after error: GraphError, _ attempts: Int, _ retries: Int) async -> GraphError? {
+        guard case .conflicts(let conflicts) = error, retries > 0 else { return error }
+        let latest = await latest()
+        let overlaps = Set(state.overlaps(with: latest).map(\.id))
+        // Between a context and its parent a refresh always counts as a look at what the parent has.
+        let isSettled = parent == nil ? overlaps.isDisjoint(with: conflicts.map(\.id)) : overlaps.isEmpty
+        guard isSettled, parent != nil || latest.snapshot.commit > state.base.commit else { return error }
+        guard attempts <= retries else { return .retriesExhausted(attempts: attempts, conflicts) }
+        _ = state.refresh(to: latest, keepingBases: parent == nil)
+        return nil
     }
 
     func origin(_ fileID: StaticString, _ line: UInt) -> ChangeOrigin {
@@ -45,23 +96,31 @@ extension Context {
         isCancellable: Bool = true
     ) async throws(GraphError) {
         if isCancellable, Task.isCancelled { throw .cancelled }
-        guard let captured = state.capture(runningHooks: parent == nil) else { return }
+        guard let captured = state.capture(runningHooks: parent == nil) else { return didSave() }
         let request = self.request(captured, policy, origin)
         state.followers.send(.willSave(StateChange(before: captured.base, after: captured.snapshot)))
+        // What was asked for whether it has changes has none while they are on their way.
+        state.tellChanges()
         let outcome: Outcome
-        do {
-            if let parent {
-                outcome = try await parent.absorb(request)
-            } else {
-                outcome = try await coordinator.commit(request)
-            }
-        } catch {
-            state.followers.send(.saveFailed(error))
-            throw error
+        if let parent {
+            outcome = try await parent.absorb(request)
+        } else {
+            outcome = try await coordinator.commit(request)
         }
         let before = state.followers.isEmpty ? nil : state.flushed
         state.didSave(outcome)
-        if let before { state.followers.send(.didSave(StateChange(before: before, after: state.flushed))) }
+        didSave()
+        if let before {
+            let nothing = StateChange(before: outcome.base.snapshot, after: outcome.base.snapshot)
+            let handedOver = StateChange(before: captured.base, after: captured.snapshot)
+            let saved = outcome.commit?.change ?? (parent == nil ? nothing : handedOver)
+            let shown = StateChange(before: before, after: state.flushed)
+            state.followers.send(.didSave(ContextSave(saved: saved, commit: outcome.commit?.number, shown: shown)))
+        }
+    }
+
+    private func didSave() {
+        if state.autosaveError != nil { state.autosaveError = nil }
     }
 
     private func request(_ state: WorkingState, _ policy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {
@@ -82,6 +141,7 @@ extension Context {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async -> SavePreview {
+        do { try requireOpen() } catch { return SavePreview(error: error) }
         await beginSave()
         defer { endSave() }
         let request = request(state.stateToSave(runningHooks: parent == nil), mergePolicy, origin(fileID, line))
@@ -145,11 +205,13 @@ extension Context {
 
     /// Takes a nested context's changes.
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
-        try state.absorb(request)
+        try requireOpen()
+        return try state.absorb(request)
     }
 
     fileprivate func preview(_ request: SaveRequest) throws(GraphError) -> WorkingState {
-        try state.rebase(request)
+        try requireOpen()
+        return try state.rebase(request)
     }
 }
 

@@ -48,8 +48,9 @@ extension Context {
         line: UInt = #line,
         _ body: @Sendable (isolated Context) async throws -> sending Result
     ) async throws -> sending Result {
+        try requireOpen()
         let nested = transactionContext()
-        let result = try await body(nested)
+        let result = try await nested.runTransaction(body)
         let changes = await nested.changesOfTransaction(mergePolicy, origin(fileID, line))
         try await saving(mergePolicy, fileID, line) { _ = try absorb(changes) }
         return result
@@ -105,7 +106,10 @@ extension Context {
         _ line: UInt,
         _ body: () throws -> Result
     ) async throws -> Result {
-        if isTransaction { return try undoingFailure(body) }
+        if isTransaction {
+            try requireOpen()
+            return try undoingFailure(body)
+        }
         await beginSave()
         defer { endSave() }
         let savepoint = state.savepoint()
@@ -114,6 +118,7 @@ extension Context {
             try await commitChanges(mergePolicy, origin(fileID, line))
         } catch {
             state.saveFailed(restoring: savepoint)
+            state.followers.send(.saveFailed(error))
             throw error
         }
         return result

@@ -8,20 +8,21 @@ extension Context {
     /// memory for what they changed.
     public var undoLimit: Int {
         get { state.undoLimit }
-        set { state.undoLimit = newValue }
+        set {
+            state.undoLimit = newValue
+            state.tellChanges()
+        }
     }
 
     /// Whether there is a group to undo. What a save in flight has taken is out of reach until it ends, and everything while an
     /// explicit group is open.
     public var canUndo: Bool {
-        state.flush()
-        return state.allowsUndo && state.history.canUndo(at: state.working)
+        state.isTrue(.canUndo)
     }
 
     /// Whether there is a group to do again: one that was undone, with nothing changed since.
     public var canRedo: Bool {
-        state.flush()
-        return state.allowsUndo && state.history.canRedo(at: state.working)
+        state.isTrue(.canRedo)
     }
 
     /// Takes back the last group of changes, saved or not. In a transaction, which ends as a whole or not at all, this does
@@ -48,10 +49,12 @@ extension Context {
     /// Makes one group of everything up to `endUndoGroup()`. Groups inside it are part of it.
     public func beginUndoGroup() {
         state.beginExplicitUndoGroup()
+        state.tellChanges()
     }
 
     /// Ends the group that the last `beginUndoGroup()` began.
     public func endUndoGroup() {
         state.endExplicitUndoGroup()
+        state.tellChanges()
     }
 }

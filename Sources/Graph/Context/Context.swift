@@ -32,6 +32,8 @@ public actor Context {
     /// For saves, and what must not come between.
     private var turns = TurnQueue()
     nonisolated let followers: EventFollowers
+    /// Whether the transaction whose context this is has ended: what is changed here from then on goes nowhere.
+    private(set) var hasEnded = false
     /// Takes over others' commits.
     var merging: Task<Void, Never>?
     var autosaveDelay: Duration?
@@ -149,6 +151,8 @@ public actor Context {
         )
         followers = state.followers
         self.state = state
+        let reference = state.reference
+        reference.context = self
     }
 
     private var reads: ReadLog? { state.reads }
@@ -204,7 +208,7 @@ public actor Context {
     ///
     /// The three lists below, and what objects say of themselves, leave out what a save in flight took with it: it counts as
     /// saved, until the save fails.
-    public var hasChanges: Bool { state.hasChanges }
+    public var hasChanges: Bool { state.isTrue(.hasChanges) }
 
     /// The objects inserted since the last save, entity by entity in the order of insertion.
     public var insertedObjects: [any AnyManagedObject] { state.objects(.inserted) }
@@ -251,6 +255,7 @@ public actor Context {
     /// Changes that a save in flight took with it are out of reach.
     public func rollback() {
         state.rollback(to: nil)
+        registry.endVisit()
     }
 
     // MARK: Turns
@@ -280,5 +285,22 @@ public actor Context {
         state.endUndoGroup()
         state.forgetRestoredObjects(in: registry)
         registry.endVisit()
+        state.tellCommits(from: coordinator.published)
+        state.tellChanges()
+    }
+
+    // MARK: Transactions
+
+    /// Runs a transaction's closure. What comes after it is no part of the transaction.
+    func runTransaction<Result>(
+        _ body: @Sendable (isolated Context) async throws -> sending Result
+    ) async throws -> sending Result {
+        defer { hasEnded = true }
+        return try await body(self)
+    }
+
+    /// Stops what would be lost: there is nothing any more that takes over changes made here.
+    func requireOpen() throws(GraphError) {
+        if hasEnded { throw .transactionEnded }
     }
 }

@@ -2,17 +2,39 @@
 extension ContextState {
     // MARK: What objects ask
 
-    /// Replaces an object's row by the one of the working state, all but its ephemeral values. False if there is none.
-    func update<E: Entity>(_ row: inout E, of id: PersistentID<E>, _ entity: Int) -> Bool {
-        guard var current: E = working.snapshot.entities[entity].rows.value(of: id.row) else { return false }
+    /// The row of the working state, with the ephemeral values of the one that an object has. nil if there is none.
+    func row<E: Entity>(of id: PersistentID<E>, _ entity: Int, instead old: @autoclosure () -> E) -> E? {
+        guard let current: E = working.snapshot.entities[entity].rows.value(of: id.row) else { return nil }
+        return withEphemerals(of: old(), current, entity)
+    }
+
+    /// A row with the ephemeral values of another one.
+    func withEphemerals<E: Entity>(of old: @autoclosure () -> E, _ row: E, _ entity: Int) -> E {
         let description = schema.entities[entity]
-        if !description.ephemerals.isEmpty {
-            withUnsafePointer(to: &row) { old in
-                withUnsafeMutablePointer(to: &current) { description.copyEphemerals(from: old, to: $0) }
+        guard !description.ephemerals.isEmpty else { return row }
+        var row = row
+        withUnsafePointer(to: old()) { old in
+            withUnsafeMutablePointer(to: &row) { description.copyEphemerals(from: old, to: $0) }
+        }
+        return row
+    }
+
+    /// Makes a row what it is to be if it was changed while `current` came to be in the place of the row that it was copied from:
+    /// properties that it does not change are as they are there.
+    func put<E: Entity>(_ changed: inout E, since before: E, over current: E, _ entity: Int) {
+        let description = schema.entities[entity]
+        var merged = current
+        withUnsafePointer(to: before) { before in
+            withUnsafePointer(to: current) { current in
+                guard !description.areIdentical(before, current) else { return }
+                withUnsafeMutablePointer(to: &changed) { changed in
+                    withUnsafeMutablePointer(to: &merged) { merged in
+                        description.takeChanges(of: changed, since: before, into: merged)
+                        swap(&changed.pointee, &merged.pointee)
+                    }
+                }
             }
         }
-        row = current
-        return true
     }
 
     /// The committed state that the context reads from; a save in flight is not part of it.
@@ -34,12 +56,16 @@ extension ContextState {
     }
 
     func changeKind(of row: RowNumber, of entity: Int) -> ChangeKind? {
+        // What nobody can save any more is no change.
+        guard registry != nil else { return nil }
         flush()
+        observation?.accessKind(of: row, entity, working.changes)
         return working.changes[entity].kind(of: row)
     }
 
     /// The stored properties in which a row differs from the base; all, if the base does not have it.
     func changedProperties(of row: RowNumber, of entity: Int) -> [Property] {
+        guard registry != nil else { return [] }
         flush()
         let properties = schema.entities[entity].properties.filter(\.isStored)
         guard working.changes[entity].kind(of: row) != nil,
@@ -90,6 +116,101 @@ extension ContextState {
         observation?.access(ContextObservation.Key(entity: entity))
     }
 
+    // MARK: Facts about the context
+
+    /// What a fact is, for somebody who may track it.
+    func isTrue(_ fact: ContextObservation.Fact) -> Bool {
+        flush()
+        let answer = answer(fact)
+        observation?.access(fact, answer: answer)
+        return answer != 0
+    }
+
+    private func answer(_ fact: ContextObservation.Fact) -> Int {
+        let hasChanges = needsFlush || !working.isUnchanged || inFlight != nil
+        switch fact {
+        case .hasChanges: return hasChanges ? 1 : 0
+        case .canUndo: return allowsUndo && history.canUndo(at: working) ? 1 : 0
+        case .canRedo: return allowsUndo && history.canRedo(at: working) ? 1 : 0
+        case .autosaveError: return hasChanges && autosaveError != nil ? autosaveErrorCount : 0
+        }
+    }
+
+    /// Tells of what is asked of changes, and not of values. Code of the program may run.
+    func tellChanges() {
+        observation?.tell(working.changes, schema) { answer($0) }
+    }
+
+    /// Has those who follow them know of the commits that the context has taken over.
+    func tellCommits(from published: PublishedSnapshot) {
+        guard let feed else { return }
+        let newest = committed ?? base
+        var (last, steps) = (feed.value.commit, [PublishedSnapshot.Step]())
+        while last < newest.commit {
+            var step = PublishedSnapshot.Step(snapshot: newest, origin: nil)
+            // The commits one by one, if they are still kept.
+            if let (snapshot, origin) = published.step(after: last), snapshot.commit <= newest.commit {
+                step = PublishedSnapshot.Step(snapshot: snapshot, origin: origin)
+            }
+            steps.append(step)
+            last = step.snapshot.commit
+        }
+        feed.publish(steps)
+    }
+
+    // MARK: Last values
+
+    /// Has objects whose rows a move of the state has taken away keep the values that those had, whenever it was that somebody
+    /// looked at the objects last.
+    ///
+    /// - Parameter before: the state that the context had.
+    func keepLastValues(of before: Snapshot) {
+        guard let registry, registry.count > 0 else { return }
+        for (entity, description) in schema.entities.enumerated() where registry.hasObjects(of: entity) {
+            keepLastValues(of: description.type, entity, before, registry)
+        }
+    }
+
+    private func keepLastValues<E: Entity>(
+        of type: E.Type,
+        _ entity: Int,
+        _ before: Snapshot,
+        _ registry: ObjectRegistry
+    ) {
+        let (old, new) = (before.entities[entity].rows, working.snapshot.entities[entity].rows)
+        new.forEachRow(notSharedWith: old) { row, oldVersion, newVersion in
+            guard newVersion == nil, oldVersion != nil, let object = registry.object(for: row, of: entity),
+                let last: E = old.value(of: row)
+            else { return }
+            unsafeDowncast(object, to: ManagedObject<E>.self).keep(last)
+        }
+    }
+
+    /// Has objects of rows that others deleted show those without the changes made here, which are about to be dropped.
+    ///
+    /// - Parameter places: all such rows, if nil.
+    func showKnownRows(of places: Set<RowPlace>? = nil) {
+        guard let registry else { return }
+        for (entity, changes) in working.changes.entities where changes.hasLostBases {
+            showKnownRows(schema.entities[entity].type, entity, changes.lostBases, places, registry)
+        }
+    }
+
+    private func showKnownRows<E: Entity>(
+        _ type: E.Type,
+        _ entity: Int,
+        _ known: RowTable,
+        _ places: Set<RowPlace>?,
+        _ registry: ObjectRegistry
+    ) {
+        known.forEachRow { row, _, address in
+            guard places?.contains(RowPlace(entity: entity, row: row)) != false,
+                let object = registry.object(for: row, of: entity)
+            else { return }
+            unsafeDowncast(object, to: ManagedObject<E>.self).keep(address.assumingMemoryBound(to: E.self).pointee)
+        }
+    }
+
     /// Tells of an object's ephemeral properties, which no state shows, since one of its properties was written. Which one it was
     /// is not said: a key path that was passed on would have to be made for every write there is.
     func didWriteEphemerals(of row: RowNumber, of entity: Int) {
@@ -108,5 +229,21 @@ extension ContextState {
             schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
         }
         observation.access(ContextObservation.Key(entity: entity, row: row, property: property))
+    }
+}
+
+extension EntityDescription {
+    /// Takes over into `target` each property that `changed` has other than `original`, and those that rows do not hold.
+    fileprivate func takeChanges(
+        of changed: UnsafeRawPointer,
+        since original: UnsafeRawPointer,
+        into target: UnsafeMutableRawPointer
+    ) {
+        for property in properties
+        where !property.isStored
+            || !property.operations.isIdentical(changed + property.offset, original + property.offset)
+        {
+            property.operations.assign(target + property.offset, changed + property.offset)
+        }
     }
 }

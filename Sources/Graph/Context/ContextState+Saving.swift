@@ -32,6 +32,8 @@ extension ContextState {
     /// The save taken last is in the new base.
     func didSave(_ outcome: Outcome) {
         let captured = inFlight?.state
+        // Visits that ended meanwhile have looked at them in vain.
+        registry?.didRelease((inFlight?.objects ?? []).map(\.rowPlace))
         inFlight = nil
         flush()
         history.note(working)
@@ -46,11 +48,13 @@ extension ContextState {
         if published != nil { reads?.removeAll() }
         note(outcome.replacements)
         committed = outcome.base.committed
+        let before = outcome.isAsCaptured ? nil : flushed
         let isRebased = rebase(
             onto: base,
             keepingBases: true,
             replacements: outcome.replacements
         )
+        if let before { keepLastValues(of: before) }
         if isRebased || !outcome.isAsCaptured || willSaveChangedRows { endEpoch() }
     }
 
@@ -97,9 +101,12 @@ extension ContextState {
     func rollback(to base: ContextBase?) {
         if let start = transactionStarts.last { return restore(start) }
         dropDirty()
+        showKnownRows()
         if let base, inFlight == nil {
+            let before = working.base
             working = WorkingState(base)
             committed = base.committed
+            keepLastValues(of: before)
         } else {
             working = WorkingState(base: working.base, store: committed)
         }
@@ -113,15 +120,24 @@ extension ContextState {
         history.start(limit: history.limit, at: working)
     }
 
+    /// What both sides changed, if the base moved.
+    func overlaps(with base: ContextBase) -> [MergeOverlap] {
+        flush()
+        return working.overlaps(with: base.snapshot)
+    }
+
     /// Moves the base and puts the changes on top. Gives what both sides changed.
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
         flush()
-        let before = followers.isEmpty ? nil : working.snapshot
+        let before = working.snapshot
         let overlaps = working.overlaps(with: base.snapshot)
         committed = base.committed
         _ = rebase(onto: WorkingState(base), keepingBases: keepingBases)
         if !keepingBases { history.refresh(to: working, on: base) }
-        if let before { followers.send(.didMerge(StateChange(before: before, after: working.snapshot))) }
+        keepLastValues(of: before)
+        followers.send(.didMerge(StateChange(before: before, after: working.snapshot)))
+        // What others committed may have been what was in its way.
+        if autosaveError != nil, !working.isUnchanged { noteChange() }
         endEpoch()
         return overlaps
     }
@@ -142,7 +158,12 @@ extension ContextState {
     func rebase(_ request: SaveRequest) throws(GraphError) -> WorkingState {
         flush()
         let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
-        var merged = try rebase.run(request.state, origin: request.origin).merged
+        var merged: WorkingState
+        do {
+            merged = try rebase.run(request.state, origin: request.origin).merged
+        } catch {
+            throw error.withParent
+        }
         try merged.judgeReferences(isForgiving: request.policy.kind != .error)
         return merged
     }
@@ -203,7 +224,9 @@ extension ContextState {
     private func dropDirty() {
         needsFlush = false
         guard let registry else { return }
-        for dirty in registry.takeDirty() {
+        let all = registry.takeDirty()
+        registry.didRelease(all.map(\.place))
+        for dirty in all {
             (dirty.object.isDirty, dirty.object.flags) = (false, dirty.object.flags.subtracting(.new))
         }
     }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a context and its objects share: the working state, the objects registered, and a save in flight.
 ///
 /// Not Sendable: reached only through the context's actor and through objects confined to it.
@@ -36,6 +38,13 @@ final class ContextState {
     private var startAutosaveTimer: (() -> Task<Void, Never>)?
     /// From the first change on until it saves.
     var autosaveTimer: Task<Void, Never>?
+    /// Why the last save that the context began by itself failed, if no save has succeeded since.
+    var autosaveError: GraphError? { didSet { autosaveErrorCount += 1 } }
+    private(set) var autosaveErrorCount = 0
+    /// The actor that all of this is part of.
+    let reference = ContextReference()
+    /// For those who follow the commits that the context takes over, up to which they know them.
+    var feed: PublishedSnapshot?
     /// Whether an object was written to since the last flush.
     var needsFlush = false
     /// Of the insert that is under way.
@@ -241,7 +250,7 @@ final class ContextState {
             id: id,
             entity: entity,
             isCoupled: hasCoupledReferences(entity),
-            context: self,
+            state: self,
             row: value,
             flags: flags,
             epoch: epoch,
@@ -277,7 +286,7 @@ final class ContextState {
 
     @inlinable
     func requireOwn<E>(_ object: ManagedObject<E>) {
-        precondition(object.context === self, "\(object.id) belongs to another context")
+        precondition(object.contextState === self, "\(object.id) belongs to another context")
     }
 
     // MARK: Changes
@@ -357,16 +366,20 @@ final class ContextState {
         // Observers run a program's code, which may use the context: whatever else a change entails is done before.
         epoch.isCurrent = false
         epoch = Epoch(isCurrent: observation == nil)
-        observation?.tell(working.snapshot)
+        guard let observation else { return }
+        observation.tell(working.snapshot)
+        tellChanges()
     }
 
     func require(_ row: RowNumber, of entity: Int) {
         flush()
         working.require(row, of: entity)
+        tellChanges()
     }
 
     func discard(_ places: [RowPlace]) {
         flush()
+        showKnownRows(of: Set(places))
         working.discard(places)
         endEpoch()
     }
@@ -374,6 +387,20 @@ final class ContextState {
     var hasChanges: Bool {
         flush()
         return !working.isUnchanged || inFlight != nil
+    }
+}
+
+/// Leads from objects to their context, which they must not keep.
+final class ContextReference: Sendable {
+    private struct Value {
+        weak var context: Context?
+    }
+
+    private let value = Mutex(Value())
+
+    var context: Context? {
+        get { value.withLock { $0.context } }
+        set { value.withLock { $0.context = newValue } }
     }
 }
 

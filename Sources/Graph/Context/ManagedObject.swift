@@ -12,16 +12,24 @@
 /// An ephemeral property is the object's own: written, it changes nothing that anybody else sees. It lasts as long as the
 /// object, which a program must hold for that.
 ///
-/// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value; so does one whose insert
-/// was rolled back, and one that outlives its context. Writing to it changes nothing, but that one with unsaved changes of a
-/// context that is gone still takes values.
+/// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value, the one that it had in the
+/// last state of the context that had the row; so does an object whose insert was rolled back. Writing to it changes nothing.
+///
+/// An object does not keep its context. One that outlives it has no ``context``, shows the values that it had, and says of
+/// itself what was true then, except that it has no changes any more: nobody can save them. What is written to it reaches
+/// nobody.
+///
+/// Code of the program that a write runs, in an observer (`didSet`) or a setter, may use the object and its context. It gets
+/// a copy of the row: what it writes to the object by another way stays, except to a property that the copy changes too.
 @dynamicMemberLookup
 public final class ManagedObject<E: Entity> {
     /// Identifies the object for good, from its insert on.
     public let id: PersistentID<E>
-    @usableFromInline let context: ContextState
+    @usableFromInline let contextState: ContextState
     // The exclusivity checks are off because they would protect nothing: the object is not Sendable, so all access is in
-    // its context's isolation, and no access to these runs code of others while it lasts.
+    // its context's isolation, and no access to these runs code of the program while it lasts. Getters, setters and observers
+    // of the entity work on a copy of the row, and a value that a write replaces is released when the access is over, since
+    // the value may have a deinitialiser.
 
     /// The context's epoch when the object last looked at the working state.
     @exclusivity(unchecked) @usableFromInline var epoch: Epoch
@@ -47,7 +55,7 @@ public final class ManagedObject<E: Entity> {
         id: PersistentID<E>,
         entity: Int,
         isCoupled: Bool,
-        context: ContextState,
+        state: ContextState,
         row: E,
         flags: ObjectFlags,
         epoch: Epoch,
@@ -56,7 +64,7 @@ public final class ManagedObject<E: Entity> {
         self.id = id
         entityNumber = UInt32(entity)
         self.isCoupled = isCoupled
-        self.context = context
+        contextState = state
         self.row = row
         self.flags = flags
         self.isDirty = isDirty
@@ -93,15 +101,19 @@ extension ManagedObject {
 
     /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits,
     /// and for a changed row the base that the change began from.
-    public var version: RowVersion { context.version(of: id.row, of: entity) }
+    public var version: RowVersion { contextState.version(of: id.row, of: entity) }
+
+    /// The context that the object belongs to; nil once that is gone, since objects do not keep it.
+    public var context: Context? { contextState.reference.context }
 
     /// Whether the object's insert is not saved yet.
-    public var isInserted: Bool { context.changeKind(of: id.row, of: entity) == .inserted }
+    public var isInserted: Bool { contextState.changeKind(of: id.row, of: entity) == .inserted }
 
     /// Whether the object differs from what it was when the context read it.
-    public var isUpdated: Bool { context.changeKind(of: id.row, of: entity) == .updated }
+    public var isUpdated: Bool { contextState.changeKind(of: id.row, of: entity) == .updated }
 
-    /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
+    /// Whether the context's state lacks the object: deleted here, saved or not, or by others. Once the context is gone it stays
+    /// as it was.
     @inlinable
     public var isDeleted: Bool {
         checkIsolation()
@@ -112,20 +124,20 @@ extension ManagedObject {
     /// The object that a save put in this new one's place, because both had the same unique value; see `UniquenessPolicy`.
     /// This one is deleted then.
     public var replacedBy: PersistentID<E>? {
-        context.replacement(of: id.row, of: entity).map { PersistentID(row: $0) }
+        contextState.replacement(of: id.row, of: entity).map { PersistentID(row: $0) }
     }
 
-    /// Whether a save would write or delete this object.
-    public var hasChanges: Bool { context.changeKind(of: id.row, of: entity) != nil }
+    /// Whether a save would write or delete this object; false once its context is gone.
+    public var hasChanges: Bool { contextState.changeKind(of: id.row, of: entity) != nil }
 
     /// The row as the context's base has it: without unsaved changes. nil for an object that was never saved.
-    public var committedValue: E? { context.committedValue(of: id, entity) }
+    public var committedValue: E? { contextState.committedValue(of: id, entity) }
 
     /// The attributes and to-one relationships whose values differ from what the context read, by name: all of a new object's,
     /// and none of a deleted one's. To-many relationships are kept by the members, or by links.
     public var changedValues: [String: Any] {
         let value = value
-        let properties = context.changedProperties(of: id.row, of: entity)
+        let properties = contextState.changedProperties(of: id.row, of: entity)
         let pairs = properties.compactMap { property in
             value[keyPath: property.keyPath as AnyKeyPath].map { (property.name, $0) }
         }
@@ -134,9 +146,11 @@ extension ManagedObject {
 
     /// Deletes the object, with what its relationships' delete rules say. Does nothing if it is deleted already.
     public func delete() {
-        context.delete(id.row, of: entity)
+        // The value that it keeps is the last one.
+        if !epoch.isCurrent { catchUp() }
+        contextState.delete(id.row, of: entity)
         // It has the last value, which the base may lack.
-        context.registry?.keep(self)
+        contextState.registry?.keep(self)
     }
 
     /// Has the whole context read the newest durable state, with its unsaved changes on top, as `Context.refresh()` does: objects
@@ -146,12 +160,13 @@ extension ManagedObject {
     /// - Parameter mergeChanges: whether this object's unsaved changes stay too; if not, they are dropped first.
     public func refresh(mergeChanges: Bool) {
         if !mergeChanges { discardChanges() }
-        context.refreshToPublished()
+        contextState.refreshToPublished()
+        if let published = contextState.published { contextState.tellCommits(from: published) }
     }
 
     /// Drops the object's unsaved changes; see `Context.discard(_:)`.
     public func discardChanges() {
-        context.discard([RowPlace(entity: entity, row: id.row)])
+        contextState.discard([RowPlace(entity: entity, row: id.row)])
     }
 }
 
@@ -162,7 +177,7 @@ extension ManagedObject {
     @inlinable
     public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V {
         checkIsolation()
-        return _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
+        return _fastPath(epoch.isCurrent) ? read(keyPath) : caughtUp { keyPath }[keyPath: keyPath]
     }
 
     /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
@@ -171,16 +186,18 @@ extension ManagedObject {
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get {
             checkIsolation()
-            return _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
+            return _fastPath(epoch.isCurrent) ? read(keyPath) : caughtUp { keyPath }[keyPath: keyPath]
         }
         set {
             checkIsolation()
-            if _fastPath(isDirty && !isCoupled) {
-                row[keyPath: keyPath] = newValue
+            if _slowPath(!Self.isPlain(keyPath)) {
+                writeObserved(isRelationship: false) { $0[keyPath: keyPath] = newValue }
+            } else if _fastPath(isDirty && !isCoupled) {
+                replace(keyPath, by: newValue)
             } else if isCoupled {
                 writeCoupled { $0[keyPath: keyPath] = newValue }
             } else if beginWrite() {
-                row[keyPath: keyPath] = newValue
+                replace(keyPath, by: newValue)
             }
         }
     }
@@ -192,11 +209,11 @@ extension ManagedObject {
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ManagedObject<Target>? {
         get {
             checkIsolation()
-            let reference = _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
-            return reference.id.flatMap { context.object(for: $0, in: context.registry) }
+            let reference = _fastPath(epoch.isCurrent) ? read(keyPath) : caughtUp { keyPath }[keyPath: keyPath]
+            return reference.id.flatMap { contextState.object(for: $0, in: contextState.registry) }
         }
         set {
-            if let newValue { context.requireOwn(newValue) }
+            if let newValue { contextState.requireOwn(newValue) }
             setReference(keyPath, to: ToOne(newValue?.id))
         }
     }
@@ -207,16 +224,43 @@ extension ManagedObject {
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ToOne<Target> {
         get {
             checkIsolation()
-            return _fastPath(epoch.isCurrent) ? row[keyPath: keyPath] : caughtUp { keyPath }[keyPath: keyPath]
+            return _fastPath(epoch.isCurrent) ? read(keyPath) : caughtUp { keyPath }[keyPath: keyPath]
         }
         set {
             setReference(keyPath, to: newValue)
         }
     }
 
+    /// Whether a key path leads to memory in the row, so that reading and writing through it runs no code of the program. For key
+    /// paths that are written out, as those of dynamic members are, the compiler knows.
+    @inlinable @inline(__always)
+    static func isPlain(_ keyPath: PartialKeyPath<E>) -> Bool { MemoryLayout<E>.offset(of: keyPath) != nil }
+
+    /// The value of a property of an object that has caught up.
+    @inlinable @inline(__always)
+    func read<V>(_ keyPath: KeyPath<E, V>) -> V {
+        if _fastPath(Self.isPlain(keyPath)) { return row[keyPath: keyPath] }
+        return readComputed { $0[keyPath: keyPath] }
+    }
+
+    @usableFromInline @inline(never)
+    func readComputed<V>(_ body: (E) -> V) -> V {
+        let copy = row
+        return body(copy)
+    }
+
+    /// Writes to memory in the row, and releases what was there when that is done.
+    @inlinable @inline(__always)
+    func replace<V>(_ keyPath: WritableKeyPath<E, V>, by newValue: V) {
+        var value = newValue
+        swap(&row[keyPath: keyPath], &value)
+    }
+
     @inlinable
     func setReference<Target>(_ keyPath: WritableKeyPath<E, ToOne<Target>>, to target: ToOne<Target>) {
-        if _fastPath(!isCoupled) {
+        if _slowPath(!Self.isPlain(keyPath)) {
+            writeObserved(isRelationship: isCoupled) { $0[keyPath: keyPath] = target }
+        } else if _fastPath(!isCoupled) {
             guard isDirty || beginWrite() else { return }
             row[keyPath: keyPath] = target
         } else {
@@ -225,27 +269,60 @@ extension ManagedObject {
     }
 
     /// Writes to an object whose references change other objects. Any property may set them, if it is the program's own.
+    ///
+    /// - Parameter body: runs no code of the program, and may be called twice.
     @usableFromInline @inline(never)
     func writeCoupled(_ body: (inout E) -> Void) {
         guard isDirty || beginWrite() else { return }
         var changed = row
         body(&changed)
-        if !context.isObservable, context.areCoupledReferencesSame(&changed, &row, entity) {
-            row = changed
+        if !contextState.isObservable, contextState.areCoupledReferencesSame(&changed, &row, entity) {
+            swap(&row, &changed)
         } else {
-            writeRelationship { $0 = changed }
-            context.didWriteEphemerals(of: id.row, of: entity)
+            writeRelationship { row in
+                changed = row
+                body(&changed)
+                swap(&row, &changed)
+            }
+            contextState.didWriteEphemerals(of: id.row, of: entity)
         }
     }
 
     /// Writes what changes other objects too: between what was written before and what is written after, so that the last write
     /// wins, at whichever end.
+    ///
+    /// - Parameter body: runs no code of the program.
     @usableFromInline
     func writeRelationship(_ body: (inout E) -> Void) {
-        context.flush()
+        contextState.flush()
         guard beginWrite() else { return }
         body(&row)
-        context.flushRelationships()
+        contextState.flushRelationships()
+    }
+
+    /// Writes what runs code of the program, an observer or a setter, which may do anything to the object and its context. So it
+    /// runs on a copy, and what has changed in that is put on what the object is when it returns.
+    ///
+    /// - Parameter isRelationship: whether other objects are to follow at once.
+    @usableFromInline @inline(never)
+    func writeObserved(isRelationship: Bool, _ body: (inout E) -> Void) {
+        if !epoch.isCurrent { catchUp() }
+        guard isDirty || (!flags.contains(.deleted) && contextState.registry != nil) else { return }
+        let before = row
+        var changed = before
+        body(&changed)
+        if !isRelationship, !isCoupled {
+            guard isDirty || beginWrite() else { return }
+            contextState.put(&changed, since: before, over: row, entity)
+            swap(&row, &changed)
+        } else {
+            contextState.flush()
+            guard beginWrite() else { return }
+            contextState.put(&changed, since: before, over: row, entity)
+            swap(&row, &changed)
+            contextState.flushRelationships()
+            contextState.didWriteEphemerals(of: id.row, of: entity)
+        }
     }
 
     /// The objects that refer to this one, or are linked to it. A new value is applied as the additions, removals and moves
@@ -258,7 +335,8 @@ extension ManagedObject {
     }
 
     private func relatedObjects<Target>(_ keyPath: KeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
-        RelatedObjects(context: context, owner: id.row, relationship: context.schema.toMany(keyPath, of: entity))
+        RelatedObjects(
+            context: contextState, owner: id.row, relationship: contextState.schema.toMany(keyPath, of: entity))
     }
 
     /// A new value says which objects are to refer to this one, and applies at once. Reading gives the plain value, which
@@ -266,7 +344,13 @@ extension ManagedObject {
     @_disfavoredOverload
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> ToMany<Target> {
         get { value[keyPath: keyPath] }
-        set { writeRelationship { $0[keyPath: keyPath] = newValue } }
+        set {
+            if Self.isPlain(keyPath) {
+                writeRelationship { $0[keyPath: keyPath] = newValue }
+            } else {
+                writeObserved(isRelationship: true) { $0[keyPath: keyPath] = newValue }
+            }
+        }
     }
 
     // MARK: Keeping up with the context
@@ -274,14 +358,23 @@ extension ManagedObject {
     /// Takes over the row from the working state after it moved under the object; ephemeral values stay the object's own.
     @usableFromInline
     func catchUp() {
-        guard epoch !== context.epoch else { return }
-        epoch = context.epoch
+        guard epoch !== contextState.epoch else { return }
+        epoch = contextState.epoch
         guard !isDirty else { return }
-        if context.update(&row, of: id, entity) {
+        if var current = contextState.row(of: id, entity, instead: row) {
             flags.remove(.deleted)
+            swap(&row, &current)
         } else {
             flags.insert(.deleted)
         }
+    }
+
+    /// Takes the last value of a row that the context's state is about to lose, or takes back the value that it had before changes
+    /// that are dropped.
+    func keep(_ last: E) {
+        guard !isDirty else { return }
+        var last = contextState.withEphemerals(of: row, last, entity)
+        swap(&row, &last)
     }
 
     /// The way of a read after the working state moved, or where reads are tracked. It gives the value, so that the common way
@@ -290,7 +383,7 @@ extension ManagedObject {
     @usableFromInline @inline(never)
     func caughtUp(_ keyPath: () -> PartialKeyPath<E>?) -> E {
         catchUp()
-        if context.isObservable { context.didRead(id.row, of: E.self, entity, keyPath()) }
+        if contextState.isObservable { contextState.didRead(id.row, of: E.self, entity, keyPath()) }
         return row
     }
 
@@ -298,14 +391,14 @@ extension ManagedObject {
     @usableFromInline @inline(never)
     func lookUp() {
         catchUp()
-        if context.isObservable { context.didLookUp(id.row, of: entity) }
+        if contextState.isObservable { contextState.didLookUp(id.row, of: entity) }
     }
 
     /// Stops a debug build where unsafe code has taken an object elsewhere: what the compiler cannot see.
     @inlinable @inline(__always)
     func checkIsolation() {
         #if DEBUG
-            context.checkIsolation()
+            contextState.checkIsolation()
         #endif
     }
 
@@ -314,7 +407,7 @@ extension ManagedObject {
     func beginWrite() -> Bool {
         checkIsolation()
         if !epoch.isCurrent { catchUp() }
-        guard !flags.contains(.deleted), context.register(dirty: self) else { return false }
+        guard !flags.contains(.deleted), contextState.register(dirty: self) else { return false }
         isDirty = true
         return true
     }
@@ -332,6 +425,8 @@ public protocol AnyManagedObject: AnyObject {
     var isDeleted: Bool { get }
     /// Whether a save would write or delete this object.
     var hasChanges: Bool { get }
+    /// The context that the object belongs to; nil once that is gone.
+    var context: Context? { get }
     /// Deletes the object, with what its relationships' delete rules say.
     func delete()
 }
@@ -359,7 +454,7 @@ extension ManagedObject: CustomDebugStringConvertible {
     /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`. Printing an object shows it.
     public var debugDescription: String {
         let value = value
-        let text = withUnsafePointer(to: value) { context.schema.entities[entity].describe($0) }
+        let text = withUnsafePointer(to: value) { contextState.schema.entities[entity].describe($0) }
         return "\(id) \(text)\(isDeleted ? " (deleted)" : "")"
     }
 }
@@ -381,6 +476,6 @@ extension ManagedObject: RegisteredObject {
         let isNew = flags.contains(.new)
         flags.remove(.new)
         isDirty = false
-        return withUnsafeMutablePointer(to: &row) { context.write(id.row, of: entity, at: $0, isNew: isNew) }
+        return withUnsafeMutablePointer(to: &row) { contextState.write(id.row, of: entity, at: $0, isNew: isNew) }
     }
 }

@@ -8,7 +8,8 @@
 /// object takes. What nobody else refers to counts as not there, and goes. Most objects are used for a moment, so that goes in
 /// generations (Ungar, *Generation Scavenging*, 1984): an object is looked at again when some more have been made, while it is
 /// still in the processor's cache; if it was held then, at the end of the visit to the context; if it was held for longer, at
-/// the end of one of the next visits, each of which looks at a few more, or when the number of objects may have doubled.
+/// the end of one of the next visits, each of which looks at a few more, or when the number of objects may have doubled. Those
+/// with unsaved changes are held until the changes are saved or dropped, and looked at again at the end of the visit that does so.
 /// References held elsewhere may end on any thread; that can be seen late, but nobody can take up an object again other than
 /// here.
 @usableFromInline
@@ -38,6 +39,8 @@ final class ObjectRegistry {
     @exclusivity(unchecked) private var oldest = 0
     /// Registered since the last visit ended, or the last sweep, and held when they were no longer among the newest.
     @exclusivity(unchecked) private(set) var recent: [RowPlace] = []
+    /// How many objects whose changes were saved or dropped are among the recent ones.
+    private var releasedCount = 0
     /// Where the next visit goes on to look.
     private var hand = (entity: 0, place: 0)
     /// Whether objects that nobody holds stay too.
@@ -47,6 +50,8 @@ final class ObjectRegistry {
     private static let newestCapacity = 1_024
     /// How many places of the tables a visit looks at.
     private static let handSteps = 32
+    /// How many objects must be released at once for tables to be made smaller at once, too.
+    private static let largeRelease = 4_096
 
     init(schema: Schema) {
         tables = schema.entities.map { _ in ObjectTable() }
@@ -56,6 +61,8 @@ final class ObjectRegistry {
     var capacity: Int { tables.reduce(0) { $0 + $1.capacity } }
 
     // MARK: Look-up
+
+    func hasObjects(of entity: Int) -> Bool { tables[entity].count > 0 }
 
     /// The object of a row, whether anybody holds it or not.
     @usableFromInline
@@ -127,10 +134,14 @@ final class ObjectRegistry {
         }
         moveHand(&unheld)
         count -= unheld.count
+        // Nobody may come by again for long.
+        if releasedCount >= Self.largeRelease {
+            for entity in tables.indices { tables[entity].shrink() }
+        }
     }
 
     private func forgetRecent() {
-        (recent, oldest) = ([], 0)
+        (recent, oldest, releasedCount) = ([], 0, 0)
         newest.removeAll(keepingCapacity: true)
     }
 
@@ -204,7 +215,15 @@ final class ObjectRegistry {
         generation += 1
         var objects: [any RegisteredObject] = []
         swap(&objects, &kept)
+        didRelease(objects.map(\.rowPlace))
         return objects
+    }
+
+    /// Has objects looked at when the visit ends, since nothing but the program may hold them then.
+    func didRelease(_ places: [RowPlace]) {
+        guard !retainsAll else { return }
+        recent += places
+        releasedCount += places.count
     }
 }
 

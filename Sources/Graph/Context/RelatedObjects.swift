@@ -74,7 +74,7 @@ public struct RelatedObjects<Target: Entity> {
     public func contains(_ member: ManagedObject<Target>) -> Bool {
         switch source {
         case .relationship(let context, let owner, let relationship):
-            guard member.context === context, !member.isDeleted else { return false }
+            guard member.contextState === context, !member.isDeleted else { return false }
             return context.flushed(toRead: relationship, of: owner).isMember(
                 member.id.row, of: owner, through: relationship)
         case .list(let objects, _):
@@ -331,6 +331,6 @@ extension ManagedObject {
     fileprivate func setReference(through toOne: ToOneDescription, to target: RowNumber) {
         guard isDirty || beginWrite() else { return }
         withUnsafeMutableBytes(of: &row) { $0.storeBytes(of: target, toByteOffset: toOne.offset, as: RowNumber.self) }
-        if context.isObservable { context.flushRelationships() }
+        if contextState.isObservable { contextState.flushRelationships() }
     }
 }

@@ -42,7 +42,7 @@ extension Coordinator {
                 isTransaction: true,
                 reads: isolation == .serializable ? ReadLog() : nil
             )
-            let result = try await body(context)
+            let result = try await context.runTransaction { try await body($0) }
             do throws(GraphError) {
                 try await context.save(nil, origin, isCancellable: true)
             } catch {

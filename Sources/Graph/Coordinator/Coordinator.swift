@@ -10,6 +10,7 @@ public actor Coordinator {
     let counters: RowCounters
     nonisolated let published: PublishedSnapshot
     nonisolated let autosaving = AutosavingContexts()
+    nonisolated let followed = FollowedContexts()
     /// Where the few tasks run that belong to no caller: those of contexts that merge or save by themselves.
     nonisolated let taskExecutor: (any TaskExecutor)?
     nonisolated let clock: any Clock<Duration>
@@ -25,6 +26,7 @@ public actor Coordinator {
     private var retryTurns = TurnQueue()
     /// Why no further save is taken, once that is so.
     private var ending: GraphError?
+    private var isClosed = false
 
     /// Opens a store, creating its file if there is none.
     ///
@@ -138,17 +140,37 @@ public actor Coordinator {
         guard findings.isEmpty else { throw .inconsistent(findings) }
     }
 
-    /// Ends saving and releases the file, after the saves that are under way; contexts that save by themselves do so first. Snapshots and contexts can be read on; saves
-    /// throw `.closed`. Closing again only waits until that is done.
-    public func close() async throws(GraphError) {
-        if ending == nil {
-            for context in autosaving.all { await context.saveByItself() }
-        }
+    /// Ends saving and releases the file, after the saves that are under way; contexts that save by themselves do so first.
+    /// Snapshots and contexts can be read on; saves throw `.closed`. Closing again only waits until that is done.
+    ///
+    /// - Parameter discardingChanges: whether to close without having those contexts save: their unsaved changes are not in the
+    ///   store then. It is the way to close when a save fails and cannot be mended.
+    /// - Throws: what the save of a context that saves by itself throws, after all of them have been tried; of several failures the
+    ///   first. The coordinator is open then, and the context has its changes. Also what the store's file makes of its end: then
+    ///   the coordinator is closed.
+    public func close(discardingChanges: Bool = false) async throws(GraphError) {
+        if !isClosed, !discardingChanges { try await saveContexts() }
+        isClosed = true
         ending = ending ?? .closed(path: path)
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
         published.finish()
+        followed.close()
         try await journal?.close(Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }))
+    }
+
+    /// Has the contexts save that do so by themselves.
+    private func saveContexts() async throws(GraphError) {
+        var failure: GraphError?
+        for context in autosaving.all {
+            do throws(GraphError) {
+                try await context.autosaveNow()
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        // Somebody else may have closed it meanwhile.
+        if let failure, !isClosed { throw failure }
     }
 
     deinit {
@@ -254,7 +276,10 @@ public actor Coordinator {
             base: ContextBase(snapshot: newest),
             isAsCaptured: commit.isAsRequested && !commit.isEmpty && newest.commit == commit.number,
             replacements: commit.replacements,
-            settled: commit.settled
+            settled: commit.settled,
+            commit: commit.isEmpty
+                ? nil
+                : (commit.number, StateChange(before: commit.state.base, after: commit.state.snapshot))
         )
     }
 

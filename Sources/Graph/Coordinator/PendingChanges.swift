@@ -208,6 +208,15 @@ struct RowChanges: Sendable {
         if !box.isEmpty { required = RowTable(layout: layout) }
     }
 
+    /// Calls the body with each row that is changed in another way than in earlier changes, or in one of them only.
+    ///
+    /// Complexity: O(what the two do not share).
+    func forEachDifference(from earlier: RowChanges, _ body: (RowNumber) -> Void) {
+        table.forEachRow(notSharedWith: earlier.table) { row, _, _ in
+            if kind(of: row) != earlier.kind(of: row) { body(row) }
+        }
+    }
+
     /// Calls the body with each changed row, in ascending order.
     func forEachChange(_ body: (RowNumber, ChangeKind, _ baseVersion: RowVersion) throws -> Void) rethrows {
         try table.forEachRow { row, version, address in

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The newest durable state, where everybody can get it without waiting for the coordinator, and the way that led there.
+/// The newest durable state, where everybody can get it without waiting for the coordinator, and the way that led there; or the
+/// newest state that a context has taken over, for those who follow the context.
 ///
 /// Whoever follows the commits holds the last state that it has seen and comes for the next one when it likes. The states since
 /// are kept only while somebody follows, and only so many; who comes later than that gets one difference for all that it has
@@ -9,13 +10,16 @@ final class PublishedSnapshot: Sendable {
     /// A state on the way.
     struct Step: Sendable {
         let snapshot: Snapshot
-        let origin: ChangeOrigin
+        /// nil for several commits in one.
+        let origin: ChangeOrigin?
     }
 
     private struct State {
         var current: Snapshot
-        /// The newest states, each one commit after the other.
+        /// The newest states, in the order of their commits.
         var recent: [Step] = []
+        /// The commit that the first of them follows.
+        var start = CommitNumber.none
         var followerCount = 0
         /// Who came first is woken first.
         var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
@@ -37,10 +41,14 @@ final class PublishedSnapshot: Sendable {
     func publish(_ steps: [Step]) {
         guard let newest = steps.last else { return }
         wake { state in
+            if state.recent.isEmpty { state.start = state.current.commit }
             state.current = newest.snapshot
             guard state.followerCount > 0 else { return }
-            state.recent += steps.suffix(Self.recentLimit)
-            state.recent.removeFirst(max(state.recent.count - Self.recentLimit, 0))
+            state.recent += steps
+            let excess = state.recent.count - Self.recentLimit
+            guard excess > 0 else { return }
+            state.start = state.recent[excess - 1].snapshot.commit
+            state.recent.removeFirst(excess)
         }
     }
 
@@ -64,6 +72,9 @@ final class PublishedSnapshot: Sendable {
     /// Whether somebody waits for a commit.
     var isWaitedFor: Bool { state.withLock { !$0.waiting.isEmpty } }
 
+    /// How many of the states on the way are kept.
+    var keptCount: Int { state.withLock { $0.recent.count } }
+
     func addFollower() -> Snapshot {
         state.withLock { state in
             state.followerCount += 1
@@ -83,11 +94,10 @@ final class PublishedSnapshot: Sendable {
     func step(after commit: CommitNumber) -> (snapshot: Snapshot, origin: ChangeOrigin?)? {
         state.withLock { state in
             guard state.current.commit > commit else { return nil }
-            if let first = state.recent.first?.snapshot.commit.number, commit.number + 1 >= first {
-                let step = state.recent[Int(commit.number + 1 - first)]
-                return (step.snapshot, step.origin)
+            guard commit >= state.start, let place = state.recent.firstPlace(after: commit) else {
+                return (state.current, nil)
             }
-            return (state.current, nil)
+            return (state.recent[place].snapshot, state.recent[place].origin)
         }
     }
 
@@ -118,5 +128,17 @@ final class PublishedSnapshot: Sendable {
             isolation: isolation
         )
         return state.withLock { $0.current.commit > commit } && !Task.isCancelled
+    }
+}
+
+extension [PublishedSnapshot.Step] {
+    /// Of the first one with a later commit.
+    fileprivate func firstPlace(after commit: CommitNumber) -> Int? {
+        var (place, end) = (0, count)
+        while place < end {
+            let middle = (place + end) / 2
+            if self[middle].snapshot.commit > commit { end = middle } else { place = middle + 1 }
+        }
+        return place < count ? place : nil
     }
 }

@@ -17,6 +17,8 @@ struct Outcome: Sendable {
     let replacements: Replacements
     /// Rows of which the save may contain something else than was captured, since a policy settled a conflict.
     var settled: [RowPlace] = []
+    /// What the commit made of the store, and its number; nil in a nested context, and if there was nothing to commit.
+    var commit: (number: CommitNumber, change: StateChange)?
 }
 
 /// What a context starts from.

@@ -9,10 +9,13 @@ extension WorkingState {
             changes.forEachChange { row, kind, _ in
                 // What was known of a row may be older than the base, if the context has kept up by itself.
                 let knownVersion = kept.version(of: row) ?? old.version(of: row)
-                guard kind != .inserted, let original = kept.address(of: row) ?? old.address(of: row),
-                    knownVersion != new.version(of: row)
-                else { return }
+                guard kind != .inserted, let original = kept.address(of: row) ?? old.address(of: row) else { return }
                 let theirs = new.address(of: row)
+                // In a context's parent a row may have changed without a version of its own.
+                guard
+                    knownVersion != new.version(of: row)
+                        || theirs.map({ description.areIdentical($0, original) }) == false
+                else { return }
                 let ours = snapshot.entities[entity].rows.address(of: row)
                 guard ours != nil || theirs != nil else { return }
                 var names: [String] = []

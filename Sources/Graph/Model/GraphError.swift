@@ -26,6 +26,9 @@ public enum GraphError: Error, Sendable {
     case cancelled
     /// A transaction met conflicts in each of its attempts; these are the last one's. Nothing was saved.
     case retriesExhausted(attempts: Int, [MergeConflict])
+    /// The transaction whose context this is has ended. Nothing was saved: make the change in the transaction's closure, before it
+    /// returns, or on a context of its own.
+    case transactionEnded
     /// Values of unique properties that other objects have already. Nothing was saved.
     case notUnique([UniquenessViolation])
     /// References to objects that do not exist any more. Nothing was saved.
@@ -203,6 +206,9 @@ extension GraphError: CustomStringConvertible {
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
         case .conflicts(let conflicts): list(conflicts, "conflict", "could not merge changes", indent: "")
         case .cancelled: "the task was cancelled before the save began; nothing was saved"
+        case .transactionEnded:
+            "the transaction that this context belongs to has ended, so nothing was saved; make the change in the "
+                + "transaction's closure, before it returns, or on another context"
         case .retriesExhausted(let attempts, let conflicts):
             list(conflicts, "conflict", "could not merge changes in \(attempts) attempts", indent: "")
         case .notUnique(let violations): list(violations, "violation", "values are not unique")

@@ -21,6 +21,8 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
     public internal(set) var ourOrigin: ChangeOrigin?
     /// Who made the newest commit that changed the object, if that was not long ago.
     public internal(set) var theirOrigin: ChangeOrigin?
+    /// Whether the conflict is one between a nested context and its parent: `theirs` is then the parent's row.
+    public internal(set) var isWithParent = false
 
     /// The three rows as the description prints them; `deleted` where there is none.
     let printedRows: (base: String, theirs: String, ours: String)
@@ -36,9 +38,18 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
         """
           \(id): oldVersion = \(oldVersion), newVersion = \(newVersion)
             cached row = \(printedRows.base)
-            store row  = \(printedRows.theirs)
+            \(isWithParent ? "parent row" : "store row ") = \(printedRows.theirs)
             your row   = \(printedRows.ours)
         """ + (reason.map { "\n    not merged = \($0)" } ?? "")
+    }
+}
+
+extension GraphError {
+    /// The same error, if it is about conflicts between a context and its parent.
+    var withParent: GraphError {
+        guard case .conflicts(var conflicts) = self else { return self }
+        for place in conflicts.indices { conflicts[place].isWithParent = true }
+        return .conflicts(conflicts)
     }
 }
 
@@ -55,13 +66,27 @@ public struct PropertyDifference: Sendable, Hashable {
 }
 
 /// Where a change comes from.
-public struct ChangeOrigin: Sendable, Hashable {
+public struct ChangeOrigin: Sendable, Hashable, CustomStringConvertible {
     /// The context's author, as it was made with.
     public internal(set) var author: String?
     /// The file and the line that called `save()` or `transaction`.
     public internal(set) var callSite: CallSite?
     /// The commit; nil for one that has not happened.
     public internal(set) var commit: CommitNumber?
+    /// Whether the context saved by itself; there is no place in the program then.
+    public internal(set) var isAutosave = false
+
+    /// What is known of it: `by import (App/Library.swift:12), commit 4`.
+    public var description: String {
+        let parts = [who, commit.map { "commit \($0)" } ?? ""].filter { !$0.isEmpty }
+        return parts.isEmpty ? "unknown" : parts.joined(separator: ", ")
+    }
+
+    /// Author and place, as far as they are known.
+    var who: String {
+        let place = isAutosave ? "autosave" : callSite?.description
+        return [author.map { "by \($0)" }, place.map { "(\($0))" }].compactMap { $0 }.joined(separator: " ")
+    }
 }
 
 /// A place in the program's source.

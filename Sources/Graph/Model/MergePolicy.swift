@@ -56,6 +56,22 @@ public struct MergePolicy: Sendable {
     }
 }
 
+extension MergePolicy: CustomStringConvertible {
+    /// The policy's name, and how many rules it has: `mergeByPropertyObjectTrump`, `custom with 2 rules, otherwise error`.
+    public var description: String {
+        let name =
+            switch kind {
+            case .error: "error"
+            case .storeTrump: "mergeByPropertyStoreTrump"
+            case .objectTrump: "mergeByPropertyObjectTrump"
+            case .overwrite: "overwrite"
+            case .rollback: "rollback"
+            }
+        guard !rules.isEmpty else { return name }
+        return "custom with \(rules.count) rule\(rules.count == 1 ? "" : "s"), otherwise \(name)"
+    }
+}
+
 /// How conflicts of one entity, or of one property, are merged. Rules run on the coordinator while other saves wait: they are
 /// to be pure functions.
 public struct MergeRule: Sendable {

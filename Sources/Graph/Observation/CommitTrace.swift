@@ -69,13 +69,12 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
 
     /// One line, or several for an error with several findings.
     public var description: String {
-        let who = [origin.author.map { "by \($0)" }, origin.callSite.map { "(\($0))" }].compactMap { $0 }
-            .joined(separator: " ")
-        if let error { return "graph: refused by \(store) \(who): \(error)" }
+        let who = origin.who.isEmpty ? "" : " " + origin.who
+        if let error { return "graph: refused by \(store)\(who): \(error)" }
         let outcome = origin.commit.map { "commit \($0) to \(store)" } ?? "nothing to do in \(store)"
         var parts = rows.map { "\($0.entity) +\($0.inserted) ~\($0.updated) −\($0.deleted)" }
         if addedLinks + removedLinks > 0 { parts.append("links +\(addedLinks) −\(removedLinks)") }
-        var text = "graph: \(outcome) \(who): " + parts.joined(separator: ", ")
+        var text = "graph: \(outcome)\(who): " + parts.joined(separator: ", ")
         if settledConflicts > 0 { text += "; \(settledConflicts) conflict\(settledConflicts == 1 ? "" : "s") settled" }
         if recordBytes > 0 {
             let milliseconds = Double(writing / .microseconds(1)) / 1000

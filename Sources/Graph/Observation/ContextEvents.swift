@@ -4,8 +4,8 @@ import Synchronization
 public enum ContextEvent: Sendable {
     /// A save has taken the changes: from the state that the context had read to the one that it wants to be saved.
     case willSave(StateChange)
-    /// A save has succeeded: from the state that the context showed to the one that it shows now, others' commits included.
-    case didSave(StateChange)
+    /// A save has succeeded.
+    case didSave(ContextSave)
     /// A save has failed; its changes are pending as before.
     case saveFailed(GraphError)
     /// The context has taken over what others committed, or what its parent has.
@@ -14,8 +14,37 @@ public enum ContextEvent: Sendable {
     case missed(StateChange)
 }
 
+extension ContextEvent: CustomStringConvertible {
+    /// What happened, with the commits: `didSave commit 4`.
+    public var description: String {
+        switch self {
+        case .willSave(let change): "willSave on commit \(change.before.commit)"
+        case .didSave(let save): "didSave \(save)"
+        case .saveFailed(let error): "saveFailed: \(error)"
+        case .didMerge(let change): "didMerge \(change)"
+        case .missed(let change): "missed \(change)"
+        }
+    }
+}
+
+/// What a save has done.
+public struct ContextSave: Sendable, CustomStringConvertible {
+    /// What was saved: the store before the commit and after it. In a nested context, its own state before its changes and with
+    /// them, as it handed them to its parent.
+    public let saved: StateChange
+    /// The commit; nil in a nested context, and if the store had everything already, so that there was nothing to commit.
+    public let commit: CommitNumber?
+    /// What the context showed before and what it shows now. Its own changes, which it showed before, are not part of this; others'
+    /// commits are.
+    public let shown: StateChange
+
+    /// `commit 4`
+    public var description: String { commit.map { "commit \($0)" } ?? "without a commit" }
+}
+
 /// What happens to a context, from the time on at which it was asked for, in order. Whoever falls behind by more than 64 events
-/// gets one for all of them. The sequence ends with the context, and holds it no longer than others do. One iteration only.
+/// gets one for all of them. The sequence ends when the coordinator is closed, and with the context, which it holds no longer
+/// than others do. One iteration only.
 public struct ContextEvents: AsyncSequence, Sendable {
     fileprivate let buffer: EventBuffer
 
@@ -52,6 +81,7 @@ final class EventBuffer: Sendable {
 
     func append(_ event: ContextEvent) {
         wake { state in
+            guard !state.isFinished else { return }
             state.events.append(event)
             if state.events.count > Self.limit { state.events = [state.events.joined].compactMap { $0 } }
         }
@@ -102,7 +132,8 @@ extension [ContextEvent] {
     fileprivate var joined: ContextEvent? {
         let changes = compactMap { event in
             switch event {
-            case .didSave(let change), .didMerge(let change), .missed(let change): change
+            case .didMerge(let change), .missed(let change): change
+            case .didSave(let save): save.shown
             case .willSave, .saveFailed: nil
             }
         }
@@ -111,41 +142,123 @@ extension [ContextEvent] {
     }
 }
 
-/// Who follows a context's events. Followers are let go of when they are gone.
+/// Who follows a context: its events, and the commits that it takes over. Followers are let go of when they are gone.
 final class EventFollowers: Sendable {
-    private struct Follower {
+    fileprivate struct Follower {
         weak var buffer: EventBuffer?
     }
 
-    private let followers = Mutex<[Follower]>([])
+    fileprivate struct State {
+        var followers: [Follower] = []
+        weak var feed: PublishedSnapshot?
+        /// How many tasks may still take over commits.
+        var mergerCount = 0
+        var isClosed = false
+        /// Whether nothing will happen any more.
+        var isFinished = false
+    }
 
-    var isEmpty: Bool { followers.withLock { $0.isEmpty } }
+    private let state = Mutex(State())
+
+    var isEmpty: Bool { state.withLock { $0.followers.isEmpty } }
 
     func add() -> ContextEvents {
         let buffer = EventBuffer()
-        followers.withLock { followers in
-            followers.removeAll { $0.buffer == nil }
-            followers.append(Follower(buffer: buffer))
+        let isFinished = state.withLock { state in
+            state.followers.removeAll { $0.buffer == nil }
+            state.followers.append(Follower(buffer: buffer))
+            return state.isFinished
         }
+        if isFinished { buffer.finish() }
         return ContextEvents(buffer: buffer)
+    }
+
+    func finishAtEnd(of feed: PublishedSnapshot) {
+        let isFinished = state.withLock { state in
+            state.feed = feed
+            return state.isFinished
+        }
+        if isFinished { feed.finish() }
     }
 
     /// What to send is made only if somebody follows.
     func send(_ event: @autoclosure () -> ContextEvent) {
-        let buffers = current
+        let buffers = state.withLock { $0.buffers }
         guard !buffers.isEmpty else { return }
         let event = event()
         for buffer in buffers { buffer.append(event) }
     }
 
+    // MARK: The end
+
+    /// Nothing will happen any more.
     func finish() {
-        for buffer in current { buffer.finish() }
+        finish { _ in true }
     }
 
-    private var current: [EventBuffer] {
-        followers.withLock { followers in
+    /// There will be no further commit. What a task still takes over, of those that there were, comes first.
+    func close() {
+        finish { state in
+            state.isClosed = true
+            return state.mergerCount == 0
+        }
+    }
+
+    func beginMerging() {
+        state.withLock { $0.mergerCount += 1 }
+    }
+
+    func endMerging() {
+        finish { state in
+            state.mergerCount -= 1
+            return state.isClosed && state.mergerCount == 0
+        }
+    }
+
+    /// Ends all if the closure says so.
+    private func finish(_ isOver: (inout State) -> Bool) {
+        let (buffers, feed): ([EventBuffer], PublishedSnapshot?) = state.withLock { state in
+            guard isOver(&state) else { return ([], nil) }
+            state.isFinished = true
+            return (state.buffers, state.feed)
+        }
+        for buffer in buffers { buffer.finish() }
+        feed?.finish()
+    }
+}
+
+extension EventFollowers.State {
+    /// Of those who are still there.
+    fileprivate var buffers: [EventBuffer] {
+        mutating get {
             followers.removeAll { $0.buffer == nil }
             return followers.compactMap(\.buffer)
         }
+    }
+}
+
+/// The followers of a coordinator's contexts, for the coordinator to end when it is closed.
+final class FollowedContexts: Sendable {
+    private struct Entry {
+        weak var followers: EventFollowers?
+    }
+
+    private let state = Mutex((entries: [Entry](), isClosed: false))
+
+    func add(_ followers: EventFollowers) {
+        let isClosed = state.withLock { state in
+            state.entries.removeAll { $0.followers == nil || $0.followers === followers }
+            state.entries.append(Entry(followers: followers))
+            return state.isClosed
+        }
+        if isClosed { followers.close() }
+    }
+
+    func close() {
+        let all = state.withLock { state in
+            state.isClosed = true
+            return state.entries.compactMap(\.followers)
+        }
+        for followers in all { followers.close() }
     }
 }

@@ -12,6 +12,16 @@ final class ContextObservation: Observable {
         var property: Int?
 
         static let existence = -1
+        /// Whether the row is inserted, changed or deleted.
+        static let kind = -2
+    }
+
+    /// What can be asked of a context as a whole.
+    enum Fact: Hashable, Sendable {
+        case hasChanges
+        case canUndo
+        case canRedo
+        case autosaveError
     }
 
     private let registrar = ObservationRegistrar()
@@ -19,6 +29,10 @@ final class ContextObservation: Observable {
     private var told: Snapshot
     /// Whether anything was read at all that somebody may track.
     private var wasRead = false
+    /// The changes up to which the kinds of rows' changes were told; nil until somebody asked for one.
+    private var toldChanges: PendingChanges?
+    /// The facts that somebody asked for, and what the answers were.
+    private var toldFacts: [Fact: Int] = [:]
 
     init(_ state: Snapshot) {
         told = state
@@ -26,10 +40,48 @@ final class ContextObservation: Observable {
 
     /// Never read: what counts is that its key paths are equal if their keys are.
     private subscript(key: Key) -> Void { () }
+    private subscript(fact: Fact) -> Void { () }
 
     func access(_ key: Key) {
         wasRead = true
         registrar.access(self, keyPath: \.[key])
+    }
+
+    /// - Parameter changes: the ones that there are now.
+    func accessKind(of row: RowNumber, _ entity: Int, _ changes: @autoclosure () -> PendingChanges) {
+        if toldChanges == nil { toldChanges = changes() }
+        registrar.access(self, keyPath: \.[Key(entity: entity, row: row, property: Key.kind)])
+    }
+
+    /// - Parameter answer: another one whenever the fact is another one.
+    func access(_ fact: Fact, answer: Int) {
+        toldFacts[fact] = answer
+        registrar.access(self, keyPath: \.[fact])
+    }
+
+    /// Tells of what is asked of changes, and not of values, as far as somebody asked. Code of the program may run.
+    ///
+    /// - Parameter answer: what a fact is now.
+    func tell(_ changes: PendingChanges, _ schema: Schema, answer: (Fact) -> Int) {
+        if let before = toldChanges {
+            toldChanges = changes
+            var rows: [RowPlace] = []
+            for entity in schema.entities.indices {
+                changes[entity].forEachDifference(from: before[entity]) {
+                    rows.append(RowPlace(entity: entity, row: $0))
+                }
+            }
+            for place in rows { tell(Key(entity: place.entity, row: place.row, property: Key.kind)) }
+        }
+        guard !toldFacts.isEmpty else { return }
+        var others: [Fact] = []
+        for (fact, told) in toldFacts {
+            let now = answer(fact)
+            guard now != told else { continue }
+            toldFacts[fact] = now
+            others.append(fact)
+        }
+        for fact in others { registrar.withMutation(of: self, keyPath: \.[fact]) {} }
     }
 
     /// Tells of all that has changed up to a state. Code of the program may run.

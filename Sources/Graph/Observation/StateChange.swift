@@ -8,6 +8,11 @@ public struct ObjectChange<E: Entity>: Sendable {
     public let after: E?
 }
 
+extension ObjectChange: CustomStringConvertible {
+    /// The object and what became of it: `Team/p1 inserted`, `changed` or `deleted`.
+    public var description: String { "\(id) \(before == nil ? "inserted" : after == nil ? "deleted" : "changed")" }
+}
+
 /// What became of a store, or of what a context shows, between two states. Both are at hand, for relationships and everything
 /// else that a snapshot can say; finding what differs skips what they share.
 public struct StateChange: Sendable {

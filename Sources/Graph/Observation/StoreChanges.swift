@@ -13,18 +13,34 @@ public struct StoreChange: Sendable {
     }
 }
 
-/// The commits of a store, from the time on at which it was asked for: each one is part of exactly one element, in their order,
-/// as soon as it is durable.
+extension StoreChange: CustomStringConvertible {
+    /// The commits, and who made them: `commit 4 by import (App/Library.swift:12)`.
+    public var description: String {
+        guard commits.lowerBound == commits.upperBound else {
+            return "commits \(commits.lowerBound) to \(commits.upperBound)"
+        }
+        let who = origin?.who ?? ""
+        return "commit \(commits.lowerBound)\(who.isEmpty ? "" : " " + who)"
+    }
+}
+
+/// The commits of a store, from the time on at which it was asked for: each one is part of exactly one element, in their order.
+///
+/// The coordinator's ``Coordinator/commits`` has a commit as soon as it is durable; a context's ``Context/commits`` has it once
+/// the context has taken it over, so that its objects show it.
 ///
 /// Elements are there when they are asked for. Whoever falls behind by more than 64 commits gets one element for all of them.
-/// The sequence ends when the coordinator is closed or released. Each iteration is one of its own.
+/// The sequence ends when the coordinator is closed or released, and that of a context with the context. Each iteration is one
+/// of its own.
 public struct StoreChanges: AsyncSequence, Sendable {
     fileprivate let follower: Follower
     /// The state at the time when the sequence was asked for. Iterations refer to the follower alone, to let go of it.
     private let start: Snapshot
 
-    init(_ published: PublishedSnapshot) {
-        follower = Follower(published)
+    /// - Parameter source: where the states come from; they are kept there, too.
+    init(_ published: PublishedSnapshot, from source: PublishedSnapshot? = nil) {
+        _ = source?.addFollower()
+        follower = Follower(published, source)
         start = published.addFollower()
     }
 
@@ -64,14 +80,17 @@ public struct StoreChanges: AsyncSequence, Sendable {
     /// Has states kept while somebody may still ask for them.
     fileprivate final class Follower: Sendable {
         let published: PublishedSnapshot
+        private let source: PublishedSnapshot?
 
         /// To be followed by `addFollower()`.
-        init(_ published: PublishedSnapshot) {
+        init(_ published: PublishedSnapshot, _ source: PublishedSnapshot?) {
             self.published = published
+            self.source = source
         }
 
         deinit {
             published.removeFollower()
+            source?.removeFollower()
         }
     }
 }
@@ -166,6 +185,34 @@ extension Coordinator {
 
     /// The commits from now on that touch one object.
     public nonisolated func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
+        ObjectChanges(commits: commits, id: id)
+    }
+}
+
+extension Context {
+    /// The commits from now on, each once this context has taken it over: its own saves, and those of others that a merge, a
+    /// refresh or a save has brought. What the context's objects show is then at least as new as the element, with the unsaved
+    /// changes on top.
+    ///
+    /// A context that neither merges by itself (``automaticallyMergesChanges``) nor saves or refreshes takes nothing over. For a
+    /// nested context the commits are those that its parent has taken over before. See ``Coordinator/commits`` for all of them at
+    /// once.
+    public var commits: StoreChanges {
+        let feed = state.feed ?? PublishedSnapshot(state.committed ?? state.base)
+        state.feed = feed
+        followers.finishAtEnd(of: feed)
+        coordinator.followed.add(followers)
+        return StoreChanges(feed, from: coordinator.published)
+    }
+
+    /// The commits from now on that touch an entity, each once this context has taken it over; see ``commits``.
+    public func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
+        EntityChanges(commits: commits)
+    }
+
+    /// The commits from now on that touch one object, each once this context has taken it over: the object in hand shows what
+    /// the element says, or unsaved changes of this context. See ``commits``.
+    public func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
         ObjectChanges(commits: commits, id: id)
     }
 }

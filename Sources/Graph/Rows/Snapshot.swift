@@ -26,8 +26,13 @@ public struct Snapshot: Sendable {
 }
 
 extension Snapshot: CustomStringConvertible {
-    /// `commit 12`: what it holds is for queries to say.
-    public var description: String { "commit \(commit)" }
+    /// The commit, and how many objects there are of the first ten entities that have any: `commit 12: 3 Team, 20 Person`.
+    public var description: String {
+        let counts = zip(schema.entities, entities).filter { $1.rows.count > 0 }
+        guard !counts.isEmpty else { return "commit \(commit)" }
+        let text = counts.prefix(10).map { "\($1.rows.count) \($0.name)" }.joined(separator: ", ")
+        return "commit \(commit): \(text)\(counts.count > 10 ? ", …" : "")"
+    }
 }
 
 /// The rows of one entity and the indexes that follow from them.

@@ -15,7 +15,7 @@ struct PropertyDeclaration {
     /// is what one wants there.
     static let hiddenNames: Set = [
         "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "committedValue", "delete", "anyID",
-        "replacedBy", "changedValues", "refresh", "discardChanges", "hash", "hashValue", "debugDescription",
+        "context", "replacedBy", "changedValues", "refresh", "discardChanges", "hash", "hashValue", "debugDescription",
     ]
 
     /// Attributes of the language that leave a property stored as it is.

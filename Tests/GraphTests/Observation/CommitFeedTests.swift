@@ -207,7 +207,7 @@ extension ContextEvent {
         }
         return switch self {
         case .willSave(let change): "will save \(ages(change))"
-        case .didSave(let change): "did save \(ages(change))"
+        case .didSave(let save): "did save \(ages(save.shown))"
         case .saveFailed: "failed"
         case .didMerge(let change): "did merge \(ages(change))"
         case .missed(let change): "missed \(ages(change))"

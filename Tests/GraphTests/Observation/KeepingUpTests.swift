@@ -170,6 +170,7 @@ final class StoppedClock: Clock {
     var now: Instant { Instant() }
     var minimumResolution: Duration { .zero }
     var last: Duration { state.withLock { $0.last } }
+    var count: Int { state.withLock { $0.count } }
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         state.withLock { $0 = ($0.count + 1, deadline.offset) }
         try await Task.sleep(for: .seconds(1_000))

@@ -1,0 +1,198 @@
+import Testing
+
+@testable import Graph
+
+@Entity private struct Item: Equatable {
+    var title = ""
+    var n = 0
+    @Ephemeral var isSelected = false
+}
+
+/// R19: an object whose row is gone keeps the last value that its context had of it.
+@MainActor struct LastValueTests {
+    private let coordinator: Coordinator
+    private let context: Context
+    private let id: Item.ID
+    private let item: Item.Object
+
+    init() async throws {
+        coordinator = try await Coordinator(for: Item.self)
+        context = Context(coordinator, executor: .main)
+        let id = try await context.transaction { $0.insert(Item(title: "a")).id }
+        self.id = id
+        item = try context.sync { try $0.object(for: id) }
+    }
+
+    private func deleteElsewhere() async throws {
+        try await coordinator.transaction { [id] in $0[id]?.delete() }
+    }
+
+    private func setElsewhere(_ title: String) async throws {
+        try await coordinator.transaction { [id] in $0[id]?.title = title }
+    }
+
+    @Test(.bug(id: "dropped edit", "the last value was one that was rolled back"))
+    func `R19 an edit that is rolled back as others deleted the object is not its last value`() async throws {
+        item.title = "dropped"
+        item.isSelected = true
+        try await deleteElsewhere()
+        await context.rollback(to: .latest)
+        #expect(item.isDeleted && item.title == "a" && item.isSelected)
+    }
+
+    @Test func `R19 an edit that the context flushed before it was rolled back is not the last value either`()
+        async throws
+    {
+        item.title = "dropped"
+        #expect(context.sync { $0.hasChanges })
+        try await deleteElsewhere()
+        await context.reset()
+        #expect(item.isDeleted && item.title == "a")
+    }
+
+    @Test func `R19 an edit that was rolled back before others deleted the object is not its last value`() async throws
+    {
+        item.title = "dropped"
+        context.sync { $0.rollback() }
+        try await deleteElsewhere()
+        await context.refresh()
+        #expect(item.isDeleted && item.title == "a")
+    }
+
+    /// What ends an edit of an object that others deleted.
+    enum Ending: CaseIterable {
+        case rollback, discard, rollbackToLatest, reset
+    }
+
+    @Test(arguments: Ending.allCases)
+    func `R19 an edit of an object that others deleted shows until it is dropped, and no longer`(ending: Ending)
+        async throws
+    {
+        item.title = "pending"
+        try await deleteElsewhere()
+        await context.refresh()
+        #expect(item.isDeleted && item.title == "pending")
+        switch ending {
+        case .rollback: context.sync { $0.rollback() }
+        case .discard: item.discardChanges()
+        case .rollbackToLatest: await context.rollback(to: .latest)
+        case .reset: await context.reset()
+        }
+        #expect(item.isDeleted && item.title == "a" && !item.hasChanges)
+    }
+
+    @Test func `R19 the last value is that of the last state, whenever the object was looked at`() async throws {
+        try await setElsewhere("b")
+        await context.refresh()
+        // Nobody looks.
+        try await deleteElsewhere()
+        await context.refresh()
+        #expect(item.isDeleted && item.title == "b")
+    }
+
+    @Test func `R19 so it is if a save brings what others did`() async throws {
+        try await setElsewhere("b")
+        context.sync { _ = $0.insert(Item(title: "other")) }
+        try await context.save()
+        try await deleteElsewhere()
+        context.sync { _ = $0.insert(Item(title: "another")) }
+        try await context.save()
+        #expect(item.isDeleted && item.title == "b")
+    }
+
+    @Test func `R19 an edit that a merge policy gave up is not the last value`() async throws {
+        item.title = "mine"
+        try await deleteElsewhere()
+        try await context.save(mergePolicy: .rollback)
+        #expect(item.isDeleted && !item.hasChanges)
+        #expect(item.title == "mine" || item.title == "a")
+    }
+
+    @Test func `R19 an object deleted here keeps what was last seen of it, undone changes not among that`() async throws
+    {
+        context.sync { $0.undoLimit = 5 }
+        item.title = "undone"
+        context.sync { _ = $0.undo() }
+        item.delete()
+        #expect(item.isDeleted && item.title == "a")
+        try await context.save()
+        #expect(item.title == "a")
+    }
+
+    @Test func `R19 an object whose insert was rolled back keeps its values`() {
+        let new = Slot<Item.Object>()
+        context.sync { context in context.insert(Item(title: "new")).n = 3 }
+        new.value = context.sync { $0.insertedObjects.first as? Item.Object }
+        context.sync { $0.rollback() }
+        #expect(new.value?.isDeleted == true && new.value?.title == "new" && new.value?.n == 3)
+    }
+}
+
+private final class Slot<Value> {
+    var value: Value?
+}
+
+/// Objects whose context is gone.
+@MainActor struct OutlivedObjectTests {
+    private let coordinator: Coordinator
+
+    init() async throws {
+        coordinator = try await Coordinator(for: Item.self)
+        try await coordinator.transaction { _ = $0.insert(Item(title: "a")) }
+    }
+
+    private func fetched(_ context: Context) throws -> Item.Object {
+        try #require(try context.sync { try $0.fetch(Item.self).first })
+    }
+
+    @Test func `an object tells its context, and does not keep it`() async throws {
+        var context: Context? = Context(coordinator, executor: .main)
+        let item = try fetched(try #require(context))
+        #expect(item.context === context)
+        let any: any AnyManagedObject = item
+        #expect(any.context === context)
+        let child = await Context(parent: try #require(context), executor: .main)
+        #expect(try fetched(child).context === child)
+        item.title = "b"
+        try await item.context?.save()
+        #expect(try coordinator.snapshot.fetchValues(Item.self).map(\.title) == ["b"])
+        context = nil
+        // The nested one has it, too.
+        #expect(item.context != nil)
+    }
+
+    @Test(.bug(id: "outlived", "it had changes for ever"))
+    func `an object that outlives its context has no context and no changes, and is not deleted`() throws {
+        let (clean, changed) = try {
+            let context = Context(coordinator, executor: .main)
+            let clean = try fetched(context)
+            let changed = context.sync { $0.insert(Item(title: "new")) }
+            #expect(changed.hasChanges && changed.isInserted)
+            return (clean, changed)
+        }()
+        for item in [clean, changed] {
+            #expect(item.context == nil)
+            #expect(!item.hasChanges && !item.isInserted && !item.isUpdated && !item.isDeleted)
+            #expect(item.changedValues.isEmpty)
+        }
+        clean.title = "late"
+        #expect(clean.title == "a" && !clean.hasChanges)
+        changed.title = "late"
+        #expect(!changed.hasChanges && !changed.isInserted)
+        #expect(changed.title == "new")
+        clean.delete()
+        clean.discardChanges()
+        clean.refresh(mergeChanges: true)
+        #expect(coordinator.snapshot.count(of: Item.self) == 1)
+    }
+
+    @Test func `an object deleted before its context went says so on`() throws {
+        let item = try {
+            let context = Context(coordinator, executor: .main)
+            let item = try fetched(context)
+            item.delete()
+            return item
+        }()
+        #expect(item.isDeleted && item.title == "a" && !item.hasChanges)
+    }
+}
