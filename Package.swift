@@ -23,9 +23,11 @@ let package = Package(
         .macro(name: "GraphMacrosPlugin", dependencies: ["GraphMacros"], swiftSettings: settings),
         .target(name: "GraphMacros", swiftSettings: settings),
         .executableTarget(name: "GraphBench", dependencies: ["Graph"], swiftSettings: settings),
+        .executableTarget(
+            name: "TestProgram", dependencies: ["Graph"], path: "Tests/TestProgram", swiftSettings: settings),
         .testTarget(
             name: "GraphTests",
-            dependencies: ["Graph", "GraphMacros"],
+            dependencies: ["Graph", "GraphMacros", "TestProgram"],
             exclude: ["Macros/Expansions"],
             swiftSettings: settings
         ),

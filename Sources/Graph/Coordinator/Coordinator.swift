@@ -354,7 +354,7 @@ public actor Coordinator {
         switch error {
         case .diskFull, .transactionTooLarge: break
         default:
-            errorOfFollowers = .storeFailed(path: path, reason: error.description)
+            errorOfFollowers = error.asEarlierFailure(path: path)
             ending = ending ?? errorOfFollowers
         }
         var followers = queue.takeGroup()

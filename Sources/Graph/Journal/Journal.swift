@@ -32,7 +32,7 @@ actor Journal {
     private let fileSystem: any StoreFileSystem
     private let processID: Int32
     private let file: any StoreFile
-    private let lock: any StoreLock
+    private let lock: JournalLock
     private var writer: JournalWriter
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -41,7 +41,7 @@ actor Journal {
     var lengthBytes: UInt64 { writer.end }
 
     private init(_ opened: JournalOpening.Opened, fileSystem: any StoreFileSystem, executor: any SerialExecutor) {
-        path = opened.location.path
+        path = opened.location.text
         storeID = opened.header.storeID
         generation = opened.header.generation
         baseCommit = opened.header.baseCommit
@@ -106,7 +106,7 @@ actor Journal {
         guard writer.phase != .closed else { return }
         defer {
             file.close()
-            lock.release()
+            lock.file.close()
         }
         if fileSystem.processID == processID { try writer.close(payload) }
     }

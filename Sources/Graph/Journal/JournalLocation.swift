@@ -1,47 +1,41 @@
 /// Where a journal is: an absolute path without symbolic links, so that all names of one file give one lock.
 struct JournalLocation: Sendable, Equatable {
-    let path: String
-    let directory: String
-    let name: String
+    let path: StorePath
+    let directory: StorePath
+    let name: StorePath
 
-    var lockPath: String { path + ".lock" }
+    var lockPath: StorePath { path.appending(".lock") }
 
-    init(resolving path: String, in fileSystem: any StoreFileSystem) throws(GraphError) {
-        guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw .unusableFile(path: path, reason: "not a path")
+    /// For messages.
+    var text: String { path.text }
+
+    init(resolving text: String, in fileSystem: any StoreFileSystem) throws(GraphError) {
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            throw .unusableFile(path: text, reason: "not a path")
         }
+        let path = StorePath(text)
         do throws(IOError) {
-            let resolved = try fileSystem.resolve(path)
-            (directory, name) = Self.split(resolved)
+            let resolved = try repeatingInterrupted { () throws(IOError) in try fileSystem.resolve(path) }
+            (directory, name) = resolved.split()
         } catch {
-            let (parent, last) = Self.split(path)
+            let (parent, last) = path.split()
             switch error.reason {
             case .missing: break
-            case .notDirectory: throw .directoryMissing(path: parent)
-            case .symbolicLink: throw .unusableFile(path: path, reason: "symbolic links in a circle")
-            default: throw error.graphError(path: path)
+            case .notDirectory: throw .directoryMissing(path: parent.text)
+            case .symbolicLink: throw .unusableFile(path: text, reason: "symbolic links in a circle")
+            default: throw error.graphError(path: text)
             }
-            guard !last.isEmpty, last != ".", last != ".." else {
-                throw .unusableFile(path: path, reason: "not the name of a file")
+            guard !last.bytes.isEmpty, last != StorePath("."), last != StorePath("..") else {
+                throw .unusableFile(path: text, reason: "not the name of a file")
             }
             name = last
             do throws(IOError) {
-                directory = try fileSystem.resolve(parent)
+                directory = try repeatingInterrupted { () throws(IOError) in try fileSystem.resolve(parent) }
             } catch {
-                guard error.reason == .missing else { throw error.graphError(path: path) }
-                throw .directoryMissing(path: parent)
+                guard error.reason == .missing else { throw error.graphError(path: text) }
+                throw .directoryMissing(path: parent.text)
             }
         }
-        self.path = Self.join(directory, name)
-    }
-
-    static func join(_ directory: String, _ name: String) -> String {
-        directory == "/" ? "/" + name : directory + "/" + name
-    }
-
-    private static func split(_ path: String) -> (directory: String, name: String) {
-        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-        let directory = path[..<slash]
-        return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
+        self.path = directory.appending(component: name)
     }
 }

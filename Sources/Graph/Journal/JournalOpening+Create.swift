@@ -2,7 +2,7 @@ extension JournalOpening {
     /// Writes the whole initial part under another name, syncs it, and gives it its name last: whatever happens, there
     /// is no file or a complete one.
     func create(
-        _ location: JournalLocation, _ lock: any StoreLock, schema: [UInt8], seal: [UInt8]
+        _ location: JournalLocation, _ lock: JournalLock, schema: [UInt8], seal: [UInt8]
     ) throws(GraphError) -> Opened {
         let limit = min(options.transactionLimitBytes, JournalFormat.payloadLimitBytes)
         for payload in [schema, seal] where payload.count > limit {
@@ -23,46 +23,81 @@ extension JournalOpening {
             chain = JournalFrame.append(
                 record, sequence: UInt64(index + 1), durableThrough: 0, chain: chain, salt: header.salt, to: &content)
         }
-        let file = try place(content.bytes, location)
-        let writer = JournalWriter(
-            file: file, path: location.path, salt: header.salt, end: UInt64(content.count),
-            lastSequence: UInt64(records.count), chain: chain, options: options)
-        return Opened(
-            location: location, header: header, file: file, lock: lock, writer: writer, wasCreated: true,
-            diagnostics: [])
-    }
-
-    /// What earlier programs left that did not live to rename it. Only the holder of the lock makes such files.
-    func removeLeftovers(_ location: JournalLocation) {
-        let prefix = location.name + ".new-"
-        guard let names = try? fileSystem.list(location.directory) else { return }
-        for name in names where name.hasPrefix(prefix) {
-            let suffix = name.dropFirst(prefix.count)
-            guard suffix.utf8.count == 16, UInt64(suffix, radix: 16) != nil else { continue }
-            try? fileSystem.unlink(JournalLocation.join(location.directory, name))
+        guard let file = try place(content.bytes, at: location.path, of: location) else {
+            throw .unusableFile(path: location.text, reason: "somebody made the file meanwhile; open it again")
+        }
+        do throws(GraphError) {
+            // If this fails, the file stays: it is complete, and the next open syncs the folder again.
+            try attempt(location.path) { () throws(IOError) in try fileSystem.syncDirectory(location.directory) }
+            let names = try names(of: file, location, lock)
+            let writer = JournalWriter(
+                file: file, names: names, path: location.text, salt: header.salt, end: UInt64(content.count),
+                lengthFound: UInt64(content.count), lastSequence: UInt64(records.count), chain: chain,
+                options: options)
+            return Opened(
+                location: location, header: header, file: file, lock: lock, writer: writer, wasCreated: true,
+                diagnostics: [])
+        } catch {
+            file.close()
+            throw error
         }
     }
 
-    private func place(_ content: [UInt8], _ location: JournalLocation) throws(GraphError) -> any StoreFile {
-        let temporaryPath = "\(location.path).new-\(StoreID.hexadecimal(options.random()))"
+    /// What earlier programs left that did not live to rename it. Without the lock, only lock files are made
+    /// in this way, and whose is removed here finds that there is one now.
+    func removeLeftovers(_ location: JournalLocation) {
+        let prefix = location.name.appending(Self.temporarySuffix)
+        guard let names = try? fileSystem.list(location.directory) else { return }
+        for name in names {
+            guard let suffix = name.suffix(after: prefix), suffix.count == 16,
+                suffix.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+            else { continue }
+            try? fileSystem.unlink(location.directory.appending(component: name))
+        }
+    }
+
+    /// Writes a new file under another name, locked from the beginning, makes it durable, and gives it its name last:
+    /// whatever happens, there is no file of that name or a complete one. nil if the name was taken meanwhile.
+    ///
+    /// The folder is not synced.
+    func place(
+        _ content: [UInt8], at path: StorePath, of location: JournalLocation
+    ) throws(GraphError) -> (any StoreFile)? {
+        let (file, temporaryPath) = try makeTemporaryFile(location)
         do throws(IOError) {
-            let file = try fileSystem.create(temporaryPath)
-            do throws(IOError) {
+            guard try repeatingInterrupted({ () throws(IOError) in try file.lock() }) else {
+                throw IOError(operation: .lock, reason: .other, code: 0)
+            }
+            try repeatingInterrupted { () throws(IOError) in
                 try file.writeFully(content, at: 0)
                 try file.sync()
-                try fileSystem.rename(temporaryPath, to: location.path)
-            } catch {
-                file.close()
-                try? fileSystem.unlink(temporaryPath)
-                throw error
             }
-            // If this fails, the file stays: it is complete, and the next open syncs the folder again.
-            try fileSystem.syncDirectory(location.directory)
+            try fileSystem.rename(temporaryPath, to: path)
             return file
         } catch {
-            throw error.graphError(path: location.path)
+            file.close()
+            try? fileSystem.unlink(temporaryPath)
+            // The holder of a lock file that was made meanwhile has removed what it took for a leftover.
+            if error.reason == .exists || error.reason == .missing { return nil }
+            throw error.graphError(path: location.text)
         }
     }
+
+    /// Leftovers stay until the lock is taken, so that a name may be taken.
+    private func makeTemporaryFile(_ location: JournalLocation) throws(GraphError) -> (any StoreFile, StorePath) {
+        var attempts = 100
+        while true {
+            let path = location.path.appending(Self.temporarySuffix + StoreID.hexadecimal(options.random()))
+            do throws(IOError) {
+                return (try repeatingInterrupted { () throws(IOError) in try fileSystem.create(path) }, path)
+            } catch {
+                attempts -= 1
+                guard error.reason == .exists, attempts > 0 else { throw error.graphError(path: location.text) }
+            }
+        }
+    }
+
+    private static let temporarySuffix = ".new-"
 
     private static func checksum(ofHeader bytes: [UInt8]) -> UInt32 {
         CRC32C.checksum(Array(bytes.dropLast(4)))

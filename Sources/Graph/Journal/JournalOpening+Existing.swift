@@ -1,25 +1,27 @@
 extension JournalOpening {
     func openExisting<State>(
-        _ location: JournalLocation, _ lock: any StoreLock, into state: inout State,
+        _ location: JournalLocation, _ lock: JournalLock, into state: inout State,
         replay: (inout State, JournalEntry) throws(GraphError) -> Void,
         finish: (inout State) throws(GraphError) -> [Journal.Record]
     ) throws(GraphError) -> Opened {
-        let file = try openFile(location)
+        guard let file = try openIfExists(location.path) else {
+            throw .unusableFile(path: location.text, reason: "somebody removed the file meanwhile; open it again")
+        }
         do throws(GraphError) {
-            let status: FileStatus
-            do throws(IOError) {
-                status = try file.status()
-            } catch {
-                throw error.graphError(path: location.path)
+            // Another program has it by another name, or has had it since before its lock file was removed.
+            guard try attempt(location.path, { () throws(IOError) in try file.lock() }) else {
+                throw .alreadyOpen(path: location.text, processID: nil)
             }
-            try Self.requireUsable(status, location)
+            let status = try attempt(location.path) { () throws(IOError) in try file.status() }
+            try Self.requireUsable(status, location.path)
+            let names = try names(of: file, location, lock)
             var (header, checksum, diagnostics) = try readHeader(file, status.lengthBytes, location)
             if status.permissions & 0o022 != 0 {
                 diagnostics.append("others than the owner may write the file")
             }
             let reader = JournalReader(
                 file: file, header: header, headerChecksum: checksum, lengthBytes: status.lengthBytes,
-                path: location.path)
+                path: location.text)
             let scan = try reader.scan(into: &state, replay: replay)
             let addition = try finish(&state)
             removeLeftovers(location)
@@ -27,8 +29,8 @@ extension JournalOpening {
                 fileSystem: fileSystem, path: location.path, directory: location.directory)
             diagnostics += try recovery.repair(file, lengthBytes: status.lengthBytes, after: scan)
             var writer = JournalWriter(
-                file: file, path: location.path, salt: header.salt, end: scan.validEnd,
-                lastSequence: scan.lastSequence, chain: scan.chain, options: options)
+                file: file, names: names, path: location.text, salt: header.salt, end: scan.validEnd,
+                lengthFound: status.lengthBytes, lastSequence: scan.lastSequence, chain: scan.chain, options: options)
             try writer.write(addition)
             return Opened(
                 location: location, header: header, file: file, lock: lock, writer: writer, wasCreated: false,
@@ -39,22 +41,11 @@ extension JournalOpening {
         }
     }
 
-    private func openFile(_ location: JournalLocation) throws(GraphError) -> any StoreFile {
-        do throws(IOError) {
-            return try fileSystem.open(location.path)
-        } catch {
-            if error.reason == .symbolicLink {
-                throw .unusableFile(path: location.path, reason: "a symbolic link")
-            }
-            throw error.graphError(path: location.path)
-        }
-    }
-
     /// One damaged copy is reported and does no harm; which of two different valid copies is right, nobody knows.
     private func readHeader(
         _ file: any StoreFile, _ lengthBytes: UInt64, _ location: JournalLocation
     ) throws(GraphError) -> (JournalHeader, checksum: UInt32, diagnostics: [String]) {
-        let path = location.path
+        let path = location.text
         guard lengthBytes > 0 else { throw .notAStore(path: path, reason: "the file is empty") }
         let size = JournalFormat.headerBytes
         guard lengthBytes >= UInt64(size) * 2 else {

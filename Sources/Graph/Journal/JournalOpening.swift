@@ -8,7 +8,7 @@ struct JournalOpening {
         let location: JournalLocation
         let header: JournalHeader
         let file: any StoreFile
-        let lock: any StoreLock
+        let lock: JournalLock
         let writer: JournalWriter
         let wasCreated: Bool
         let diagnostics: [String]
@@ -21,56 +21,17 @@ struct JournalOpening {
         finish: (inout State) throws(GraphError) -> [Journal.Record] = { _ in [] }
     ) throws(GraphError) -> Opened {
         let location = try JournalLocation(resolving: path, in: fileSystem)
-        let exists = try isUsable(location)
+        let exists = try isUsable(location.path)
         let lock = try lock(location)
         do throws(GraphError) {
             // Before the lock was taken, somebody else may have created the file.
-            if !exists, try !isUsable(location) {
+            if !exists, try !isUsable(location.path) {
                 return try create(location, lock, schema: schema, seal: seal)
             }
             return try openExisting(location, lock, into: &state, replay: replay, finish: finish)
         } catch {
-            lock.release()
+            lock.file.close()
             throw error
         }
-    }
-
-    private func lock(_ location: JournalLocation) throws(GraphError) -> any StoreLock {
-        let outcome: LockOutcome
-        do throws(IOError) {
-            outcome = try fileSystem.lock(location.lockPath)
-        } catch {
-            throw error.graphError(path: location.path)
-        }
-        switch outcome {
-        case .acquired(let lock): return lock
-        case .held(let processID): throw .alreadyOpen(path: location.path, processID: processID)
-        }
-    }
-
-    /// Whether there is a file; something else of that name is an error.
-    private func isUsable(_ location: JournalLocation) throws(GraphError) -> Bool {
-        let status: FileStatus
-        do throws(IOError) {
-            status = try fileSystem.status(location.path)
-        } catch {
-            if error.reason == .missing { return false }
-            throw error.graphError(path: location.path)
-        }
-        try Self.requireUsable(status, location)
-        return true
-    }
-
-    static func requireUsable(_ status: FileStatus, _ location: JournalLocation) throws(GraphError) {
-        let reason: String
-        switch status.kind {
-        case .regular:
-            if status.linkCount <= 1 { return }
-            reason = "the file has \(status.linkCount) hard links"
-        case .directory: reason = "a folder"
-        case .symbolicLink: reason = "a symbolic link to nothing"
-        case .other: reason = "a device, FIFO or socket"
-        }
-        throw .unusableFile(path: location.path, reason: reason)
     }
 }

@@ -11,6 +11,10 @@ struct JournalOptions: Sendable {
     var allocationMinimumBytes: UInt64 = 256 << 10
     var allocationMaximumBytes: UInt64 = 8 << 20
 
+    /// A power of two, at least 2. Each writer that opens the file ends its zeros at another one of so many successive blocks:
+    /// two writers that one file has in spite of all locks then see by its length that they are not alone.
+    var allocationChoices: UInt64 = 16
+
     /// For identifiers and salts.
     var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
 

@@ -12,15 +12,16 @@ struct JournalRecovery {
     private static let copiesKept = 3
 
     let fileSystem: any StoreFileSystem
-    let path: String
-    let directory: String
+    let path: StorePath
+    let directory: StorePath
 
     /// Returns remarks for the journal's diagnostics.
     func repair(_ file: any StoreFile, lengthBytes: UInt64, after scan: JournalScan) throws(GraphError) -> [String] {
         do throws(IOError) {
-            return try repairing(file, lengthBytes, scan)
+            // All of it once more if a signal interrupts it: the bytes are then written again before they are synced again.
+            return try repeatingInterrupted { () throws(IOError) in try repairing(file, lengthBytes, scan) }
         } catch {
-            throw error.graphError(path: path)
+            throw error.graphError(path: path.text)
         }
     }
 
@@ -34,10 +35,10 @@ struct JournalRecovery {
             try copy(file, scan.durableEnd..<scan.validEnd, to: file, at: scan.durableEnd)
         }
         if case .torn(let end, let reason) = scan.tail {
-            let name = "\(path).torn-\(scan.lastSequence + 1)"
+            let name = path.appending(".torn-\(scan.lastSequence + 1)")
             try keep(file, scan.validEnd..<end, as: name)
             zerosEnd = max(zerosEnd, end)
-            remarks.append("unfinished write at \(scan.validEnd) cut off, kept as \(name): \(reason)")
+            remarks.append("unfinished write at \(scan.validEnd) cut off, kept as \(name.text): \(reason)")
         }
         if lengthBytes > scan.validEnd { try file.writeZeros(scan.validEnd..<min(lengthBytes, zerosEnd)) }
         if lengthBytes > scan.durableEnd { try file.dataSync() }
@@ -49,7 +50,7 @@ struct JournalRecovery {
         return remarks
     }
 
-    private func keep(_ file: any StoreFile, _ range: Range<UInt64>, as name: String) throws(IOError) {
+    private func keep(_ file: any StoreFile, _ range: Range<UInt64>, as name: StorePath) throws(IOError) {
         do throws(IOError) {
             try fileSystem.unlink(name)
         } catch {
@@ -83,14 +84,18 @@ struct JournalRecovery {
 
     /// Sequences start again in every generation, so age decides; a copy that stays costs only space.
     private func removeOldCopies() {
-        let prefix = path.dropFirst(directory == "/" ? 1 : directory.count + 1) + ".torn-"
+        let prefix = path.split().name.appending(".torn-")
         guard let names = try? fileSystem.list(directory) else { return }
-        let copies = names.filter { $0.hasPrefix(prefix) && UInt64($0.dropFirst(prefix.count)) != nil }
+        let copies =
+            names.filter { name in
+                guard let sequence = name.suffix(after: prefix) else { return false }
+                return UInt64(String(decoding: sequence, as: UTF8.self)) != nil
+            }
             .map { name in
-                let path = JournalLocation.join(directory, name)
+                let path = directory.appending(component: name)
                 return (path: path, modified: (try? fileSystem.status(path))?.modifiedNanoseconds ?? 0)
             }
-            .sorted { ($0.modified, $0.path.count, $0.path) < ($1.modified, $1.path.count, $1.path) }
+            .sorted { ($0.modified, $0.path.bytes.count, $0.path) < ($1.modified, $1.path.bytes.count, $1.path) }
         for copy in copies.dropLast(Self.copiesKept) { try? fileSystem.unlink(copy.path) }
     }
 }

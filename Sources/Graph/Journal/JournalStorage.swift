@@ -7,33 +7,38 @@ protocol StoreFileSystem: Sendable {
     var processID: Int32 { get }
 
     /// The absolute path without symbolic links of something that exists.
-    func resolve(_ path: String) throws(IOError) -> String
+    func resolve(_ path: StorePath) throws(IOError) -> StorePath
 
     /// Never follows a symbolic link in the last component, never waits for the other end of a FIFO.
-    func open(_ path: String) throws(IOError) -> any StoreFile
+    func open(_ path: StorePath) throws(IOError) -> any StoreFile
 
     /// A new file for its owner only; `.exists` if the name is taken.
-    func create(_ path: String) throws(IOError) -> any StoreFile
+    func create(_ path: StorePath) throws(IOError) -> any StoreFile
 
     /// About the name itself, should it be a symbolic link.
-    func status(_ path: String) throws(IOError) -> FileStatus
+    func status(_ path: StorePath) throws(IOError) -> FileStatus
 
-    func rename(_ path: String, to newPath: String) throws(IOError)
+    /// The part of the status that every write asks for.
+    func extent(_ path: StorePath) throws(IOError) -> FileExtent
 
-    func unlink(_ path: String) throws(IOError)
+    /// Gives a file another name; `.exists` if that is taken, by whatever it is.
+    func rename(_ path: StorePath, to newPath: StorePath) throws(IOError)
+
+    func unlink(_ path: StorePath) throws(IOError)
 
     /// The names in a folder, in no order, without `.` and `..`.
-    func list(_ directory: String) throws(IOError) -> [String]
+    func list(_ directory: StorePath) throws(IOError) -> [StorePath]
 
     /// Makes earlier creations, renamings and removals in the folder durable.
-    func syncDirectory(_ directory: String) throws(IOError)
-
-    /// Creates the lock file if it is missing, and never waits.
-    func lock(_ path: String) throws(IOError) -> LockOutcome
+    func syncDirectory(_ directory: StorePath) throws(IOError)
 }
 
 /// One open file, closed when the last reference goes away if not before.
 protocol StoreFile: Sendable {
+    /// Takes the lock on the file that one opener at a time can have, in this process or another; false if somebody has it.
+    /// Never waits. `close` gives it back.
+    func lock() throws(IOError) -> Bool
+
     /// May read less than asked for; zero bytes mean the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int
 
@@ -49,36 +54,24 @@ protocol StoreFile: Sendable {
     func sync() throws(IOError)
 
     func status() throws(IOError) -> FileStatus
-    /// The part of the status that every write asks for.
+
     func extent() throws(IOError) -> FileExtent
 
-    /// A second call does nothing.
+    /// A second call does nothing, and in the child of a `fork` the parent's lock stays.
     func close()
 }
 
-/// A lock that is held until `release`, or until the last reference or the process goes away.
-protocol StoreLock: Sendable {
-    func release()
-}
-
-enum LockOutcome: Sendable {
-    case acquired(any StoreLock)
-    /// Somebody has it; the number is what the holder wrote into the lock file, for messages only.
-    case held(processID: Int32?)
-}
-
-/// How long a file is and how many names it has.
+/// How long a file is, how many names it has, and which file it is.
 struct FileExtent: Sendable, Equatable {
     var lengthBytes: UInt64
     var linkCount: UInt64
+    var identity: FileIdentity
 }
 
-extension FileStatus {
-    var extent: FileExtent { FileExtent(lengthBytes: lengthBytes, linkCount: linkCount) }
-}
-
-extension StoreFile {
-    func extent() throws(IOError) -> FileExtent { try status().extent }
+/// What tells a file from all others that exist at the same time, whatever their names.
+struct FileIdentity: Sendable, Hashable {
+    var device: UInt64
+    var inode: UInt64
 }
 
 struct FileStatus: Sendable, Equatable {
@@ -124,7 +117,7 @@ struct IOError: Error, Sendable, Equatable {
         case interrupted
         case symbolicLink
         case notDirectory
-        /// A transfer of zero bytes where there should have been some; the code is 0.
+        /// A transfer of zero bytes where there should have been some, with the code 0, or one interruption after another.
         case noProgress
         case other
     }

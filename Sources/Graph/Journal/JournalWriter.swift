@@ -16,6 +16,8 @@ struct JournalWriter: Sendable {
         case closed
     }
 
+    private static let blockBytes: UInt64 = 4_096
+
     private(set) var phase = Phase.open
     private(set) var end: UInt64
     private(set) var fileEnd: UInt64
@@ -23,16 +25,26 @@ struct JournalWriter: Sendable {
     private(set) var durableThrough: UInt64
     private var chain: UInt32
     private let file: any StoreFile
+    private let names: JournalNames
     private let path: String
     private let salt: UInt32
     private let options: JournalOptions
+    /// In which of so many successive blocks the zeros ahead end.
+    private let endingBlock: UInt64
 
     /// Continues a file that ends with its last record, all of it durable.
+    ///
+    /// - Parameter lengthFound: how long the file was when it was opened. Another writer that has it open as well, in spite
+    ///   of all locks, counts on that length, or on one like it: zeros ahead never end there, so that it notices.
     init(
-        file: any StoreFile, path: String, salt: UInt32, end: UInt64, lastSequence: UInt64, chain: UInt32,
-        options: JournalOptions
+        file: any StoreFile, names: JournalNames, path: String, salt: UInt32, end: UInt64, lengthFound: UInt64,
+        lastSequence: UInt64, chain: UInt32, options: JournalOptions
     ) {
+        let found = lengthFound / Self.blockBytes & (options.allocationChoices - 1)
+        let choice = options.random() % (options.allocationChoices - 1)
+        endingBlock = choice < found ? choice : choice + 1
         self.file = file
+        self.names = names
         self.path = path
         self.salt = salt
         self.end = end
@@ -70,7 +82,7 @@ struct JournalWriter: Sendable {
         try append([record], zerosAhead: false, durably: true)
         guard fileEnd > end else { return }
         do throws(IOError) {
-            try file.truncate(to: end)
+            try repeatingInterrupted { () throws(IOError) in try file.truncate(to: end) }
             try file.dataSync()
         } catch {
             throw error.graphError(path: path)
@@ -92,23 +104,18 @@ struct JournalWriter: Sendable {
         }
     }
 
-    /// Somebody who removed, cut or extended the file makes every further promise void.
+    /// Somebody who removed, moved, replaced, cut or extended the file or its lock file makes every further promise void.
     private mutating func requireSameFile() throws(GraphError) {
-        let extent: FileExtent
+        let difference: String?
         do throws(IOError) {
-            extent = try file.extent()
+            difference = try names.difference(lengthBytes: fileEnd)
         } catch {
             phase = .failed(reason: error.summary)
             throw error.graphError(path: path)
         }
-        var reason: String?
-        if extent.linkCount == 0 { reason = "somebody removed or replaced the file" }
-        if extent.lengthBytes != fileEnd {
-            reason = "somebody changed the file: \(extent.lengthBytes) bytes long instead of \(fileEnd)"
-        }
-        guard let reason else { return }
-        phase = .failed(reason: reason)
-        throw .storeFailed(path: path, reason: reason)
+        guard let difference else { return }
+        phase = .failed(reason: difference)
+        throw .storeFailed(path: path, reason: difference)
     }
 
     private mutating func append(
@@ -148,13 +155,14 @@ struct JournalWriter: Sendable {
     /// A disk too full for them is no reason to refuse the group.
     private func allocate(after groupEnd: UInt64) throws(IOError) -> UInt64 {
         let ahead = min(max(groupEnd, options.allocationMinimumBytes), options.allocationMaximumBytes)
-        let target = (groupEnd + ahead + 4_095) & ~4_095
+        let blocks = (groupEnd + ahead + Self.blockBytes - 1) / Self.blockBytes
+        let target = (blocks + (endingBlock &- blocks) & (options.allocationChoices - 1)) * Self.blockBytes
         do throws(IOError) {
             try file.writeZeros(groupEnd..<target)
             return target
         } catch {
             guard error.reason == .diskFull else { throw error }
-            try file.truncate(to: groupEnd)
+            try repeatingInterrupted { () throws(IOError) in try file.truncate(to: groupEnd) }
             return groupEnd
         }
     }
@@ -178,7 +186,7 @@ struct JournalWriter: Sendable {
             try file.dataSync()
             let target = isZero ? fileEnd : end
             if length != target {
-                try file.truncate(to: target)
+                try repeatingInterrupted { () throws(IOError) in try file.truncate(to: target) }
                 try file.dataSync()
                 fileEnd = target
             }

@@ -29,52 +29,84 @@ struct PosixFileSystem: StoreFileSystem {
         _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    func resolve(_ path: String) throws(IOError) -> String {
-        guard let resolved = realpath(path, nil) else { throw .current(.resolve) }
+    func resolve(_ path: StorePath) throws(IOError) -> StorePath {
+        guard let resolved = path.withCString({ realpath($0, nil) }) else { throw .current(.resolve) }
         defer { free(resolved) }
-        return String(cString: resolved)
+        return StorePath(copying: resolved)
     }
 
-    func open(_ path: String) throws(IOError) -> any StoreFile {
+    func open(_ path: StorePath) throws(IOError) -> any StoreFile {
         PosixFile(descriptor: try openDescriptor(path, O_RDWR | O_NONBLOCK, .open))
     }
 
-    func create(_ path: String) throws(IOError) -> any StoreFile {
+    func create(_ path: StorePath) throws(IOError) -> any StoreFile {
         PosixFile(descriptor: try openDescriptor(path, O_RDWR | O_CREAT | O_EXCL, .create))
     }
 
-    func status(_ path: String) throws(IOError) -> FileStatus {
-        var information = stat()
-        guard lstat(path, &information) == 0 else { throw .current(.status) }
-        return FileStatus(information)
+    func status(_ path: StorePath) throws(IOError) -> FileStatus {
+        FileStatus(try linkStatus(path))
     }
 
-    func rename(_ path: String, to newPath: String) throws(IOError) {
-        #if canImport(Darwin)
-            let result = Darwin.rename(path, newPath)
-        #elseif canImport(Musl)
-            let result = Musl.rename(path, newPath)
-        #else
-            let result = Glibc.rename(path, newPath)
+    func extent(_ path: StorePath) throws(IOError) -> FileExtent {
+        #if canImport(Glibc)
+            if let extent = try path.withCString({ FileExtent.withoutTimes(AT_FDCWD, $0, AT_SYMLINK_NOFOLLOW) })?.get()
+            {
+                return extent
+            }
         #endif
+        return FileExtent(try linkStatus(path))
+    }
+
+    private func linkStatus(_ path: StorePath) throws(IOError) -> stat {
+        var information = stat()
+        guard path.withCString({ lstat($0, &information) }) == 0 else { throw .current(.status) }
+        return information
+    }
+
+    /// Where the system or the kind of disk cannot rename without replacing, a look at the new name comes before.
+    func rename(_ path: StorePath, to newPath: StorePath) throws(IOError) {
+        let exclusive = path.withCString { old in newPath.withCString { new in renameExclusively(old, new) } }
+        if exclusive == 0 { return }
+        guard exclusive == nil || errno == EINVAL || errno == ENOSYS || errno == ENOTSUP else {
+            throw .current(.rename)
+        }
+        do throws(IOError) {
+            _ = try status(newPath)
+            throw IOError(operation: .rename, reason: .exists, code: EEXIST)
+        } catch {
+            guard error.reason == .missing else { throw error }
+        }
+        let result = path.withCString { old in
+            newPath.withCString { new in
+                #if canImport(Darwin)
+                    Darwin.rename(old, new)
+                #elseif canImport(Musl)
+                    Musl.rename(old, new)
+                #else
+                    Glibc.rename(old, new)
+                #endif
+            }
+        }
         guard result == 0 else { throw .current(.rename) }
     }
 
-    func unlink(_ path: String) throws(IOError) {
-        #if canImport(Darwin)
-            let result = Darwin.unlink(path)
-        #elseif canImport(Musl)
-            let result = Musl.unlink(path)
-        #else
-            let result = Glibc.unlink(path)
-        #endif
+    func unlink(_ path: StorePath) throws(IOError) {
+        let result = path.withCString { path in
+            #if canImport(Darwin)
+                Darwin.unlink(path)
+            #elseif canImport(Musl)
+                Musl.unlink(path)
+            #else
+                Glibc.unlink(path)
+            #endif
+        }
         guard result == 0 else { throw .current(.unlink) }
     }
 
-    func list(_ directory: String) throws(IOError) -> [String] {
-        guard let stream = opendir(directory) else { throw .current(.list) }
+    func list(_ directory: StorePath) throws(IOError) -> [StorePath] {
+        guard let stream = directory.withCString({ opendir($0) }) else { throw .current(.list) }
         defer { closedir(stream) }
-        var names: [String] = []
+        var names: [StorePath] = []
         // The offset is that of a stored property of an imported struct, which is never nil.
         let nameOffset = MemoryLayout<dirent>.offset(of: \dirent.d_name)!
         while true {
@@ -85,49 +117,30 @@ struct PosixFileSystem: StoreFileSystem {
             }
             // The entry lives until the next readdir, and its name ends with a zero byte.
             let start = UnsafeRawPointer(entry) + nameOffset
-            let name = String(cString: start.assumingMemoryBound(to: CChar.self))
-            if name != ".", name != ".." { names.append(name) }
+            let name = StorePath(copying: start.assumingMemoryBound(to: CChar.self))
+            if name != StorePath("."), name != StorePath("..") { names.append(name) }
         }
     }
 
-    func syncDirectory(_ directory: String) throws(IOError) {
+    func syncDirectory(_ directory: StorePath) throws(IOError) {
         let descriptor = try openDescriptor(directory, O_RDONLY | O_DIRECTORY, .syncDirectory)
         defer { closeDescriptor(descriptor) }
         guard fullSync(descriptor) == 0 else { throw .current(.syncDirectory) }
     }
 
-    /// `flock` belongs to the open file, not to the process: a second opener in this process is refused too, and
-    /// code that opens and closes the same file elsewhere does not drop it.
-    func lock(_ path: String) throws(IOError) -> LockOutcome {
-        let file = PosixFile(descriptor: try openDescriptor(path, O_RDWR | O_CREAT | O_NONBLOCK, .lock))
-        guard try file.status().kind == .regular else { throw IOError(operation: .lock, reason: .other, code: EINVAL) }
-        guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            if errno == EWOULDBLOCK { return .held(processID: holder(of: file)) }
-            throw .current(.lock)
-        }
-        // Without these lines nothing is lost but the number in a message, so their failure is no failure of the lock.
-        try? file.truncate(to: 0)
-        try? file.writeFully(Array("\(getpid())\n".utf8), at: 0)
-        return .acquired(file)
-    }
-
-    private func holder(of file: PosixFile) -> Int32? {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        let count = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: 0)) ?? 0 }
-        let digits = bytes[..<count].prefix { (0x30...0x39).contains($0) }
-        return Int32(String(decoding: digits, as: UTF8.self))
-    }
-
     /// Descriptors 0 to 2 are left to the streams of the host, which would otherwise write into the journal.
-    private func openDescriptor(_ path: String, _ flags: Int32, _ operation: IOError.Operation) throws(IOError) -> Int32
-    {
-        #if canImport(Darwin)
-            let first = Darwin.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        #elseif canImport(Musl)
-            let first = Musl.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        #else
-            let first = Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        #endif
+    private func openDescriptor(
+        _ path: StorePath, _ flags: Int32, _ operation: IOError.Operation
+    ) throws(IOError) -> Int32 {
+        let first = path.withCString { path in
+            #if canImport(Darwin)
+                Darwin.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            #elseif canImport(Musl)
+                Musl.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            #else
+                Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            #endif
+        }
         guard first >= 0 else { throw .current(operation) }
         if first > 2 { return first }
         let second = fcntl(first, F_DUPFD_CLOEXEC, 3)
@@ -138,10 +151,12 @@ struct PosixFileSystem: StoreFileSystem {
     }
 }
 
-/// An open file of this computer; as a lock it holds the `flock` of its descriptor.
-private final class PosixFile: StoreFile, StoreLock {
-    /// The descriptor, or -1 once closed; whoever swaps it out is the one who closes it.
+/// An open file of this computer.
+private final class PosixFile: StoreFile {
+    /// The descriptor, or -1 once closed; the call that swaps it out closes it.
     private let slot: Atomic<Int32>
+    /// The process that locked the file; 0 if none did.
+    private let lockingProcess = Atomic<Int32>(0)
 
     var descriptor: Int32 { slot.load(ordering: .acquiring) }
 
@@ -151,6 +166,17 @@ private final class PosixFile: StoreFile, StoreLock {
 
     deinit {
         close()
+    }
+
+    /// `flock` belongs to the open file, not to the process: a second opener in this process is refused too, and
+    /// code that opens and closes the same file elsewhere does not drop it.
+    func lock() throws(IOError) -> Bool {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            if errno == EWOULDBLOCK { return false }
+            throw .current(.lock)
+        }
+        lockingProcess.store(getpid(), ordering: .releasing)
+        return true
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
@@ -188,21 +214,23 @@ private final class PosixFile: StoreFile, StoreLock {
         return FileStatus(information)
     }
 
-    #if canImport(Glibc)
-        func extent() throws(IOError) -> FileExtent {
-            if let extent = FileExtent(withoutTimesOf: descriptor) { return extent }
-            return try status().extent
-        }
-    #endif
-
-    func close() {
-        let descriptor = slot.exchange(-1, ordering: .acquiringAndReleasing)
-        if descriptor >= 0 { closeDescriptor(descriptor) }
+    func extent() throws(IOError) -> FileExtent {
+        #if canImport(Glibc)
+            // The flag is AT_EMPTY_PATH.
+            if let extent = try FileExtent.withoutTimes(descriptor, "", 0x1000)?.get() { return extent }
+        #endif
+        var information = stat()
+        guard fstat(descriptor, &information) == 0 else { throw .current(.status) }
+        return FileExtent(information)
     }
 
-    /// Closes and never unlocks: in a child of `fork`, unlocking would take the lock from the parent.
-    func release() {
-        close()
+    /// Unlocks what this process has locked: a child that another thread has just started has the open file too, and with it
+    /// the lock, until it becomes another program. In a child the lock is the parent's, which unlocking would take away.
+    func close() {
+        let descriptor = slot.exchange(-1, ordering: .acquiringAndReleasing)
+        guard descriptor >= 0 else { return }
+        if lockingProcess.load(ordering: .acquiring) == getpid() { _ = flock(descriptor, LOCK_UN) }
+        closeDescriptor(descriptor)
     }
 }
 
@@ -214,28 +242,59 @@ private final class PosixFile: StoreFile, StoreLock {
         /// The Glibc module leaves it out; so do C libraries before version 2.28.
         private static let statx = dlsym(nil, "statx").map { unsafeBitCast($0, to: Statx.self) }
 
-        /// Asks for length and link count alone; nil if that does not work here.
+        /// Asks for length, link count and number alone; nil if that does not work here.
         ///
         /// Linux notes from version 6.13 on that somebody has asked for a file's times, and gives its next write a time of its
         /// own, which the sync then has to write too: measured, that makes a sync take half as long again.
-        fileprivate init?(withoutTimesOf descriptor: Int32) {
-            guard let statx = Self.statx else { return nil }
+        fileprivate static func withoutTimes(
+            _ descriptor: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
+        ) -> Result<FileExtent, IOError>? {
+            guard let statx else { return nil }
             // Flags and layout are part of the kernel's interface (`include/uapi/linux/stat.h`, `fcntl.h`).
-            let (emptyPath, linkCountAndLength): (Int32, UInt32) = (0x1000, 0x4 | 0x200)
-            let extent = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { memory -> FileExtent? in
-                guard statx(descriptor, "", emptyPath, linkCountAndLength, memory.baseAddress) == 0,
-                    memory.load(as: UInt32.self) & linkCountAndLength == linkCountAndLength
-                else { return nil }
-                let linkCount = memory.load(fromByteOffset: 16, as: UInt32.self)
-                return FileExtent(
-                    lengthBytes: memory.load(fromByteOffset: 40, as: UInt64.self),
-                    linkCount: UInt64(linkCount)
+            let wanted: UInt32 = 0x4 | 0x100 | 0x200
+            return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { memory in
+                guard statx(descriptor, path, flags, wanted, memory.baseAddress) == 0 else {
+                    return errno == ENOSYS || errno == EINVAL ? nil : .failure(.current(.status))
+                }
+                guard memory.load(as: UInt32.self) & wanted == wanted else { return nil }
+                let major = UInt64(memory.load(fromByteOffset: 136, as: UInt32.self))
+                let minor = UInt64(memory.load(fromByteOffset: 140, as: UInt32.self))
+                // As `fstat` puts them together.
+                let device =
+                    (major & 0xFFFF_F000) << 32 | (major & 0xFFF) << 8 | (minor & 0xFFFF_FF00) << 12 | minor & 0xFF
+                return .success(
+                    FileExtent(
+                        lengthBytes: memory.load(fromByteOffset: 40, as: UInt64.self),
+                        linkCount: UInt64(memory.load(fromByteOffset: 16, as: UInt32.self)),
+                        identity: FileIdentity(
+                            device: device,
+                            inode: memory.load(fromByteOffset: 32, as: UInt64.self)
+                        )
+                    )
                 )
             }
-            guard let extent else { return nil }
-            self = extent
         }
     }
+#endif
+
+/// Renames without replacing what has the new name; nil where the system has no such call.
+private func renameExclusively(_ path: UnsafePointer<CChar>, _ newPath: UnsafePointer<CChar>) -> Int32? {
+    #if canImport(Darwin)
+        return renamex_np(path, newPath, UInt32(RENAME_EXCL))
+    #elseif canImport(Glibc)
+        // The flag is RENAME_NOREPLACE (`include/uapi/linux/fs.h`).
+        return renameat2.map { $0(AT_FDCWD, path, AT_FDCWD, newPath, 1) }
+    #else
+        return nil
+    #endif
+}
+
+#if canImport(Glibc)
+    private typealias RenameAt2 =
+        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+
+    /// The Glibc module leaves it out; so do C libraries before version 2.28.
+    private let renameat2 = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: RenameAt2.self) }
 #endif
 
 /// On Darwin `fsync` leaves the data in the drive's cache, whose order is the drive's; `F_FULLFSYNC` flushes that too.
@@ -276,6 +335,16 @@ extension FileStatus {
             let time = information.st_mtim
         #endif
         modifiedNanoseconds = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
+extension FileExtent {
+    fileprivate init(_ information: stat) {
+        lengthBytes = UInt64(clamping: information.st_size)
+        linkCount = UInt64(clamping: information.st_nlink)
+        identity = FileIdentity(
+            device: UInt64(truncatingIfNeeded: information.st_dev),
+            inode: UInt64(truncatingIfNeeded: information.st_ino))
     }
 }
 

@@ -1,4 +1,24 @@
-/// The one place that deals with short transfers and interruptions.
+/// Repeats a call that a signal interrupted; one that never gets anywhere must end somewhere.
+///
+/// Not for the sync of a group: what an interrupted sync has done to the pages nobody says, and whether the group's are
+/// on the disk is then known only after reopening. Where bytes are written again before each sync, it does no harm.
+func repeatingInterrupted<Result>(_ body: () throws(IOError) -> Result) throws(IOError) -> Result {
+    var interruptions = 0
+    while true {
+        do throws(IOError) {
+            return try body()
+        } catch {
+            guard error.reason == .interrupted else { throw error }
+            interruptions += 1
+            // As an error of another kind, so that nobody else repeats it either.
+            if interruptions > 1_000 {
+                throw IOError(operation: error.operation, reason: .noProgress, code: error.code)
+            }
+        }
+    }
+}
+
+/// The one place that deals with short transfers.
 extension StoreFile {
     /// Fills the buffer; the end of the file before that is an error, as the journal only reads what `status` promised.
     func readFully(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) {
@@ -33,24 +53,16 @@ extension StoreFile {
         }
     }
 
-    /// A signal may interrupt a call any number of times, but a call that never gets anywhere must end somewhere.
     private func transfer(
         _ operation: IOError.Operation, count: Int, step: (_ done: Int) throws(IOError) -> Int
     ) throws(IOError) {
         var done = 0
-        var interruptions = 0
         while done < count {
-            do throws(IOError) {
-                let moved = try step(done)
-                guard moved > 0, moved <= count - done else {
-                    throw IOError(operation: operation, reason: .noProgress, code: 0)
-                }
-                done += moved
-                interruptions = 0
-            } catch {
-                interruptions += 1
-                guard error.reason == .interrupted, interruptions <= 1_000 else { throw error }
+            let moved = try repeatingInterrupted { () throws(IOError) in try step(done) }
+            guard moved > 0, moved <= count - done else {
+                throw IOError(operation: operation, reason: .noProgress, code: 0)
             }
+            done += moved
         }
     }
 }

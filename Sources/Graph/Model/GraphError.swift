@@ -58,8 +58,8 @@ public enum GraphError: Error, Sendable {
     case corrupt(path: String, offset: UInt64, sequence: UInt64, reason: String)
     /// A record whose checksums hold makes no sense. The file was not touched.
     case invalidRecord(path: String, offset: UInt64, sequence: UInt64, reason: String)
-    /// The file is open for writing already, in this process or in another.
-    case alreadyOpen(path: String, processID: Int32?)
+    /// The file is open for writing already, in this process or in another: as far as is known, which, and since when.
+    case alreadyOpen(path: String, processID: Int32?, since: Date? = nil)
     /// The folder in which the file should be does not exist; the path is the folder's.
     case directoryMissing(path: String)
     /// The system does not let this process do that with the file or its folder.
@@ -90,6 +90,18 @@ extension GraphError {
     func about(_ commit: CommitNumber?) -> GraphError {
         guard case .outcomeUnknown(let path, nil, let reason) = self else { return self }
         return .outcomeUnknown(path: path, commit: commit, reason: reason)
+    }
+
+    /// What all later saves are told once this error has ended writing to the file: why, and no more.
+    func asEarlierFailure(path: String) -> GraphError {
+        switch self {
+        case .storeFailed: self
+        case .outcomeUnknown(_, _, let reason): .storeFailed(path: path, reason: reason)
+        case .permissionDenied(_, let operation): .storeFailed(path: path, reason: "no permission to \(operation)")
+        case .inputOutput(_, let operation, let code):
+            .storeFailed(path: path, reason: "\(operation) failed with errno \(code)")
+        default: .storeFailed(path: path, reason: description)
+        }
     }
 }
 
@@ -229,8 +241,9 @@ extension GraphError: CustomStringConvertible {
             "\(path): damaged at byte \(offset), record \(sequence): \(reason); the file was left as it is"
         case .invalidRecord(let path, let offset, let sequence, let reason):
             "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason); the file was left as it is"
-        case .alreadyOpen(let path, let process):
+        case .alreadyOpen(let path, let process, let since):
             "\(path): open for writing already" + (process.map { " in process \($0)" } ?? "")
+                + (since.map { " since \($0)" } ?? "")
         case .directoryMissing(let path): "\(path): there is no such folder"
         case .permissionDenied(let path, let operation): "\(path): no permission to \(operation)"
         case .unusableFile(let path, let reason): "\(path): \(reason)"

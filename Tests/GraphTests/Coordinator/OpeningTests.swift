@@ -100,7 +100,7 @@ struct OpeningTests {
     @Test func `a file that is open already, until it is closed`() async throws {
         let file = try await makeStore()
         let first = try await Coordinator(for: Team.self, Person.self, at: file)
-        guard case .alreadyOpen(_, let process)? = try await refusal(of: file) else {
+        guard case .alreadyOpen(_, let process, _)? = try await refusal(of: file) else {
             throw Unexpected()
         }
         #expect(process == ProcessInfo.processInfo.processIdentifier)

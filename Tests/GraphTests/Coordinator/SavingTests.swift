@@ -61,8 +61,7 @@ struct SavingTests {
         let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
         let before = disk.disk.contents(JournalFixture.path)
         try await context.perform { try $0.object(for: id).age = 1 }
-        // The file's status is looked at first, then comes the write.
-        disk.disk.fail(operation: disk.disk.operationCount + 1, with: .errorAfterHalf(.diskFull, 28))
+        disk.disk.fail(next: .write, with: .errorAfterHalf(.diskFull, 28))
         await #expect(throws: GraphError.diskFull(path: JournalFixture.path)) { try await context.save() }
         #expect(coordinator.snapshot.value(for: id)?.age == 0)
         #expect(coordinator.snapshot.commit.number == 1)

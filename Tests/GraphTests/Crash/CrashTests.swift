@@ -181,11 +181,7 @@ struct CrashTests {
                 var script: [[UInt8]] = []
                 var writer = try JournalFixture.open(disk).opened.writer
                 for _ in 0..<failing { try write(2, &writer, &script, disk) }
-                // The operations of a write are the look at the file, the group, perhaps zeros, and the sync.
-                let before = disk.operationCount
-                for index in (before + 1)..<(before + 4) {
-                    disk.fail(operation: index, with: .syncFailure(reverts: reverts))
-                }
+                disk.fail(next: .sync, with: .syncFailure(reverts: reverts))
                 let lost = (0..<2).map { JournalFixture.commit(script.count + $0) }
                 #expect(throws: GraphError.self) { try writer.write(lost) }
                 #expect(throws: GraphError.self) { try writer.write(lost) }

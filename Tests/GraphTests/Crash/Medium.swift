@@ -18,9 +18,9 @@ struct Medium {
     }
 
     enum NameChange {
-        case set(String, Int)
-        case remove(String)
-        case move(String, String)
+        case set(StorePath, Int)
+        case remove(StorePath)
+        case move(StorePath, StorePath)
     }
 
     struct Inode {
@@ -35,27 +35,27 @@ struct Medium {
     }
 
     var inodes: [Inode] = []
-    var names: [String: Int] = [:]
-    var durableNames: [String: Int] = [:]
+    var names: [StorePath: Int] = [:]
+    var durableNames: [StorePath: Int] = [:]
     var pendingNames: [NameChange] = []
 
     /// The number of changes that a crash may keep or lose independently.
     var pendingCount: Int { inodes.reduce(0) { $0 + $1.pending.count } }
 
-    mutating func create(_ path: String, modified: Int64) -> Int {
+    mutating func create(_ path: StorePath, modified: Int64) -> Int {
         inodes.append(Inode(modified: modified))
         names[path] = inodes.count - 1
         pendingNames.append(.set(path, inodes.count - 1))
         return inodes.count - 1
     }
 
-    mutating func place(_ bytes: [UInt8], at path: String) {
+    mutating func place(_ bytes: [UInt8], at path: StorePath) {
         inodes.append(Inode(current: bytes, durable: bytes))
         names[path] = inodes.count - 1
         durableNames[path] = inodes.count - 1
     }
 
-    mutating func rename(_ path: String, to newPath: String) -> Bool {
+    mutating func rename(_ path: StorePath, to newPath: StorePath) -> Bool {
         guard let inode = names.removeValue(forKey: path) else { return false }
         if let replaced = names[newPath] { inodes[replaced].linkCount -= 1 }
         names[newPath] = inode
@@ -63,11 +63,17 @@ struct Medium {
         return true
     }
 
-    mutating func unlink(_ path: String) -> Bool {
+    mutating func unlink(_ path: StorePath) -> Bool {
         guard let inode = names.removeValue(forKey: path) else { return false }
         inodes[inode].linkCount -= 1
         pendingNames.append(.remove(path))
         return true
+    }
+
+    func extent(of inode: Int) -> FileExtent {
+        FileExtent(
+            lengthBytes: UInt64(inodes[inode].current.count), linkCount: inodes[inode].linkCount,
+            identity: FileIdentity(device: 1, inode: UInt64(inode)))
     }
 
     mutating func syncNames() {
@@ -95,7 +101,7 @@ struct Medium {
         return result
     }
 
-    private static func apply(_ changes: ArraySlice<NameChange>, to names: inout [String: Int]) {
+    private static func apply(_ changes: ArraySlice<NameChange>, to names: inout [StorePath: Int]) {
         for change in changes {
             switch change {
             case .set(let path, let inode): names[path] = inode

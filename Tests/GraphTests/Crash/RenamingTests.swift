@@ -15,7 +15,7 @@ struct RenamingTests {
             try await coordinator.close()
             return disk.medium
         }
-        disk.fail(operation: disk.operationCount + 1, with: .errorAfterHalf(.other, 5))
+        disk.fail(next: .write, with: .errorAfterHalf(.other, 5))
         await #expect(throws: GraphError.self) {
             try await context.transaction { _ = $0.insert(Before.Author(name: "Eve")) }
         }

@@ -32,14 +32,16 @@ final class SimulatedDisk: StoreFileSystem {
 
     fileprivate struct State {
         var medium = Medium()
-        var directories: Set<String> = ["/", "/data"]
-        var symbolicLinks: [String: String] = [:]
-        var locks: Set<String> = []
+        var directories: Set<StorePath> = [StorePath("/"), StorePath("/data")]
+        var symbolicLinks: [StorePath: StorePath] = [:]
+        /// The inodes that somebody has locked.
+        var locks: Set<Int> = []
         var process: Int32 = 100
         var acknowledged = -1
         var operationCount = 0
         var faults: [Int: Fault] = [:]
         var faultForEver: (from: Int, fault: Fault)?
+        var faultsOfKinds: [(operation: IOError.Operation, skipping: Int, fault: Fault)] = []
         var trace: [String] = []
         var records = false
         var moments: [Moment] = []
@@ -59,17 +61,23 @@ final class SimulatedDisk: StoreFileSystem {
     var trace: [String] { state.withLock { $0.trace } }
     var moments: [Moment] { state.withLock { $0.moments } }
     var medium: Medium { state.withLock { $0.medium } }
-    var names: [String] { state.withLock { $0.medium.names.keys.sorted() } }
+    var names: [String] { state.withLock { $0.medium.names.keys.map(\.text).sorted() } }
 
     func startRecording() { state.withLock { $0.records = true } }
 
     func fail(operation index: Int, with fault: Fault) { state.withLock { $0.faults[index] = fault } }
+
+    /// - Parameter skipping: so many operations of that kind go well before.
+    func fail(next operation: IOError.Operation, skipping: Int = 0, with fault: Fault) {
+        state.withLock { $0.faultsOfKinds.append((operation, skipping, fault)) }
+    }
 
     func failForEver(from index: Int, with fault: Fault) { state.withLock { $0.faultForEver = (index, fault) } }
 
     func stopFailing() {
         state.withLock {
             $0.faults = [:]
+            $0.faultsOfKinds = []
             $0.faultForEver = nil
         }
     }
@@ -91,28 +99,38 @@ final class SimulatedDisk: StoreFileSystem {
     }
 
     func contents(_ path: String) -> [UInt8]? {
-        state.withLock { state in state.medium.names[path].map { state.medium.inodes[$0].current } }
+        state.withLock { state in state.medium.names[StorePath(path)].map { state.medium.inodes[$0].current } }
     }
 
     /// Puts a durable file there, as if it had always been.
     func setContents(_ bytes: [UInt8], at path: String) {
-        state.withLock { $0.medium.place(bytes, at: path) }
+        state.withLock { $0.medium.place(bytes, at: StorePath(path)) }
     }
 
     func change(_ path: String, _ body: (inout Medium.Inode) -> Void) {
         state.withLock { state in
-            if let inode = state.medium.names[path] { body(&state.medium.inodes[inode]) }
+            if let inode = state.medium.names[StorePath(path)] { body(&state.medium.inodes[inode]) }
         }
     }
 
-    func addSymbolicLink(_ path: String, to target: String) { state.withLock { $0.symbolicLinks[path] = target } }
+    func addSymbolicLink(_ path: String, to target: String) {
+        state.withLock { $0.symbolicLinks[StorePath(path)] = StorePath(target) }
+    }
+
+    /// As another program does it, without being counted.
+    func move(_ path: String, to newPath: String) {
+        state.withLock { _ = $0.medium.rename(StorePath(path), to: StorePath(newPath)) }
+    }
+
+    /// As another program does it, without being counted.
+    func remove(_ path: String) { state.withLock { _ = $0.medium.unlink(StorePath(path)) } }
 
     // MARK: StoreFileSystem
 
     var processID: Int32 { state.withLock { $0.process } }
 
-    func resolve(_ path: String) throws(IOError) -> String {
-        try perform(.resolve, path) { state, _ throws(IOError) in
+    func resolve(_ path: StorePath) throws(IOError) -> StorePath {
+        try perform(.resolve, path.text) { state, _ throws(IOError) in
             let target = state.symbolicLinks[path] ?? path
             guard state.medium.names[target] != nil || state.directories.contains(target) else {
                 throw IOError(operation: .resolve, reason: .missing, code: 2)
@@ -121,27 +139,27 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
-    func open(_ path: String) throws(IOError) -> any StoreFile {
-        try perform(.open, path) { state, _ throws(IOError) in
+    func open(_ path: StorePath) throws(IOError) -> any StoreFile {
+        try perform(.open, path.text) { state, _ throws(IOError) in
             guard let inode = state.medium.names[path] else {
                 throw IOError(operation: .open, reason: .missing, code: 2)
             }
-            return SimulatedFile(disk: self, inode: inode, lockPath: nil, process: state.process)
+            return SimulatedFile(disk: self, inode: inode, process: state.process)
         }
     }
 
-    func create(_ path: String) throws(IOError) -> any StoreFile {
-        try perform(.create, path) { state, _ throws(IOError) in
+    func create(_ path: StorePath) throws(IOError) -> any StoreFile {
+        try perform(.create, path.text) { state, _ throws(IOError) in
             guard state.medium.names[path] == nil else {
                 throw IOError(operation: .create, reason: .exists, code: 17)
             }
             let inode = state.medium.create(path, modified: Int64(state.operationCount))
-            return SimulatedFile(disk: self, inode: inode, lockPath: nil, process: state.process)
+            return SimulatedFile(disk: self, inode: inode, process: state.process)
         }
     }
 
-    func status(_ path: String) throws(IOError) -> FileStatus {
-        try perform(.status, path) { state, _ throws(IOError) in
+    func status(_ path: StorePath) throws(IOError) -> FileStatus {
+        try perform(.status, path.text) { state, _ throws(IOError) in
             if state.symbolicLinks[path] != nil {
                 return FileStatus(
                     kind: .symbolicLink, lengthBytes: 0, linkCount: 1, permissions: 0o777, modifiedNanoseconds: 0)
@@ -157,42 +175,45 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
-    func rename(_ path: String, to newPath: String) throws(IOError) {
-        try perform(.rename, "\(path) \(newPath)") { state, _ throws(IOError) in
+    func extent(_ path: StorePath) throws(IOError) -> FileExtent {
+        try perform(.status, path.text) { state, _ throws(IOError) in
+            guard let inode = state.medium.names[path] else {
+                throw IOError(operation: .status, reason: .missing, code: 2)
+            }
+            return state.medium.extent(of: inode)
+        }
+    }
+
+    func rename(_ path: StorePath, to newPath: StorePath) throws(IOError) {
+        try perform(.rename, "\(path.text) \(newPath.text)") { state, _ throws(IOError) in
+            guard state.medium.names[newPath] == nil else {
+                throw IOError(operation: .rename, reason: .exists, code: 17)
+            }
             guard state.medium.rename(path, to: newPath) else {
                 throw IOError(operation: .rename, reason: .missing, code: 2)
             }
         }
     }
 
-    func unlink(_ path: String) throws(IOError) {
-        try perform(.unlink, path) { state, _ throws(IOError) in
+    func unlink(_ path: StorePath) throws(IOError) {
+        try perform(.unlink, path.text) { state, _ throws(IOError) in
             guard state.medium.unlink(path) else {
                 throw IOError(operation: .unlink, reason: .missing, code: 2)
             }
         }
     }
 
-    func list(_ directory: String) throws(IOError) -> [String] {
-        try perform(.list, directory) { state, _ throws(IOError) in
-            state.medium.names.keys.filter { $0.hasPrefix(directory + "/") }.sorted()
-                .map { String($0.dropFirst(directory.count + 1)) }
+    func list(_ directory: StorePath) throws(IOError) -> [StorePath] {
+        try perform(.list, directory.text) { state, _ throws(IOError) in
+            state.medium.names.keys.sorted().compactMap { path in
+                let (parent, name) = path.split()
+                return parent == directory ? name : nil
+            }
         }
     }
 
-    func syncDirectory(_ directory: String) throws(IOError) {
-        try perform(.syncDirectory, directory) { state, _ throws(IOError) in state.medium.syncNames() }
-    }
-
-    func lock(_ path: String) throws(IOError) -> LockOutcome {
-        try perform(.lock, path) { state, _ throws(IOError) in
-            guard !state.locks.contains(path) else { return .held(processID: state.process) }
-            if state.medium.names[path] == nil { _ = state.medium.create(path, modified: 0) }
-            state.locks.insert(path)
-            let file = SimulatedFile(
-                disk: self, inode: state.medium.names[path] ?? 0, lockPath: path, process: state.process)
-            return .acquired(file)
-        }
+    func syncDirectory(_ directory: StorePath) throws(IOError) {
+        try perform(.syncDirectory, directory.text) { state, _ throws(IOError) in state.medium.syncNames() }
     }
 
     // MARK: Operations
@@ -208,6 +229,13 @@ final class SimulatedDisk: StoreFileSystem {
             state.trace.append("\(operation.rawValue) \(detail)")
             var fault = state.faults[index]
             if let forEver = state.faultForEver, index >= forEver.from { fault = forEver.fault }
+            if let next = state.faultsOfKinds.firstIndex(where: { $0.operation == operation }) {
+                if state.faultsOfKinds[next].skipping == 0 {
+                    fault = state.faultsOfKinds.remove(at: next).fault
+                } else {
+                    state.faultsOfKinds[next].skipping -= 1
+                }
+            }
             if let process, process != state.process {
                 return .failure(IOError(operation: operation, reason: .other, code: 9))
             }
@@ -230,9 +258,15 @@ final class SimulatedDisk: StoreFileSystem {
         return try outcome.get()
     }
 
-    fileprivate func unlock(_ path: String, process: Int32) {
+    fileprivate func lock(_ inode: Int, process: Int32) throws(IOError) -> Bool {
+        try perform(.lock, "\(inode)", process: process) { state, _ throws(IOError) in
+            state.locks.insert(inode).inserted
+        }
+    }
+
+    fileprivate func unlock(_ inode: Int, process: Int32) {
         state.withLock { state in
-            if state.process == process { state.locks.remove(path) }
+            if state.process == process { state.locks.remove(inode) }
         }
     }
 
@@ -270,20 +304,25 @@ final class SimulatedDisk: StoreFileSystem {
     }
 }
 
-private final class SimulatedFile: StoreFile, StoreLock {
+private final class SimulatedFile: StoreFile {
     private let disk: SimulatedDisk
     private let inode: Int
-    private let lockPath: String?
     private let process: Int32
+    private let holdsLock = Atomic(false)
 
-    init(disk: SimulatedDisk, inode: Int, lockPath: String?, process: Int32) {
+    init(disk: SimulatedDisk, inode: Int, process: Int32) {
         self.disk = disk
         self.inode = inode
-        self.lockPath = lockPath
         self.process = process
     }
 
-    deinit { release() }
+    deinit { close() }
+
+    func lock() throws(IOError) -> Bool {
+        let isLocked = try disk.lock(inode, process: process)
+        if isLocked { holdsLock.store(true, ordering: .sequentiallyConsistent) }
+        return isLocked
+    }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
         try disk.transfer(.read, inode, count: buffer.count, offset: offset, process: process) { inode, count in
@@ -314,9 +353,13 @@ private final class SimulatedFile: StoreFile, StoreLock {
         }
     }
 
-    func close() {}
+    func extent() throws(IOError) -> FileExtent {
+        try disk.perform(.status, "\(inode)", process: process) { state, _ throws(IOError) in
+            state.medium.extent(of: inode)
+        }
+    }
 
-    func release() {
-        if let lockPath { disk.unlock(lockPath, process: process) }
+    func close() {
+        if holdsLock.exchange(false, ordering: .sequentiallyConsistent) { disk.unlock(inode, process: process) }
     }
 }

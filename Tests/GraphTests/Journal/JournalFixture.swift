@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 @testable import Graph
@@ -22,6 +23,7 @@ struct JournalFixture {
         var options = JournalOptions()
         options.allocationMinimumBytes = 512
         options.allocationMaximumBytes = 1_024
+        options.allocationChoices = 2
         options.random = { random.next() }
         options.nanosecondsSince1970 = { 1_000 }
         return options
@@ -38,6 +40,11 @@ struct JournalFixture {
                     kind: entry.kind, sequence: entry.sequence, offset: entry.offset, payload: Array(entry.payload)))
         }
         return (opened, records)
+    }
+
+    /// What a second opener meets while a process has the journal, which has opened it with `options`.
+    static func alreadyOpen(by processID: Int32) -> GraphError {
+        .alreadyOpen(path: path, processID: processID, since: Date(timeIntervalSince1970: 1e-6))
     }
 
     static func commit(_ number: Int) -> Journal.Record {

@@ -1,33 +1,45 @@
 @testable import Graph
 
-/// A simulated disk with something before its writes and syncs; everything else goes straight through.
+/// A simulated disk with something before or after some of its calls; everything else goes straight through.
 protocol InterposedDisk: StoreFileSystem {
     var disk: SimulatedDisk { get }
     func willWrite() throws(IOError)
     func willSync()
+    func willRename(_ path: StorePath, to newPath: StorePath)
+    func didOpen(_ path: StorePath)
 }
 
 extension InterposedDisk {
     func willWrite() throws(IOError) {}
     func willSync() {}
+    func willRename(_ path: StorePath, to newPath: StorePath) {}
+    func didOpen(_ path: StorePath) {}
 
     var processID: Int32 { disk.processID }
-    func resolve(_ path: String) throws(IOError) -> String { try disk.resolve(path) }
-    func open(_ path: String) throws(IOError) -> any StoreFile { InterposedFile(file: try disk.open(path), disk: self) }
-    func create(_ path: String) throws(IOError) -> any StoreFile {
+    func resolve(_ path: StorePath) throws(IOError) -> StorePath { try disk.resolve(path) }
+    func open(_ path: StorePath) throws(IOError) -> any StoreFile {
+        defer { didOpen(path) }
+        return InterposedFile(file: try disk.open(path), disk: self)
+    }
+    func create(_ path: StorePath) throws(IOError) -> any StoreFile {
         InterposedFile(file: try disk.create(path), disk: self)
     }
-    func status(_ path: String) throws(IOError) -> FileStatus { try disk.status(path) }
-    func rename(_ path: String, to newPath: String) throws(IOError) { try disk.rename(path, to: newPath) }
-    func unlink(_ path: String) throws(IOError) { try disk.unlink(path) }
-    func list(_ directory: String) throws(IOError) -> [String] { try disk.list(directory) }
-    func syncDirectory(_ directory: String) throws(IOError) { try disk.syncDirectory(directory) }
-    func lock(_ path: String) throws(IOError) -> LockOutcome { try disk.lock(path) }
+    func status(_ path: StorePath) throws(IOError) -> FileStatus { try disk.status(path) }
+    func extent(_ path: StorePath) throws(IOError) -> FileExtent { try disk.extent(path) }
+    func rename(_ path: StorePath, to newPath: StorePath) throws(IOError) {
+        willRename(path, to: newPath)
+        try disk.rename(path, to: newPath)
+    }
+    func unlink(_ path: StorePath) throws(IOError) { try disk.unlink(path) }
+    func list(_ directory: StorePath) throws(IOError) -> [StorePath] { try disk.list(directory) }
+    func syncDirectory(_ directory: StorePath) throws(IOError) { try disk.syncDirectory(directory) }
 }
 
 private struct InterposedFile: StoreFile {
     let file: any StoreFile
     let disk: any InterposedDisk
+
+    func lock() throws(IOError) -> Bool { try file.lock() }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
         try file.read(into: buffer, at: offset)
@@ -47,5 +59,6 @@ private struct InterposedFile: StoreFile {
 
     func sync() throws(IOError) { try file.sync() }
     func status() throws(IOError) -> FileStatus { try file.status() }
+    func extent() throws(IOError) -> FileExtent { try file.extent() }
     func close() { file.close() }
 }

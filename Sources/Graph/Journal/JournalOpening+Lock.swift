@@ -1,0 +1,73 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension JournalOpening {
+    /// Takes the lock beside the journal, and makes the lock file if it is missing.
+    ///
+    /// Only an empty file or a lock file of Graph is written to: what else has that name is somebody's.
+    func lock(_ location: JournalLocation) throws(GraphError) -> JournalLock {
+        let path = location.lockPath
+        // While this opener looks, another one may make the file, or somebody remove it.
+        for _ in 0..<100 {
+            if let lock = try isUsable(path) ? takeLock(path, of: location) : makeLock(path, of: location) {
+                return lock
+            }
+        }
+        throw .unusableFile(path: path.text, reason: "somebody keeps removing the lock file")
+    }
+
+    /// Takes the lock on the file that is there; nil if the name leads to it no more.
+    private func takeLock(_ path: StorePath, of location: JournalLocation) throws(GraphError) -> JournalLock? {
+        guard let file = try openIfExists(path) else { return nil }
+        do throws(GraphError) {
+            guard try attempt(path, { () throws(IOError) in try file.lock() }) else {
+                let holder = try? JournalLock.content(of: file).holder
+                throw .alreadyOpen(
+                    path: location.text, processID: holder?.processID, since: holder?.since.map(Self.date))
+            }
+            try Self.requireUsable(try attempt(path) { () throws(IOError) in try file.status() }, path)
+            guard let identity = try identity(of: file, at: path) else {
+                file.close()
+                return nil
+            }
+            switch try attempt(path, { () throws(IOError) in try JournalLock.content(of: file) }) {
+            case .empty, .header, .digits: break
+            case .otherVersion(let version):
+                throw .unsupportedVersion(
+                    path: path.text, found: "lock file of version \(version)",
+                    supported: "version \(JournalLock.version)")
+            case .foreign:
+                throw .unusableFile(
+                    path: path.text, reason: "not a lock file of Graph, and not overwritten: move it elsewhere")
+            }
+            // Without it nothing is lost but the number in a message, so its failure is no failure of the lock.
+            try? file.writeFully(JournalLock.header(of: holder), at: 0)
+            return JournalLock(file: file, name: JournalName(path: path, identity: identity))
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    /// Makes the lock file, locked and complete before it gets its name; nil if somebody else was quicker.
+    private func makeLock(_ path: StorePath, of location: JournalLocation) throws(GraphError) -> JournalLock? {
+        let header = JournalLock.header(of: holder)
+        guard let file = try place(header, at: path, of: location) else { return nil }
+        guard let identity = try identity(of: file, at: path) else {
+            file.close()
+            return nil
+        }
+        return JournalLock(file: file, name: JournalName(path: path, identity: identity))
+    }
+
+    private var holder: JournalLock.Holder {
+        JournalLock.Holder(processID: fileSystem.processID, since: options.nanosecondsSince1970())
+    }
+
+    private static func date(_ nanosecondsSince1970: UInt64) -> Date {
+        Date(timeIntervalSince1970: Double(nanosecondsSince1970) / 1e9)
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+/// What a program meets whose system refuses something, or that was started with less than usual.
+@Suite(.serialized) struct SystemLimitTests {
+    private let folder: TemporaryFolder
+    private let path: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.file()
+    }
+
+    private func permissions(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    private func setPermissions(_ permissions: Int, _ path: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+    }
+
+    @Test func `a file at its longest refuses saves as a full disk does, and takes them again when there is room`()
+        async throws
+    {
+        let program = try StoreProcess("survives-limits")
+        #expect(try await program.run("open \(path)") == "opened 0")
+        #expect(try await program.run("save 1") == "saved")
+        // A few groups behind the first one, within the zeros ahead.
+        #expect(try await program.run("limit bytes 9000") == "limited")
+        var saved = 1
+        var answer = ""
+        repeat {
+            answer = try await program.run("save \(saved + 1)")
+            if answer == "saved" { saved += 1 }
+        } while answer == "saved"
+        #expect(answer.hasPrefix("refused diskFull "), "\(answer)")
+        #expect(try await program.run("save \(saved + 1)").hasPrefix("refused diskFull "))
+        #expect(try await program.run("limit bytes") == "limited")
+        #expect(try await program.run("save \(saved + 1)") == "saved")
+        program.kill()
+        let other = try StoreProcess()
+        #expect(try await other.run("open \(path)") == "opened \(saved + 1)")
+    }
+
+    @Test func `a program without a descriptor left is told so, and opens the store when it has some`() async throws {
+        let program = try StoreProcess()
+        // What the language's runtime opens for itself it opens once.
+        #expect(try await program.run("open \(folder.file("other"))") == "opened 0")
+        #expect(try await program.run("close") == "closed")
+        for count in 0..<2 {
+            #expect(try await program.run("limit files \(count)") == "limited")
+            let answer = try await program.run("open \(path)")
+            #expect(answer.hasPrefix("refused inputOutput ") && answer.hasSuffix("errno \(EMFILE)"), "\(answer)")
+        }
+        #expect(try await program.run("limit files") == "limited")
+        #expect(try await program.run("open \(path)") == "opened 0")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(names == ["other", "other.lock", "store.graph", "store.graph.lock"])
+    }
+
+    @Test func `a program without standard streams does not take the store's files for them`() async throws {
+        let program = try StoreProcess()
+        // What the language's runtime opens for itself it opens once.
+        #expect(try await program.run("open \(folder.file("other"))") == "opened 0")
+        #expect(try await program.run("close") == "closed")
+        #expect(try await program.run("shed") == "shed")
+        #expect(try await program.run("streams") == "streams")
+        #expect(try await program.run("open \(path)") == "opened 0")
+        #expect(try await program.run("save 1") == "saved")
+        #expect(try await program.run("streams") == "streams")
+    }
+
+    @Test func `files are their owner's alone, whatever the program's mask`() async throws {
+        let program = try StoreProcess("open-mask")
+        #expect(try await program.run("open \(path)") == "opened 0")
+        #expect(try permissions(path) == 0o600)
+        #expect(try permissions(path + ".lock") == 0o600)
+    }
+
+    @Test func `a program that may not write to the folder or the file is told so, and nothing changes`() async throws {
+        let owner = try StoreProcess()
+        #expect(try await owner.run("open \(path)") == "opened 0")
+        #expect(try await owner.run("save 1") == "saved")
+        #expect(try await owner.run("close") == "closed")
+        let bytes = FileManager.default.contents(atPath: path)
+        let program = try StoreProcess()
+        #expect(try await program.run("user 65534").hasPrefix("is "))
+        // Neither the folder, nor the lock file, nor the file.
+        try setPermissions(0o555, folder.path)
+        let isOwner = geteuid() != 0
+        if isOwner { try setPermissions(0o400, path + ".lock") }
+        #expect(try await program.run("open \(path)").hasPrefix("refused permissionDenied "))
+        // The lock file, but not the file.
+        try setPermissions(isOwner ? 0o600 : 0o666, path + ".lock")
+        if isOwner { try setPermissions(0o400, path) }
+        #expect(try await program.run("open \(path)").hasPrefix("refused permissionDenied "))
+        #expect(try await program.run("open \(folder.path)/new").hasPrefix("refused permissionDenied "))
+        #expect(FileManager.default.contents(atPath: path) == bytes)
+        try setPermissions(0o755, folder.path)
+        try setPermissions(0o600, path)
+        try setPermissions(0o600, path + ".lock")
+        #expect(try await owner.run("open \(path)") == "opened 1")
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import Graph
+
+/// The one entity of the store: its numbers are what a test finds again.
+@Entity struct Entry {
+    @Indexed var number = 0
+}
+
+/// A program with a store, which does what the lines that it reads tell it and answers each with one line.
+///
+///     open PATH      opened COUNT
+///     save NUMBER    saved
+///     numbers        numbers 1 2 3
+///     close          closed
+///     release        released          the store goes away without being closed
+///     fork hold      forked            a child has all descriptors until `join`
+///     fork release   forked            a child releases the store and ends
+///     join           joined
+///     start          started PROCESS   another program runs, for ten minutes
+///     look PATH      looked            as any code of the program may
+///     go PATH        gone              changes the current folder
+///     limit files N  limited           so many more may be opened
+///     limit bytes N  limited           the length of a file; without N there is no limit
+///     user NUMBER    is NUMBER         if the program is root, it gives that up
+///     shed           shed              closes the standard streams; the protocol goes on with copies
+///     streams        streams 0 2       which of the standard streams are open
+///     stream         saved 1, saved 2 … until killed
+///     trap           ends the program as a programming error does
+///
+/// Where something goes wrong the answer is `refused CASE DESCRIPTION`, in one line.
+@main struct TestProgram {
+    private var store: Coordinator?
+    private var input: Int32 = 0
+    private var output: Int32 = 1
+    /// What a child of `fork` waits for, and the child.
+    private var childEnd: Int32 = -1
+    private var child: pid_t = 0
+    private var started: [Process] = []
+
+    static func main() async {
+        // Whether a write beyond the limit fails or ends the program is inherited.
+        signal(SIGXFSZ, CommandLine.arguments.contains("survives-limits") ? SIG_IGN : SIG_DFL)
+        if CommandLine.arguments.contains("open-mask") { umask(0) }
+        var program = TestProgram()
+        while let line = program.readLine() {
+            do {
+                let answer = try await program.perform(line.split(separator: " ", maxSplits: 1).map(String.init))
+                program.answer(answer)
+            } catch {
+                let name = Mirror(reflecting: error).children.first?.label ?? "\(error)"
+                program.answer("refused \(name) \(error)".split(separator: "\n").joined(separator: " "))
+            }
+        }
+    }
+
+    private mutating func perform(_ words: [String]) async throws -> String {
+        let argument = words.count > 1 ? words[1] : ""
+        switch words.first {
+        case "open":
+            let store = try await Coordinator(for: Entry.self, at: argument)
+            self.store = store
+            return "opened \(store.snapshot.count(of: Entry.self))"
+        case "save":
+            try await save(Int(argument)!)
+            return "saved"
+        case "numbers":
+            let numbers = try required.snapshot.fetchValues(Entry.self).map(\.number).sorted()
+            return (["numbers"] + numbers.map(String.init)).joined(separator: " ")
+        case "close":
+            try await required.close()
+            store = nil
+            return "closed"
+        case "release":
+            store = nil
+            return "released"
+        case "fork": return try fork(releases: argument == "release")
+        case "join":
+            Foundation.close(childEnd)
+            waitpid(child, nil, 0)
+            return "joined"
+        case "start":
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/bin/sleep")
+            process.arguments = ["600"]
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            started.append(process)
+            return "started \(process.processIdentifier)"
+        case "look":
+            _ = try FileHandle(forReadingFrom: URL(fileURLWithPath: argument)).read(upToCount: 1)
+            return "looked"
+        case "go":
+            guard FileManager.default.changeCurrentDirectoryPath(argument) else { throw CocoaError(.fileNoSuchFile) }
+            return "gone"
+        case "limit": return try limit(argument.split(separator: " ").map(String.init))
+        case "user":
+            if geteuid() == 0, setegid(gid_t(argument)!) != 0 || seteuid(uid_t(argument)!) != 0 {
+                throw CocoaError(.executableNotLoadable)
+            }
+            return "is \(geteuid())"
+        case "shed":
+            input = fcntl(input, F_DUPFD_CLOEXEC, 100)
+            output = fcntl(output, F_DUPFD_CLOEXEC, 100)
+            for descriptor in Int32(0)...2 { Foundation.close(descriptor) }
+            return "shed"
+        case "streams":
+            let open = (Int32(0)...2).filter { fcntl($0, F_GETFD) != -1 }
+            return (["streams"] + open.map(String.init)).joined(separator: " ")
+        case "stream":
+            for number in 1... {
+                try await save(number)
+                answer("saved \(number)")
+            }
+            return ""
+        case "trap": fatalError("as asked for")
+        default: return "refused unknown \(words)"
+        }
+    }
+
+    private var required: Coordinator {
+        get throws {
+            guard let store else { throw CocoaError(.fileNoSuchFile) }
+            return store
+        }
+    }
+
+    private func save(_ number: Int) async throws {
+        try await Context(required).transaction { _ = $0.insert(Entry(number: number)) }
+    }
+
+    // MARK: Processes
+
+    /// A child of `fork` has one thread alone, and does nothing that needs another.
+    private mutating func fork(releases: Bool) throws -> String {
+        typealias Fork = @convention(c) () -> pid_t
+        var ends: [Int32] = [0, 0]
+        guard let symbol = dlsym(nil, "fork"), pipe(&ends) == 0 else { throw CocoaError(.featureUnsupported) }
+        // Hidden from Swift, since most programs have more threads than survive it.
+        let fork = unsafeBitCast(symbol, to: Fork.self)
+        child = fork()
+        if child == 0 {
+            if releases {
+                store = nil
+            } else {
+                var byte: UInt8 = 0
+                Foundation.close(ends[1])
+                _ = read(ends[0], &byte, 1)
+            }
+            _exit(0)
+        }
+        Foundation.close(ends[0])
+        childEnd = ends[1]
+        if releases {
+            Foundation.close(childEnd)
+            waitpid(child, nil, 0)
+        }
+        return "forked"
+    }
+
+    private func limit(_ words: [String]) throws -> String {
+        #if canImport(Darwin)
+            let resource = words.first == "files" ? RLIMIT_NOFILE : RLIMIT_FSIZE
+        #else
+            let resource =
+                words.first == "files"
+                ? __rlimit_resource_t(RLIMIT_NOFILE.rawValue) : __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        #endif
+        var limit = rlimit()
+        getrlimit(resource, &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+        if words.count > 1, let number = rlim_t(words[1]) {
+            limit.rlim_cur = number
+            if words[0] == "files" {
+                // Descriptors are numbered from below without gaps, once the next one is.
+                let next = fcntl(input, F_DUPFD_CLOEXEC, 0)
+                Foundation.close(next)
+                limit.rlim_cur += rlim_t(next)
+            }
+        }
+        guard setrlimit(resource, &limit) == 0 else { throw CocoaError(.featureUnsupported) }
+        return "limited"
+    }
+
+    // MARK: Lines
+
+    private func readLine() -> String? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(input, &byte, 1) == 1 {
+            if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
+        }
+        return nil
+    }
+
+    private func answer(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(output, bytes, bytes.count)
+    }
+}
