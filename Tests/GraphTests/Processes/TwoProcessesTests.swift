@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `of programs that make one store at the same time one gets it`() async throws {
-        for round in 0..<5 {
+        for round in 0..<3 {
             let path = folder.file("store\(round)")
             let programs = try (0..<6).map { _ in try StoreProcess() }
             // All of them run before any is told.
@@ -158,7 +158,7 @@ import Testing
         DispatchQueue.global().async {
             while !starter.isDone.load(ordering: .sequentiallyConsistent) { try? StoreProcess.run("/bin/true") }
         }
-        for round in 0..<40 {
+        for round in 0..<15 {
             let coordinator = try await Coordinator(for: Team.self, Person.self, at: path)
             #expect(coordinator.snapshot.count(of: Team.self) == round)
             try await Context(coordinator).transaction { _ = $0.insert(Team(name: "\(round)")) }
