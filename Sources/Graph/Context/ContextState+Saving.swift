@@ -14,7 +14,7 @@ extension ContextState {
         endUndoGroup()
         let captured = working
         inFlight = (captured, registry?.release() ?? [])
-        working = WorkingState(base: captured.snapshot, store: committed)
+        working = WorkingState(base: captured.snapshot, store: committed, reads: reads)
         history.didCapture(captured, goingOnFrom: working)
         var request = captured
         willSaveChangedRows = runningHooks && request.runWillSave()
@@ -35,7 +35,7 @@ extension ContextState {
         inFlight = nil
         flush()
         history.note(working)
-        let base = WorkingState(outcome.base)
+        let base = WorkingState(outcome.base, reads: reads)
         history.didEndSave(isSuccess: true, replacements: outcome.replacements) { state in
             guard let captured else { return state }
             return state.counted(from: captured, outcome.settled)
@@ -98,10 +98,10 @@ extension ContextState {
         if let start = transactionStarts.last { return restore(start) }
         dropDirty()
         if let base, inFlight == nil {
-            working = WorkingState(base)
+            working = WorkingState(base, reads: reads)
             committed = base.committed
         } else {
-            working = WorkingState(base: working.base, store: committed)
+            working = WorkingState(base: working.base, store: committed, reads: reads)
         }
         history.didRollBack(to: working)
         forgetChanges()
@@ -119,7 +119,7 @@ extension ContextState {
         let before = followers.isEmpty ? nil : working.snapshot
         let overlaps = working.overlaps(with: base.snapshot)
         committed = base.committed
-        _ = rebase(onto: WorkingState(base), keepingBases: keepingBases)
+        _ = rebase(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
         if !keepingBases { history.refresh(to: working, on: base) }
         if let before { followers.send(.didMerge(StateChange(before: before, after: working.snapshot))) }
         endEpoch()
