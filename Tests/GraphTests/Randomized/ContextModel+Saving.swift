@@ -222,7 +222,10 @@ extension StoreModel {
         }
         for slot in toOnes.indices { setTarget(of: id, slot, to: 0) }
         if takesOver { rows[survivor]?.attributes = new.attributes }
-        for slot in toOnes.indices { setTarget(of: survivor, slot, to: targets[slot]) }
+        // What stays as it was takes nothing from what is new.
+        for slot in toOnes.indices where targets[slot] != old.targets[slot] {
+            setTarget(of: survivor, slot, to: targets[slot])
+        }
         for (list, key) in places { enter(list, survivor.row, key: key) }
         for (entity, shape) in StoreShape.entities.enumerated() {
             for (slot, toOne) in shape.toOnes.enumerated() where toOne.target == id.entity {

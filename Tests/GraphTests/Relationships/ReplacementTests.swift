@@ -7,7 +7,7 @@ import Testing
     @Unique(onConflict: .replace) var title: String
     var minutes = 0
     @Relationship(.cascade, inverse: \Step.recipe, ordered: true) var steps: ToMany<Step> = []
-    @Relationship(.cascade, inverse: \Picture.recipes) var pictures: ToMany<Picture> = []
+    @Relationship(.cascade, inverse: \Photograph.recipes) var pictures: ToMany<Photograph> = []
     @Relationship(.cascade) var cover: ToOne<Cover> = nil
     @Relationship(inverse: \RecipeTag.recipes) var tags: ToMany<RecipeTag> = []
     @Relationship(inverse: \Cook.recipes) var cook: ToOne<Cook> = nil
@@ -31,7 +31,7 @@ import Testing
     var step: ToOne<Step> = nil
 }
 
-@Entity struct Picture {
+@Entity struct Photograph {
     var name: String
     var recipes: ToMany<Recipe> = []
 }
@@ -53,7 +53,7 @@ struct ReplacementTests {
 
     init() async throws {
         coordinator = try await Coordinator(
-            for: Recipe.self, Step.self, Remark.self, Picture.self, RecipeTag.self, Cook.self, Recipe.Cover.self,
+            for: Recipe.self, Step.self, Remark.self, Photograph.self, RecipeTag.self, Cook.self, Recipe.Cover.self,
             checksEveryCommit: true)
         context = Context(coordinator)
     }
@@ -95,7 +95,7 @@ struct ReplacementTests {
         let recipe = try await `import`(["wash", "cut"])
         let kept = try await context.transaction { context in
             let old = try context.object(for: recipe)
-            let pictures = ["one", "two"].map { context.insert(Picture(name: $0)) }
+            let pictures = ["one", "two"].map { context.insert(Photograph(name: $0)) }
             old.pictures = RelatedObjects(pictures)
             old.cover = context.insert(Recipe.Cover(color: "red"))
             return pictures[1].id
@@ -104,12 +104,12 @@ struct ReplacementTests {
         try await context.transaction { context in
             let new = context.insert(Recipe(title: "Soup"))
             new.steps = [context.insert(Step(text: "peel")), try context.object(for: cut)]
-            new.pictures = [try context.object(for: kept), context.insert(Picture(name: "three"))]
+            new.pictures = [try context.object(for: kept), context.insert(Photograph(name: "three"))]
             new.cover = try context.object(for: recipe).cover
         }
         #expect(try steps(of: recipe) == ["peel", "cut"])
         #expect(try coordinator.snapshot.related(\Recipe.steps, of: recipe)[1] == cut)
-        #expect(try coordinator.snapshot.fetchValues(Picture.self).map(\.name) == ["two", "three"])
+        #expect(try coordinator.snapshot.fetchValues(Photograph.self).map(\.name) == ["two", "three"])
         #expect(try coordinator.snapshot.fetchValues(Recipe.Cover.self).map(\.color) == ["red"])
         // A cover of its own takes the place; none takes it away.
         for color in ["blue", nil] {
