@@ -13,7 +13,7 @@ extension Context {
     @inlinable
     public func fetch<E: Entity>(
         _ type: E.Type = E.self,
-        where predicate: (E) throws -> Bool = { _ in true },
+        where predicate: (E) throws -> Bool,
         sortedBy orderings: [Ordering<E>] = [],
         offset: Int = 0,
         limit: Int? = nil
@@ -22,6 +22,31 @@ extension Context {
         let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
         var objects: [ManagedObject<E>] = []
         try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, address in
+            objects.append(maker.object(for: row, at: address))
+        }
+        return objects
+    }
+
+    /// All objects, unsaved changes included.
+    ///
+    /// - Parameters:
+    ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
+    ///   - offset: how many of the first results to leave out.
+    ///   - limit: how many results to give at most.
+    /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`.
+    ///
+    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``, indexes included.
+    @inlinable
+    public func fetch<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [ManagedObject<E>] {
+        let snapshot = state.snapshot(toSearch: type, true)
+        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
+        var objects: [ManagedObject<E>] = []
+        try snapshot.searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, address in
             objects.append(maker.object(for: row, at: address))
         }
         return objects
@@ -46,7 +71,7 @@ extension Context {
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
-        where predicate: (E) throws -> Bool = { _ in true },
+        where predicate: (E) throws -> Bool,
         sortedBy orderings: [Ordering<E>] = [],
         offset: Int = 0,
         limit: Int? = nil,
@@ -56,11 +81,26 @@ extension Context {
             .fetchValues(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
+    /// The values of all objects, without making objects of them; otherwise as `fetch`.
+    ///
+    /// - Parameter includesPendingChanges: false gives the committed state that the context started from.
+    @inlinable
+    public func fetchValues<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil,
+        includesPendingChanges: Bool = true
+    ) throws -> [E] {
+        try state.snapshot(toSearch: type, includesPendingChanges)
+            .fetchValues(type, sortedBy: orderings, offset: offset, limit: limit)
+    }
+
     /// The identifiers of the objects that match; otherwise as `fetchValues`.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
-        where predicate: (E) throws -> Bool = { _ in true },
+        where predicate: (E) throws -> Bool,
         sortedBy orderings: [Ordering<E>] = [],
         offset: Int = 0,
         limit: Int? = nil,
@@ -70,11 +110,31 @@ extension Context {
             .fetchIDs(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
+    /// The identifiers of all objects; otherwise as `fetchValues`.
+    @inlinable
+    public func fetchIDs<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil,
+        includesPendingChanges: Bool = true
+    ) throws -> [PersistentID<E>] {
+        try state.snapshot(toSearch: type, includesPendingChanges)
+            .fetchIDs(type, sortedBy: orderings, offset: offset, limit: limit)
+    }
+
+    /// The number of all objects; otherwise as `fetchValues`.
+    ///
+    /// Complexity: O(1), and writing what objects have that were changed.
+    public func fetchCount<E: Entity>(_ type: E.Type = E.self, includesPendingChanges: Bool = true) throws -> Int {
+        try state.snapshot(toSearch: type, includesPendingChanges).fetchCount(type)
+    }
+
     /// The number of objects that match; otherwise as `fetchValues`.
     @inlinable
     public func fetchCount<E: Entity>(
         _ type: E.Type = E.self,
-        where predicate: (E) throws -> Bool = { _ in true },
+        where predicate: (E) throws -> Bool,
         includesPendingChanges: Bool = true
     ) throws -> Int {
         try state.snapshot(toSearch: type, includesPendingChanges).fetchCount(type, where: predicate)

@@ -93,7 +93,7 @@ struct CommitRecord {
                 try record.appendRow(at: address, of: entity)
             }
         } catch {
-            throw .notEncodable(entity: schema.entities[entity].name, reason: "\(error)")
+            throw .notEncodable(entity: schema.entities[entity].name, reason: "\(error)".shortened(to: 400))
         }
     }
 

@@ -51,7 +51,7 @@ struct CommitState: Sendable {
         } else {
             if let reads = request.reads {
                 let conflicts = reads.conflicts(of: request, with: head, originOfTheirs: origin(ofChangeOf:))
-                guard conflicts.isEmpty else { throw .conflicts(conflicts) }
+                guard conflicts.isEmpty else { throw .conflicts(ErrorList(conflicts)) }
             }
             let rebase = Rebase(
                 head: head,
@@ -112,14 +112,15 @@ extension WorkingState {
     mutating func judge(isForgiving: Bool) throws(GraphError) -> (replacements: Replacements, isChanged: Bool) {
         var isChanged = applyDeleteRules()
         if isForgiving, dropDanglingReferences() { isChanged = true }
-        let replacements = try resolveUniqueness()
+        let resolution = try resolveUniqueness()
         try requireTargets()
-        let denied = deniedDeletes()
+        var denied = deniedDeletes()
+        denied += deniedReplacements(resolution)
         guard denied.isEmpty else { throw .deleteDenied(denied) }
         var failures = countFailures()
         if failures.isEmpty { failures = validationFailures() }
         guard failures.isEmpty else { throw .validationFailed(failures) }
-        return (replacements, isChanged || !replacements.isEmpty)
+        return (resolution.replacements, isChanged || !resolution.replacements.isEmpty)
     }
 
     /// The rules that also hold between a context and its parent: what uncommitted rows are still to become cannot break them.

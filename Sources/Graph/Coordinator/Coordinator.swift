@@ -139,7 +139,7 @@ public actor Coordinator {
 
     private func check(_ commit: CommitState.Commit) throws(GraphError) {
         let findings = commit.state.snapshot.check()
-        guard findings.isEmpty else { throw .inconsistent(findings) }
+        guard findings.isEmpty else { throw .inconsistent(ErrorList(findings)) }
     }
 
     /// Ends saving and releases the file, after the saves that are under way; contexts that save by themselves do so first.

@@ -57,7 +57,7 @@ struct Rebase {
         // The conflicts' addresses lie in the request and in head, which both outlast them.
         let conflicts = conflicts(of: request)
         for conflict in conflicts { settle(conflict, in: &settlement, origin) }
-        guard settlement.failed.isEmpty else { throw .conflicts(settlement.failed) }
+        guard settlement.failed.isEmpty else { throw .conflicts(ErrorList(settlement.failed)) }
         var ours = request
         ours.discardRows(settlement.dropped, judgedOn: head)
         var merged = WorkingState(base: head)

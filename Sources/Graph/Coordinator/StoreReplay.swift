@@ -95,7 +95,8 @@ struct StoreReplay: Sendable {
         case .originalNames:
             return [Journal.Record(kind: .schema, payload: schemaRecord.bytes)]
         case .otherNames, .otherSchema:
-            throw .schemaMismatch(path: path, differences: schemaRecord.differences(from: fileRecord))
+            let differences = schemaRecord.differences(from: fileRecord)
+            throw .schemaMismatch(path: path, differences: ErrorList(differences))
         }
     }
 
@@ -103,7 +104,8 @@ struct StoreReplay: Sendable {
     private func refusal(of entry: JournalEntry, _ reason: String) -> GraphError {
         if agreement == .otherNames {
             let difference = "record \(entry.sequence) does not fit the program: \(reason)"
-            return .schemaMismatch(path: path, differences: schemaRecord.differences(from: fileRecord) + [difference])
+            let differences = schemaRecord.differences(from: fileRecord) + [difference]
+            return .schemaMismatch(path: path, differences: ErrorList(differences))
         }
         return .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence, reason: reason)
     }
@@ -398,7 +400,7 @@ struct StoreReplay: Sendable {
         guard let address = snapshot.entities[entity].rows.address(of: row) else { return }
         let description = snapshot.schema.entities[entity]
         for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-            if let other = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity).first {
+            if let other = snapshot.firstRowSharingKey(of: row, at: address, index: number, of: entity) {
                 let pair = "rows \(min(row, other)) and \(max(row, other))"
                 throw reader.failure("\(pair) of \(description.name) share a unique value")
             }

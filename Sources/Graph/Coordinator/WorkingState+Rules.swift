@@ -37,21 +37,38 @@ extension WorkingState {
         return changedRows
     }
 
-    /// Deletes that relationships forbid because of what is left at their other ends.
-    func deniedDeletes() -> [DeniedDelete] {
-        guard changes.hasDeletes else { return [] }
-        var denied: [DeniedDelete] = []
-        forEachReference(toDeleted: .deny) { reference, target, row in
-            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
-            denied.append(
-                DeniedDelete(
-                    id: schema.id(of: target, of: toOne.target),
-                    relationship: schema.name(of: toOne, from: reference.entity),
-                    remaining: schema.id(of: row, of: reference.entity)
-                )
-            )
+    /// Deletes that relationships forbid because of what is left at their other ends, one for each row and relationship.
+    func deniedDeletes() -> ErrorList<DeniedDelete> {
+        var denied = ErrorList<DeniedDelete>()
+        guard changes.hasDeletes else { return denied }
+        appendDeletesDeniedByReferences(to: &denied)
+        appendDeletesDeniedByTargets(to: &denied)
+        appendDeletesDeniedByLinks(to: &denied)
+        return denied
+    }
+
+    private func appendDeletesDeniedByReferences(to denied: inout ErrorList<DeniedDelete>) {
+        for (entity, changes) in changes.entities where changes.hasDeletes {
+            for reference in schema.entities[entity].references {
+                let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+                guard toOne.ruleOfInverse == .deny else { continue }
+                for target in deletedRows(of: entity) {
+                    let count = snapshot.countReferrers(to: target, of: reference.entity, through: reference.toOne)
+                    guard count > 0 else { continue }
+                    denied.append(
+                        DeniedDelete(
+                            id: schema.id(of: target, of: entity),
+                            relationship: schema.name(of: toOne, from: reference.entity),
+                            remaining: snapshot.firstReferrers(
+                                DeniedDelete.remainingLimit, to: target, of: reference.entity,
+                                through: reference.toOne
+                            ).map { schema.id(of: $0, of: reference.entity) },
+                            remainingCount: count
+                        )
+                    )
+                }
+            }
         }
-        return denied + deletesDeniedByTargets() + deletesDeniedByLinks()
     }
 
     private func deletedRows(of entity: Int) -> [RowNumber] {
@@ -102,26 +119,36 @@ extension WorkingState {
         }
     }
 
-    private func deletesDeniedByLinks() -> [DeniedDelete] {
-        denyingLinks.sorted { ($0.list, $0.owner, $0.member) < ($1.list, $1.owner, $1.member) }.compactMap { link in
+    private func appendDeletesDeniedByLinks(to denied: inout ErrorList<DeniedDelete>) {
+        var members: [MemberList: (link: Link, rows: [RowNumber])] = [:]
+        for link in denyingLinks {
             let list = schema.adjacencies[link.list]
             // A row that was never saved is not deleted either.
             guard snapshot.entities[list.members].rows.contains(link.member),
                 !snapshot.entities[list.entity].rows.contains(link.owner),
                 base.entities[list.entity].rows.contains(link.owner)
-            else { return nil }
+            else { continue }
+            members[MemberList(link, in: schema), default: (link, [])].rows.append(link.member)
+        }
+        for (link, rows) in members.values.sorted(by: { ($0.link.list, $0.link.owner) < ($1.link.list, $1.link.owner) })
+        {
+            let list = schema.adjacencies[link.list]
             let description = schema.entities[list.entity]
-            return DeniedDelete(
-                id: schema.id(of: link.owner, of: list.entity),
-                relationship: "\(description.name).\(description.properties[list.property].name)",
-                remaining: schema.id(of: link.member, of: list.members)
+            denied.append(
+                DeniedDelete(
+                    id: schema.id(of: link.owner, of: list.entity),
+                    relationship: "\(description.name).\(description.properties[list.property].name)",
+                    remaining: rows.sorted().prefix(DeniedDelete.remainingLimit).map {
+                        schema.id(of: $0, of: list.members)
+                    },
+                    remainingCount: rows.count
+                )
             )
         }
     }
 
     /// Deleted rows whose own to-one relationship denies the delete while its target is there.
-    private func deletesDeniedByTargets() -> [DeniedDelete] {
-        var denied: [DeniedDelete] = []
+    private func appendDeletesDeniedByTargets(to denied: inout ErrorList<DeniedDelete>) {
         for (entity, changes) in changes.entities {
             let description = schema.entities[entity]
             // One to one, the other end's reference denies it already.
@@ -132,14 +159,14 @@ extension WorkingState {
                     denied.append(
                         DeniedDelete(
                             id: schema.id(of: row, of: entity),
-                            relationship: "\(description.name).\(description.properties[toOne.property].name)",
-                            remaining: schema.id(of: target, of: toOne.target)
+                            relationship: schema.name(ofOwnerOf: toOne, entity),
+                            remaining: [schema.id(of: target, of: toOne.target)],
+                            remainingCount: 1
                         )
                     )
                 }
             }
         }
-        return denied
     }
 
     /// Has inserted and updated rows let go of rows that do not exist, unless they need one, and gives up members that do not.
@@ -159,8 +186,8 @@ extension WorkingState {
     }
 
     /// References that inserted and updated rows make to rows that do not exist, and members that do not.
-    func danglingReferences() -> [DanglingReference] {
-        var dangling = danglingMembers
+    func danglingReferences() -> ErrorList<DanglingReference> {
+        var dangling = ErrorList(danglingMembers)
         forEachDanglingReference { place, toOne, target in
             dangling.append(
                 DanglingReference(
@@ -188,8 +215,9 @@ extension WorkingState {
     }
 
     /// Relationships that this commit leaves with fewer or more objects than they may have.
-    func countFailures() -> [ValidationFailure] {
-        guard schema.entities.contains(where: \.hasCounts) else { return [] }
+    func countFailures() -> ErrorList<ValidationFailure> {
+        var failures = ErrorList<ValidationFailure>()
+        guard schema.entities.contains(where: \.hasCounts) else { return failures }
         var touched = [Set<RowNumber>](repeating: [], count: schema.entities.count)
         for (entity, changes) in changes.entities {
             let description = schema.entities[entity]
@@ -208,15 +236,17 @@ extension WorkingState {
             let difference = snapshot.adjacencies[number].difference(from: base.adjacencies[number])
             for pair in difference.removed + difference.added { touched[list.entity].insert(pair.owner) }
         }
-        return touched.enumerated().flatMap { entity, rows in
-            schema.entities[entity].hasCounts
-                ? rows.sorted().flatMap { snapshot.countFailures(of: $0, of: entity) } : []
+        for (entity, rows) in touched.enumerated() where schema.entities[entity].hasCounts {
+            for row in rows.sorted() {
+                for failure in snapshot.countFailures(of: row, of: entity) { failures.append(failure) }
+            }
         }
+        return failures
     }
 
     /// What `validate()` throws of inserted and updated rows.
-    func validationFailures() -> [ValidationFailure] {
-        var failures: [ValidationFailure] = []
+    func validationFailures() -> ErrorList<ValidationFailure> {
+        var failures = ErrorList<ValidationFailure>()
         for (entity, _) in changes.entities {
             let description = schema.entities[entity]
             guard description.hooks.hasValidate else { continue }
@@ -224,7 +254,9 @@ extension WorkingState {
                 do {
                     try description.hooks.validate(address)
                 } catch {
-                    failures += description.failures(of: schema.id(of: row, of: entity), from: error)
+                    for failure in description.failures(of: schema.id(of: row, of: entity), from: error) {
+                        failures.append(failure)
+                    }
                 }
             }
         }
@@ -253,7 +285,12 @@ extension Schema {
         if let inverse = toOne.inverse {
             return "\(entities[toOne.target].name).\(entities[toOne.target].properties[inverse].name)"
         }
-        return "\(entities[entity].name).\(entities[entity].properties[toOne.property].name)"
+        return name(ofOwnerOf: toOne, entity)
+    }
+
+    /// The relationship as the entity has it that refers.
+    func name(ofOwnerOf toOne: ToOneDescription, _ entity: Int) -> String {
+        "\(entities[entity].name).\(entities[entity].properties[toOne.property].name)"
     }
 }
 

@@ -1,35 +1,68 @@
-/// Unique values, judged on the merged state.
+/// Unique values, checked on the merged state.
 extension WorkingState {
-    /// Has new rows with a unique value that another row has give way to it, where the constraint says so.
+    /// Has new rows with a unique value that another row has give way to it, where the constraint says so, and deletes what
+    /// that leaves without its owner.
     ///
     /// - Throws: `.notUnique` with all that is left: new rows that may not give way, or could to several, and rows that took on
     ///   a value of another one.
-    mutating func resolveUniqueness() throws(GraphError) -> Replacements {
-        var replacements: Replacements = [:]
-        // One that gives way may make others alike, which referred to it and to the one that stays.
-        while replaceNewRows(&replacements) {}
-        for (entity, rows) in replacements {
-            for (row, var survivor) in rows {
-                while let next = rows[survivor] { survivor = next }
-                replacements[entity]?[row] = survivor
-            }
-        }
-        let violations = uniquenessViolations()
+    /// - Complexity: O(*n* log *m*) for *n* rows that were written with values of others, and the rows that they refer to and
+    ///   are referred to by, among *m*.
+    mutating func resolveUniqueness() throws(GraphError) -> UniquenessResolution {
+        var resolution = UniquenessResolution()
+        resolution.note(takeSuspects(), in: self)
+        guard !resolution.open.isEmpty else { return resolution }
+        // One that gives way may make others alike, which referred to it and to the one that stays; what is deleted gives its
+        // values away.
+        repeat {
+            while replaceNewRows(&resolution) {}
+        } while deleteOutgoing(&resolution)
+        resolution.closeReplacements()
+        let violations = uniquenessViolations(&resolution)
         guard violations.isEmpty else { throw .notUnique(violations) }
-        return replacements
+        return resolution
+    }
+
+    /// Deletes that a new row, which was to take the place of another one, would have made of a relationship that denies them.
+    func deniedReplacements(_ resolution: UniquenessResolution) -> ErrorList<DeniedDelete> {
+        var denied = ErrorList<DeniedDelete>()
+        for denial in resolution.denials {
+            let toOne = schema.entities[denial.row.entity].toOnes[denial.toOne]
+            guard snapshot.entities[denial.row.entity].rows.contains(denial.row.row),
+                snapshot.entities[toOne.target].rows.contains(denial.partner)
+            else { continue }
+            denied.append(
+                DeniedDelete(
+                    id: schema.id(of: denial.row.row, of: denial.row.entity),
+                    relationship: schema.name(ofOwnerOf: toOne, denial.row.entity),
+                    remaining: [schema.id(of: denial.partner, of: toOne.target)],
+                    remainingCount: 1,
+                    isReplaced: true
+                )
+            )
+        }
+        return denied
+    }
+
+    private mutating func takeSuspects() -> Set<RowPlace> {
+        let taken = suspects
+        if !taken.isEmpty { suspects = [] }
+        return taken
     }
 
     /// False if there was nothing to replace.
-    private mutating func replaceNewRows(_ replacements: inout Replacements) -> Bool {
+    private mutating func replaceNewRows(_ resolution: inout UniquenessResolution) -> Bool {
         var isChanged = false
-        let sharing = rowsSharingValues { description in
+        let sharing = resolution.rowsSharingValues(in: self) { description in
             description.indexes.contains { $0.uniqueness ?? .reject != .reject }
         }
         for (entity, rows) in sharing {
             for row in rows where changes[entity].kind(of: row) == .inserted {
-                guard let (survivor, policy) = survivor(of: row, of: entity) else { continue }
-                replace(row, by: survivor, of: entity, policy)
-                replacements[entity, default: [:]][row] = survivor
+                // One that is to be deleted has no say in what others are.
+                guard !resolution.isLeaving(RowPlace(entity: entity, row: row)),
+                    let (survivor, policy) = survivor(of: row, of: entity, &resolution)
+                else { continue }
+                replace(row, by: survivor, of: entity, policy, &resolution)
+                resolution.note(takeSuspects(), in: self)
                 isChanged = true
             }
         }
@@ -37,21 +70,26 @@ extension WorkingState {
     }
 
     /// The row that stays in place of a new one, if there is exactly one and every constraint in question agrees.
-    private func survivor(of row: RowNumber, of entity: Int) -> (RowNumber, UniquenessPolicy)? {
+    private func survivor(
+        of row: RowNumber,
+        of entity: Int,
+        _ resolution: inout UniquenessResolution
+    ) -> (RowNumber, UniquenessPolicy)? {
         guard let address = snapshot.entities[entity].rows.address(of: row) else { return nil }
         var survivors: Set<RowNumber> = []
         var policies: Set<UniquenessPolicy> = []
         for (number, index) in schema.entities[entity].indexes.enumerated() {
             guard let policy = index.uniqueness else { continue }
             // Of two new rows the later one gives way.
-            let others = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity)
-                .filter { $0 < row || changes[entity].kind(of: $0) != .inserted }
-            guard !others.isEmpty else { continue }
-            survivors.formUnion(others)
+            let rivals = resolution.rivals(of: row, at: address, index: number, of: entity, in: self)
+            guard !rivals.isEmpty else { continue }
+            survivors.formUnion(rivals)
             policies.insert(policy)
         }
         guard survivors.count == 1, let survivor = survivors.first, !policies.contains(.reject) else { return nil }
-        return (survivor, policies.contains(.upsert) ? .upsert : .keepExisting)
+        // The one that hands over most.
+        let policy: UniquenessPolicy? = [.replace, .upsert].first { policies.contains($0) }
+        return (survivor, policy ?? .keepExisting)
     }
 
     /// Gives everything that a new row has to another one, and removes it as if it had never been inserted.
@@ -59,20 +97,25 @@ extension WorkingState {
         _ row: RowNumber,
         by survivor: RowNumber,
         of entity: Int,
-        _ policy: UniquenessPolicy
+        _ policy: UniquenessPolicy,
+        _ resolution: inout UniquenessResolution
     ) {
         let description = schema.entities[entity]
+        let takesOver = policy != .keepExisting
+        resolution.note(row, givesWayTo: survivor, of: entity)
+        if policy == .replace { releaseOwned(by: survivor, of: entity, thatAreNotOf: row, &resolution) }
+        let partners = partners(of: row, survivor, of: entity)
         guard let new = snapshot.entities[entity].rows.address(of: row),
             let old = snapshot.entities[entity].rows.address(of: survivor)
         else { return }
         description.layout.withCopy(of: old) { merged in
-            for property in description.properties where property.relationship == nil && policy == .upsert {
+            for property in description.properties where property.relationship == nil && takesOver {
                 property.operations.assign(merged + property.offset, new + property.offset)
             }
             let references = description.toOnes.map { toOne in
                 let (mine, own) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: old))
                 // The partner of one to one comes along unless it would drive out another.
-                let isWanted = policy == .upsert || (toOne.mate != nil && own == 0)
+                let isWanted = takesOver || (toOne.mate != nil && own == 0)
                 return mine != 0 && isWanted ? mine : own
             }
             for (toOne, target) in zip(description.toOnes, references) {
@@ -83,7 +126,7 @@ extension WorkingState {
             var places: [(list: Int, owner: RowNumber, key: OrderKey)] = []
             for toOne in description.toOnes {
                 let (old, target) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: merged))
-                guard policy == .upsert, let list = toOne.order, old != 0,
+                guard takesOver, let list = toOne.order, old != 0,
                     let key = snapshot.adjacencies[list].key(of: row, of: old)
                 else { continue }
                 places.append((list, target, key))
@@ -110,7 +153,126 @@ extension WorkingState {
             missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
         }
         remove(row, of: entity)
+        for partner in partners { applyDeleteRule(to: partner, of: entity, besides: survivor, &resolution) }
     }
+
+    // MARK: What loses its other end
+
+    /// A row that was one to one with the row that stays or with the one that gives way.
+    private struct Partner {
+        let toOne: Int
+        let row: RowNumber
+        let isOfSurvivor: Bool
+    }
+
+    private func partners(of row: RowNumber, _ survivor: RowNumber, of entity: Int) -> [Partner] {
+        let rows = snapshot.entities[entity].rows
+        return schema.entities[entity].toOnes.enumerated().flatMap { number, toOne -> [Partner] in
+            guard toOne.mate != nil else { return [] }
+            return [row, survivor].compactMap { owner in
+                let partner = rows.address(of: owner).map { toOne.target(ofRowAt: $0) } ?? 0
+                let isItself = toOne.target == entity && (partner == row || partner == survivor)
+                return partner == 0 || isItself
+                    ? nil : Partner(toOne: number, row: partner, isOfSurvivor: owner == survivor)
+            }
+        }
+    }
+
+    /// One that lost its other end is treated as if that had been deleted. What was never saved denies nothing.
+    private mutating func applyDeleteRule(
+        to partner: Partner,
+        of entity: Int,
+        besides survivor: RowNumber,
+        _ resolution: inout UniquenessResolution
+    ) {
+        let toOne = schema.entities[entity].toOnes[partner.toOne]
+        guard let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }),
+            let address = snapshot.entities[toOne.target].rows.address(of: partner.row),
+            mate.target(ofRowAt: address) != survivor
+        else { return }
+        let owner = RowPlace(entity: entity, row: survivor)
+        switch toOne.ruleOfOwner {
+        case .cascade:
+            resolution.release(RowPlace(entity: toOne.target, row: partner.row), from: owner, nil)
+        case .deny where partner.isOfSurvivor && changes[entity].kind(of: survivor) != .inserted:
+            resolution.denials.append(.init(row: owner, toOne: partner.toOne, partner: partner.row))
+        case .deny, .nullify:
+            break
+        }
+    }
+
+    /// Notes what a row owns and another one, which is to take its place, does not have.
+    private func releaseOwned(
+        by owner: RowNumber,
+        of entity: Int,
+        thatAreNotOf row: RowNumber,
+        _ resolution: inout UniquenessResolution
+    ) {
+        let both = [RowPlace(entity: entity, row: owner), RowPlace(entity: entity, row: row)]
+        let kept = Set(owned(by: both[1]).map(\.place) + both)
+        for place in kept { resolution.keep(place) }
+        for (place, ownership) in owned(by: both[0]) where !kept.contains(place) {
+            resolution.release(place, from: both[0], ownership)
+        }
+    }
+
+    /// The rows to which relationships that cascade lead from a row.
+    private func owned(by owner: RowPlace) -> [(place: RowPlace, ownership: UniquenessResolution.Ownership)] {
+        var owned: [(place: RowPlace, ownership: UniquenessResolution.Ownership)] = []
+        let description = schema.entities[owner.entity]
+        for (number, toOne) in description.toOnes.enumerated() where toOne.ruleOfOwner == .cascade {
+            let address = snapshot.entities[owner.entity].rows.address(of: owner.row)
+            guard let target = address.map({ toOne.target(ofRowAt: $0) }), target != 0 else { continue }
+            owned.append((RowPlace(entity: toOne.target, row: target), .reference(toOne: number)))
+        }
+        for reference in description.references {
+            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+            // One to one, the reference of the owner has it.
+            guard toOne.ruleOfInverse == .cascade, toOne.mate == nil else { continue }
+            for member in snapshot.referrers(to: owner.row, of: reference.entity, through: reference.toOne) {
+                owned.append((RowPlace(entity: reference.entity, row: member), .member(toOne: reference.toOne)))
+            }
+        }
+        for number in description.linkLists where schema.adjacencies[number].rule == .cascade {
+            for member in snapshot.adjacencies[number].memberRows(of: owner.row) {
+                owned.append(
+                    (RowPlace(entity: schema.adjacencies[number].members, row: member), .link(list: number)))
+            }
+        }
+        return owned
+    }
+
+    /// Deletes what has lost its owner, with all that cascades from it. False if there was nothing.
+    private mutating func deleteOutgoing(_ resolution: inout UniquenessResolution) -> Bool {
+        let leaving = resolution.takeOutgoing()
+        guard !leaving.isEmpty else { return false }
+        // First all ties to the owners, which stay.
+        for (place, ties) in leaving {
+            for (owner, ownership) in ties { cut(place, from: owner, ownership) }
+        }
+        for (place, _) in leaving where snapshot.entities[place.entity].rows.contains(place.row) {
+            delete(place.row, of: place.entity)
+        }
+        resolution.note(takeSuspects(), in: self)
+        return true
+    }
+
+    private mutating func cut(_ place: RowPlace, from owner: RowPlace, _ ownership: UniquenessResolution.Ownership) {
+        func cutReference(of from: RowPlace, _ number: Int, to target: RowNumber) {
+            let toOne = schema.entities[from.entity].toOnes[number]
+            guard let address = snapshot.entities[from.entity].rows.address(of: from.row),
+                toOne.target(ofRowAt: address) == target
+            else { return }
+            setReference(of: from.row, of: from.entity, through: toOne, to: 0)
+        }
+        switch ownership {
+        case .reference(let toOne): cutReference(of: owner, toOne, to: place.row)
+        case .member(let toOne): cutReference(of: place, toOne, to: owner.row)
+        case .link(let list): snapshot.unlink(place.row, from: owner.row, in: list)
+        }
+    }
+
+    // MARK: Handing over
 
     /// Makes a link another owner's. In the member's list that one has the place of the owner before.
     private mutating func handOver(_ link: Link, to owner: RowNumber) {
@@ -126,52 +288,43 @@ extension WorkingState {
         }
     }
 
-    /// Rows with a unique value that others have too, by entity and in ascending order, as far as they were written here; what
-    /// was written when another had the value leads to them, since the base has no such rows.
-    private func rowsSharingValues(
-        ofEntitiesWhere isWanted: (EntityDescription) -> Bool = { _ in true }
-    ) -> [(entity: Int, rows: [RowNumber])] {
-        guard !suspects.isEmpty else { return [] }
-        var found: [Int: Set<RowNumber>] = [:]
-        for place in suspects where isWanted(schema.entities[place.entity]) {
-            guard let address = snapshot.entities[place.entity].rows.address(of: place.row) else { continue }
-            for (number, index) in schema.entities[place.entity].indexes.enumerated() where index.uniqueness != nil {
-                let others = snapshot.rowsSharingKey(of: place.row, at: address, index: number, of: place.entity)
-                if !others.isEmpty { found[place.entity, default: []].formUnion([place.row] + others) }
-            }
-        }
-        return found.sorted { $0.key < $1.key }.map { entity, rows in
-            (entity, rows.filter { changes[entity].kind(of: $0) != nil }.sorted())
-        }
-    }
-
     /// Inserted rows, and updated ones whose unique values changed, that share a value with another row.
-    private func uniquenessViolations() -> [UniquenessViolation] {
-        var violations: [UniquenessViolation] = []
-        for (entity, rows) in rowsSharingValues() {
+    private func uniquenessViolations(_ resolution: inout UniquenessResolution) -> ErrorList<UniquenessViolation> {
+        var violations = ErrorList<UniquenessViolation>()
+        for (entity, rows) in resolution.rowsSharingValues(in: self) {
             let description = schema.entities[entity]
             for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
                 for row in rows {
                     guard let address = snapshot.entities[entity].rows.address(of: row) else { continue }
                     let original = base.entities[entity].rows.address(of: row)
                     if let original, index.isIdentical(address, original) { continue }
-                    let others = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity)
-                    guard let other = others.first else { continue }
-                    let values = index.parts.map { part in
-                        description.properties[part.property].operations.describe(address + part.offset)
-                    }
-                    violations.append(
-                        UniquenessViolation(
-                            id: schema.id(of: row, of: entity),
-                            existing: schema.id(of: other, of: entity),
-                            property: description.name(of: index),
-                            value: values.joined(separator: ", ")
-                        )
-                    )
+                    guard
+                        let other = snapshot.firstRowSharingKey(of: row, at: address, index: number, of: entity)
+                    else { continue }
+                    violations.append(violation(of: row, at: address, of: entity, index, other))
                 }
             }
         }
         return violations
+    }
+
+    private func violation(
+        of row: RowNumber,
+        at address: UnsafeRawPointer,
+        of entity: Int,
+        _ index: IndexDescription,
+        _ other: RowNumber
+    ) -> UniquenessViolation {
+        let description = schema.entities[entity]
+        let values = index.parts.map { part in
+            description.properties[part.property].operations.describe(address + part.offset).shortened()
+        }
+        return UniquenessViolation(
+            id: schema.id(of: row, of: entity),
+            existing: schema.id(of: other, of: entity),
+            property: description.name(of: index),
+            value: values.joined(separator: ", ")
+        )
     }
 }
 

@@ -151,7 +151,10 @@ struct WorkingState: Sendable {
     var reads: ReadLog? { _read { yield box[0].reads } }
 
     /// Rows of which each, when it was written, may have taken a unique value that another one had.
-    var suspects: Set<RowPlace> { _read { yield box[0].suspects } }
+    var suspects: Set<RowPlace> {
+        _read { yield box[0].suspects }
+        _modify { yield &box[0].suspects }
+    }
 
     var schema: Schema { _read { yield box[0].base.schema } }
 

@@ -4,7 +4,8 @@
     public import Foundation
 #endif
 
-/// Everything that Graph reports. Each case says what happened to which object or file; `description` adds what to do.
+/// Everything that Graph reports. Each case says what happened to which object or file; `description` adds what to do, in some
+/// 2,000 characters whatever the number of objects and the length of their values.
 public enum GraphError: Error, Sendable {
     // MARK: The model
 
@@ -12,7 +13,8 @@ public enum GraphError: Error, Sendable {
     case invalidSchema([SchemaProblem])
     /// The store was opened without this entity.
     case unknownEntity(String)
-    /// The key path does not lead to a stored, ordered property, so nothing can be sorted or looked up by it.
+    /// The key path does not lead to a stored, ordered property, so nothing can be sorted or looked up by it. Of a computed one
+    /// Swift does not know the name; where the program names it is said instead.
     case notOrdered(String)
 
     // MARK: Objects
@@ -21,23 +23,24 @@ public enum GraphError: Error, Sendable {
     case objectNotFound(AnyPersistentID)
     /// Others changed or deleted the same objects since this context read them. Nothing was saved; the context still has
     /// its changes: refresh it and save again, discard them, or roll back.
-    case conflicts([MergeConflict])
+    case conflicts(ErrorList<MergeConflict>)
     /// The task was cancelled before the save was handed over. Nothing was saved; the changes are pending.
     case cancelled
     /// A transaction met conflicts in each of its attempts; these are the last one's. Nothing was saved.
-    case retriesExhausted(attempts: Int, [MergeConflict])
+    case retriesExhausted(attempts: Int, ErrorList<MergeConflict>)
     /// The transaction whose context this is has ended. Nothing was saved: make the change in the transaction's closure, before it
     /// returns, or on a context of its own.
     case transactionEnded
     /// Values of unique properties that other objects have already. Nothing was saved.
-    case notUnique([UniquenessViolation])
+    case notUnique(ErrorList<UniquenessViolation>)
     /// References to objects that do not exist any more. Nothing was saved.
-    case danglingReferences([DanglingReference])
-    /// Objects that may not be deleted while others refer to them. Nothing was saved.
-    case deleteDenied([DeniedDelete])
+    case danglingReferences(ErrorList<DanglingReference>)
+    /// Objects that may not be deleted, or replaced, while others refer to them; one for each object and relationship. Nothing
+    /// was saved.
+    case deleteDenied(ErrorList<DeniedDelete>)
     /// Rows that their entity's `validate()` refuses, or relationships that lead to fewer or more objects than they may.
     /// Nothing was saved.
-    case validationFailed([ValidationFailure])
+    case validationFailed(ErrorList<ValidationFailure>)
     /// A value that could not be encoded, as its type's `encode(to:)` reports. Nothing was saved.
     case notEncodable(entity: String, reason: String)
 
@@ -53,7 +56,7 @@ public enum GraphError: Error, Sendable {
     case unsupportedVersion(path: String, found: String, supported: String)
     /// The file was written by a program with other entities, or with other names for them and their properties; one line
     /// per difference. It was not touched.
-    case schemaMismatch(path: String, differences: [String])
+    case schemaMismatch(path: String, differences: ErrorList<String>)
     /// Bytes that a save had confirmed are damaged. The file was not touched.
     case corrupt(path: String, offset: UInt64, sequence: UInt64, reason: String)
     /// A record whose checksums hold makes no sense. The file was not touched.
@@ -75,7 +78,7 @@ public enum GraphError: Error, Sendable {
     case outcomeUnknown(path: String, commit: CommitNumber? = nil, reason: String)
     /// A save that would have left the store in a state that breaks its own rules, which is an error in Graph; one line for
     /// each thing that does not hold. Only coordinators that check every commit find it. Nothing was saved.
-    case inconsistent([String])
+    case inconsistent(ErrorList<String>)
     /// An earlier failure of the disk ended writing. Nothing was saved; reopen the store.
     case storeFailed(path: String, reason: String)
 
@@ -126,7 +129,7 @@ public struct UniquenessViolation: Sendable, Hashable, CustomStringConvertible {
     public let existing: AnyPersistentID
     /// The property's name; of several, their names with commas between them.
     public let property: String
-    /// The value, printed.
+    /// The value, printed, and cut if it is long.
     public let value: String
 
     /// The two objects, the property and the value.
@@ -143,7 +146,7 @@ public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
     public let reason: String
 
     /// The object, the property and the reason.
-    public var description: String { "\(id)\(property.map { "." + $0 } ?? ""): \(reason)" }
+    public var description: String { "\(id)\(property.map { "." + $0 } ?? ""): \(reason.shortened(to: 400))" }
 }
 
 /// What `validate()` throws to say which property is wrong, and why.
@@ -196,11 +199,37 @@ public struct DeniedDelete: Sendable, Hashable, CustomStringConvertible {
     public let id: AnyPersistentID
     /// The relationship, with its entity, that forbids it.
     public let relationship: String
-    /// One of the objects that are left at its other end.
-    public let remaining: AnyPersistentID
+    /// The first of the objects that are left at its other end, at most ten, in the order of their insertion.
+    public let remaining: [AnyPersistentID]
+    /// How many objects are left there.
+    public let remainingCount: Int
+    /// Whether the object was to stay, and a new one with the same unique value to take over its contents, which would part it
+    /// from the remaining one; see `UniquenessPolicy`.
+    public let isReplaced: Bool
 
-    /// The object, the relationship and one of the objects in the way.
-    public var description: String { "\(id) may not be deleted while \(relationship) leads to \(remaining)" }
+    static var remainingLimit: Int { 10 }
+
+    /// - Parameter remaining: the first of them.
+    init(
+        id: AnyPersistentID,
+        relationship: String,
+        remaining: [AnyPersistentID],
+        remainingCount: Int,
+        isReplaced: Bool = false
+    ) {
+        self.id = id
+        self.relationship = relationship
+        self.remaining = Array(remaining.prefix(Self.remainingLimit))
+        self.remainingCount = remainingCount
+        self.isReplaced = isReplaced
+    }
+
+    /// The object, the relationship and the objects in the way.
+    public var description: String {
+        let rest = remainingCount > remaining.count ? " and \(remainingCount - remaining.count) more" : ""
+        let others = remaining.map(\.description).joined(separator: ", ") + rest
+        return "\(id) may not be \(isReplaced ? "replaced" : "deleted") while \(relationship) leads to \(others)"
+    }
 }
 
 extension GraphError: LocalizedError {
@@ -212,22 +241,25 @@ extension GraphError: CustomStringConvertible {
     /// What happened, and what can be done.
     public var description: String {
         switch self {
-        case .invalidSchema(let problems): list(problems, "problem", "the schema is wrong")
+        case .invalidSchema(let problems): ErrorList(problems).description("the schema is wrong", "problem")
         case .unknownEntity(let name): "the store was opened without the entity \(name)"
-        case .notOrdered(let property): "\(property) is no stored property with an order"
+        case .notOrdered(let property):
+            "\(property) is no stored property with an order; nothing else can be sorted and looked up by"
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
-        case .conflicts(let conflicts): list(conflicts, "conflict", "could not merge changes", indent: "")
+        case .conflicts(let conflicts): conflicts.description("could not merge changes", "conflict", indent: "")
         case .cancelled: "the task was cancelled before the save began; nothing was saved"
         case .transactionEnded:
             "the transaction that this context belongs to has ended, so nothing was saved; make the change in the "
                 + "transaction's closure, before it returns, or on another context"
         case .retriesExhausted(let attempts, let conflicts):
-            list(conflicts, "conflict", "could not merge changes in \(attempts) attempts", indent: "")
-        case .notUnique(let violations): list(violations, "violation", "values are not unique")
-        case .danglingReferences(let references): list(references, "reference", "objects referred to do not exist")
-        case .deleteDenied(let denied): list(denied, "delete", "objects may not be deleted")
-        case .validationFailed(let failures): list(failures, "failure", "objects may not be saved as they are")
-        case .notEncodable(let entity, let reason): "a value of \(entity) could not be encoded: \(reason)"
+            conflicts.description("could not merge changes in \(attempts) attempts", "conflict", indent: "")
+        case .notUnique(let violations): violations.description("values are not unique", "violation")
+        case .danglingReferences(let references):
+            references.description("objects referred to do not exist", "reference")
+        case .deleteDenied(let denied): denied.description("objects may not be deleted", "delete")
+        case .validationFailed(let failures): failures.description("objects may not be saved as they are", "failure")
+        case .notEncodable(let entity, let reason):
+            "a value of \(entity) could not be encoded: \(reason.shortened(to: 400))"
         case .closed(let path): "\(path): the store is closed"
         case .transactionTooLarge(let length, let limit):
             "the transaction takes \(length) bytes, more than the limit of \(limit); save in smaller steps"
@@ -235,12 +267,13 @@ extension GraphError: CustomStringConvertible {
         case .unsupportedVersion(let path, let found, let supported):
             "\(path): written by a newer version (\(found); this one reads \(supported))"
         case .schemaMismatch(let path, let differences):
-            "\(path): written with another schema\n" + differences.map { "  \($0)" }.joined(separator: "\n")
+            "\(path): written with another schema\n" + differences.lines(indent: "  ").joined(separator: "\n")
                 + "\n  What was renamed says so with originalName; other changes of a schema cannot be migrated yet."
         case .corrupt(let path, let offset, let sequence, let reason):
-            "\(path): damaged at byte \(offset), record \(sequence): \(reason); the file was left as it is"
+            "\(path): damaged at byte \(offset), record \(sequence): \(reason.shortened(to: 400)); the file was left as it is"
         case .invalidRecord(let path, let offset, let sequence, let reason):
-            "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason); the file was left as it is"
+            "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason.shortened(to: 400)); "
+                + "the file was left as it is"
         case .alreadyOpen(let path, let process, let since):
             "\(path): open for writing already" + (process.map { " in process \($0)" } ?? "")
                 + (since.map { " since \($0)" } ?? "")
@@ -252,16 +285,9 @@ extension GraphError: CustomStringConvertible {
         case .outcomeUnknown(let path, let commit, let reason):
             "\(path): \(reason); whether \(commit.map { "commit \($0)" } ?? "what was written") is in the file "
                 + "shows when the store is reopened"
-        case .inconsistent(let findings): list(findings, "finding", "the save would break the store")
+        case .inconsistent(let findings): findings.description("the save would break the store", "finding")
         case .storeFailed(let path, let reason):
             "\(path): takes no more saves since an earlier failure (\(reason)); reopen the store"
         }
-    }
-
-    private func list(_ items: [some CustomStringConvertible], _ noun: String, _ title: String, indent: String = "  ")
-        -> String
-    {
-        let count = items.count == 1 ? "1 \(noun)" : "\(items.count) \(noun)s"
-        return "\(title): \(count)\n" + items.map { indent + $0.description }.joined(separator: "\n")
     }
 }

@@ -13,8 +13,6 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
     public let ours: (any Entity)?
     /// The row in the store; nil if it was deleted there.
     public let theirs: (any Entity)?
-    /// The properties that either side changed, in the order of their declaration; none where one side has no row.
-    public let differences: [PropertyDifference]
     /// What the merge policy's function threw, if it did.
     public internal(set) var reason: String?
     /// Who was to save this, and where in the program.
@@ -24,8 +22,25 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
     /// Whether the conflict is one between a nested context and its parent: `theirs` is then the parent's row.
     public internal(set) var isWithParent = false
 
-    /// The three rows as the description prints them; `deleted` where there is none.
-    let printedRows: (base: String, theirs: String, ours: String)
+    /// Printing waits until somebody asks: a save may meet very many conflicts.
+    private let entity: EntityDescription
+
+    fileprivate init(
+        id: AnyPersistentID,
+        of entity: EntityDescription,
+        versions: (old: RowVersion, new: RowVersion),
+        base: (any Entity)?,
+        ours: (any Entity)?,
+        theirs: (any Entity)?
+    ) {
+        self.id = id
+        self.entity = entity
+        (oldVersion, newVersion) = versions
+        (self.base, self.ours, self.theirs) = (base, ours, theirs)
+    }
+
+    /// The properties that either side changed, in the order of their declaration; none where one side has no row.
+    public var differences: [PropertyDifference] { entity.differences(base, ours, theirs) }
 
     /// The three rows with their type; nil if the object is of another entity.
     public func rows<E: Entity>(of type: E.Type = E.self) -> (base: E?, ours: E?, theirs: E?)? {
@@ -33,14 +48,14 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
         return (base as? E, ours as? E, theirs as? E)
     }
 
-    /// The versions in one line and the three rows in one line each.
+    /// The versions in one line and the three rows in one line each, in which long values are cut.
     public var description: String {
         """
           \(id): oldVersion = \(oldVersion), newVersion = \(newVersion)
-            cached row = \(printedRows.base)
-            \(isWithParent ? "parent row" : "store row ") = \(printedRows.theirs)
-            your row   = \(printedRows.ours)
-        """ + (reason.map { "\n    not merged = \($0)" } ?? "")
+            cached row = \(entity.describe(base))
+            \(isWithParent ? "parent row" : "store row ") = \(entity.describe(theirs))
+            your row   = \(entity.describe(ours))
+        """ + (reason.map { "\n    not merged = \($0.shortened(to: 400))" } ?? "")
     }
 }
 
@@ -48,7 +63,7 @@ extension GraphError {
     /// The same error, if it is about conflicts between a context and its parent.
     var withParent: GraphError {
         guard case .conflicts(var conflicts) = self else { return self }
-        for place in conflicts.indices { conflicts[place].isWithParent = true }
+        conflicts.modifyEach { $0.isWithParent = true }
         return .conflicts(conflicts)
     }
 }
@@ -57,7 +72,7 @@ extension GraphError {
 public struct PropertyDifference: Sendable, Hashable {
     /// The property's name.
     public let property: String
-    /// The values, printed.
+    /// The values, printed, and cut if they are long.
     public let base, ours, theirs: String
     /// Whether the save was to change it.
     public let isChangedHere: Bool
@@ -124,39 +139,60 @@ extension EntityDescription {
         ours: UnsafeRawPointer?,
         theirs: UnsafeRawPointer?
     ) -> MergeConflict {
-        func text(_ address: UnsafeRawPointer?) -> String { address.map { describe($0) } ?? "deleted" }
-        return MergeConflict(
+        MergeConflict(
             id: AnyPersistentID(entityName: name, row: row),
-            oldVersion: versions.old,
-            newVersion: versions.new,
+            of: self,
+            versions: versions,
             base: base.map { value(at: $0) },
             ours: ours.map { value(at: $0) },
-            theirs: theirs.map { value(at: $0) },
-            differences: differences(base, ours, theirs),
-            printedRows: (text(base), text(theirs), text(ours))
+            theirs: theirs.map { value(at: $0) }
         )
     }
 
-    private func differences(
-        _ base: UnsafeRawPointer?,
-        _ ours: UnsafeRawPointer?,
-        _ theirs: UnsafeRawPointer?
+    /// `deleted` where there is no row.
+    fileprivate func describe(_ row: (any Entity)?) -> String {
+        withAddress(of: row) { $0.map { describe($0, shortened: true).shortened(to: 600) } ?? "deleted" }
+    }
+
+    fileprivate func differences(
+        _ base: (any Entity)?,
+        _ ours: (any Entity)?,
+        _ theirs: (any Entity)?
     ) -> [PropertyDifference] {
-        guard let base, let ours, let theirs else { return [] }
-        return properties.filter(\.isStored).compactMap { property in
+        withAddress(of: base) { base in
+            withAddress(of: ours) { ours in
+                withAddress(of: theirs) { theirs in
+                    guard let base, let ours, let theirs else { return [] }
+                    return differences(base, ours, theirs)
+                }
+            }
+        }
+    }
+
+    private func differences(
+        _ base: UnsafeRawPointer,
+        _ ours: UnsafeRawPointer,
+        _ theirs: UnsafeRawPointer
+    ) -> [PropertyDifference] {
+        properties.filter(\.isStored).compactMap { property in
             let (offset, operations) = (property.offset, property.operations)
             let isChangedHere = !operations.isIdentical(base + offset, ours + offset)
             let isChangedThere = !operations.isIdentical(base + offset, theirs + offset)
             guard isChangedHere || isChangedThere else { return nil }
             return PropertyDifference(
                 property: property.name,
-                base: operations.describe(base + offset),
-                ours: operations.describe(ours + offset),
-                theirs: operations.describe(theirs + offset),
+                base: operations.describe(base + offset).shortened(),
+                ours: operations.describe(ours + offset).shortened(),
+                theirs: operations.describe(theirs + offset).shortened(),
                 isChangedHere: isChangedHere,
                 isChangedThere: isChangedThere
             )
         }
+    }
+
+    private func withAddress<R>(of row: (any Entity)?, _ body: (UnsafeRawPointer?) -> R) -> R {
+        func open<E: Entity>(_ row: E) -> R { withUnsafePointer(to: row) { body(UnsafeRawPointer($0)) } }
+        return row.map { open($0) } ?? body(nil)
     }
 
     private func value(at row: UnsafeRawPointer) -> any Entity {

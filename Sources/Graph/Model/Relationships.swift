@@ -16,8 +16,17 @@ public enum UniquenessPolicy: String, Sendable, Hashable {
     case reject
     /// The object that was there keeps its identifier and takes over the new one's attributes, the references that the new one
     /// makes, and what refers to the new one. A new object that collides with two different ones is refused.
+    ///
+    /// An object that was one to one with it and has to make room for another follows the delete rule of the relationship, as if
+    /// the object had been deleted: it is deleted too, loses its reference, or the save is refused.
     case upsert
-    /// The object that was there stays as it is, and what refers to the new one refers to it instead.
+    /// As `upsert`, and what the object owns is exchanged: objects to which its relationships with the delete rule `cascade`
+    /// lead, and which the new one does not have, are deleted; the new one's take their place.
+    ///
+    /// An owned object that has a unique value of its own, and to which a new one gives way in the same save, stays.
+    case replace
+    /// The object that was there stays as it is, and what refers to the new one refers to it instead. What was one to one with the
+    /// new one, and finds its place taken, follows the delete rule.
     case keepExisting
 }
 

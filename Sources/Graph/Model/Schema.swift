@@ -112,10 +112,13 @@ final class EntityDescription: @unchecked Sendable {
     }
 
     /// `{ age = 0, name = "fan", school = nil }`: attributes and to-one relationships in the order of declaration.
-    func describe(_ row: UnsafeRawPointer) -> String {
+    ///
+    /// - Parameter shortened: whether only the beginning of long values is wanted, as in errors.
+    func describe(_ row: UnsafeRawPointer, shortened: Bool = false) -> String {
         let fields = properties.compactMap { property -> String? in
             guard property.isStored else { return nil }
-            return "\(property.name) = \(property.operations.describe(row + property.offset))"
+            let value = property.operations.describe(row + property.offset)
+            return "\(property.name) = \(shortened ? value.shortened() : value)"
         }
         return "{ " + fields.joined(separator: ", ") + " }"
     }

@@ -87,7 +87,7 @@ struct RowCollector {
     }
 
     private mutating func keepBest() {
-        rows.sort(by: order.precedes)
+        SortKeys.sort(&rows, by: order)
         guard rows.count >= capacity else { return }
         rows.removeLast(rows.count - capacity)
         worst = rows.last

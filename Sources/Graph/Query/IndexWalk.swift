@@ -27,10 +27,22 @@ struct IndexWalk {
     /// that are to be sorted: small groups took up to twelve times as long as a scan and one sort.
     private static let visitsPerMatch = 3
 
+    /// How many rows come before the first one that is given; with an offset it may be less than that.
+    let skipped: Int
+
     /// Nil if no index has the order, or there are too few rows.
     ///
-    /// - Parameter capacity: how many rows are wanted.
-    init?(_ order: RowOrder, of entity: EntityDescription, in rows: EntityRows, capacity: Int) {
+    /// - Parameters:
+    ///   - capacity: how many rows are wanted.
+    ///   - offset: how many of the first rows need not be given. They are counted, not visited, up to one that is the same as
+    ///     others in what the index compares: the first of these is the first to be given.
+    init?(
+        _ order: RowOrder,
+        of entity: EntityDescription,
+        in rows: EntityRows,
+        capacity: Int,
+        skippingAtMost offset: Int = 0
+    ) {
         allowance = rows.rows.count / Self.visitedShare
         guard allowance > 0, let (number, leading) = entity.indexes.longestBeginning(of: order) else {
             return nil
@@ -40,10 +52,18 @@ struct IndexWalk {
         index = rows.indexes[number]
         self.leading = leading
         isDescending = order.criteria[0].isDescending
-        if leading.count == order.criteria.count, leading.count == entity.indexes[number].parts.count {
-            self.rows = KeyOrderedRows(index, descending: isDescending)
+        let isWholeOrder =
+            leading.count == order.criteria.count && leading.count == entity.indexes[number].parts.count
+        var skipped = min(offset, index.count)
+        if isWholeOrder {
+            self.rows = KeyOrderedRows(index, descending: isDescending, skipping: skipped)
+        } else if skipped > 0, skipped < index.count {
+            let rank = isDescending ? index.count - 1 - skipped : skipped
+            guard let group = Self.group(at: rank, leading, index, table) else { return nil }
+            skipped = isDescending ? index.count - group.upperBound : group.lowerBound
         }
-        ranks = 0..<index.count
+        self.skipped = skipped
+        ranks = isDescending ? 0..<(index.count - skipped) : skipped..<index.count
         blockSize = min(capacity, 64)
     }
 
@@ -88,20 +108,28 @@ struct IndexWalk {
     /// Appends the rows that are the same in the leading properties, sorted. False if these are too many.
     private mutating func appendGroup(to found: inout [FoundRow]) -> Bool {
         let edge = isDescending ? ranks.upperBound - 1 : ranks.lowerBound
-        guard let row = table.address(of: index.withEntry(at: edge) { IndexKey($0).row }) else { return false }
-        var key = ByteWriter(capacity: 64)
-        for part in leading { _ = part.key.append(row + part.offset, &key) }
-        let count = key.bytes.withUnsafeBytes { key in
-            isDescending
-                ? ranks.upperBound - index.rank(of: .entry(key)) : index.rank(of: .pastPrefix(key)) - ranks.lowerBound
-        }
+        guard let ranksOfGroup = Self.group(at: edge, leading, index, table) else { return false }
+        let count = ranksOfGroup.count
         guard count <= allowance else { return false }
         let group = isDescending ? ranks.suffix(count) : ranks.prefix(count)
         remove(count)
         let start = found.count
         for row in index.cursor(at: group) { append(row, to: &found) }
-        found[start...].sort(by: order.precedes)
+        SortKeys.sort(&found, from: start, by: order)
         return true
+    }
+
+    /// The ranks of the rows that are the same in the leading properties as the one at a rank.
+    private static func group(
+        at rank: Int,
+        _ leading: ArraySlice<IndexDescription.Part>,
+        _ index: OrderedIndex,
+        _ table: RowTable
+    ) -> Range<Int>? {
+        guard let row = table.address(of: index.withEntry(at: rank) { IndexKey($0).row }) else { return nil }
+        var key = ByteWriter(capacity: 64)
+        for part in leading { _ = part.key.append(row + part.offset, &key) }
+        return key.bytes.withUnsafeBytes { index.rank(of: .entry($0))..<index.rank(of: .pastPrefix($0)) }
     }
 
     private func append(_ row: RowNumber, to found: inout [FoundRow]) {

@@ -1,48 +1,74 @@
 /// One criterion of a sort: a stored property and a direction.
 ///
+/// Only stored properties with an order can be sorted by; a computed one compiles, and the fetch throws
+/// `GraphError.notOrdered`, which says where it is named.
+///
 /// The order is that of `OrderedAttributeValue`; rows that compare equal under all criteria come in the order of their
 /// insertion.
 public struct Ordering<E: Entity>: Sendable {
     @usableFromInline let keyPath: any PartialKeyPath<E> & Sendable
     @usableFromInline let isDescending: Bool
+    /// Where the program names the property: of a computed one, its key path does not know the name.
+    let site: CallSite
 
-    init(_ keyPath: any PartialKeyPath<E> & Sendable, isDescending: Bool) {
+    init(_ keyPath: any PartialKeyPath<E> & Sendable, isDescending: Bool, _ site: CallSite) {
         self.keyPath = keyPath
         self.isDescending = isDescending
+        self.site = site
     }
 
     /// Small values first, nil before all.
-    public static func ascending<V: OrderedAttributeValue>(_ keyPath: any KeyPath<E, V> & Sendable) -> Ordering {
-        Ordering(keyPath, isDescending: false)
+    public static func ascending<V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Ordering {
+        Ordering(keyPath, isDescending: false, CallSite(file, line))
     }
 
     /// Large values first, nil after all.
-    public static func descending<V: OrderedAttributeValue>(_ keyPath: any KeyPath<E, V> & Sendable) -> Ordering {
-        Ordering(keyPath, isDescending: true)
+    public static func descending<V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Ordering {
+        Ordering(keyPath, isDescending: true, CallSite(file, line))
     }
 
     /// By the raw value, small ones first.
-    public static func ascending<V: RawRepresentable>(_ keyPath: any KeyPath<E, V> & Sendable) -> Ordering
-    where V.RawValue: OrderedAttributeValue {
-        Ordering(keyPath, isDescending: false)
+    public static func ascending<V: RawRepresentable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Ordering where V.RawValue: OrderedAttributeValue {
+        Ordering(keyPath, isDescending: false, CallSite(file, line))
     }
 
     /// By the raw value, large ones first.
-    public static func descending<V: RawRepresentable>(_ keyPath: any KeyPath<E, V> & Sendable) -> Ordering
-    where V.RawValue: OrderedAttributeValue {
-        Ordering(keyPath, isDescending: true)
+    public static func descending<V: RawRepresentable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Ordering where V.RawValue: OrderedAttributeValue {
+        Ordering(keyPath, isDescending: true, CallSite(file, line))
     }
 
     /// By the raw value, small ones first, nil before all.
-    public static func ascending<V: RawRepresentable>(_ keyPath: any KeyPath<E, V?> & Sendable) -> Ordering
-    where V.RawValue: OrderedAttributeValue {
-        Ordering(keyPath, isDescending: false)
+    public static func ascending<V: RawRepresentable>(
+        _ keyPath: any KeyPath<E, V?> & Sendable,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Ordering where V.RawValue: OrderedAttributeValue {
+        Ordering(keyPath, isDescending: false, CallSite(file, line))
     }
 
     /// By the raw value, large ones first, nil after all.
-    public static func descending<V: RawRepresentable>(_ keyPath: any KeyPath<E, V?> & Sendable) -> Ordering
-    where V.RawValue: OrderedAttributeValue {
-        Ordering(keyPath, isDescending: true)
+    public static func descending<V: RawRepresentable>(
+        _ keyPath: any KeyPath<E, V?> & Sendable,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Ordering where V.RawValue: OrderedAttributeValue {
+        Ordering(keyPath, isDescending: true, CallSite(file, line))
     }
 }
 
@@ -54,6 +80,8 @@ struct RowOrder: Sendable {
         let offset: Int
         let isDescending: Bool
         let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+        /// Appends bytes with the same order, none of which begin with another value's.
+        let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
     }
 
     let criteria: [Criterion]
@@ -65,13 +93,14 @@ struct RowOrder: Sendable {
             let keyPath: AnyKeyPath = ordering.keyPath
             guard let number = entity.properties.firstIndex(where: { ($0.keyPath as AnyKeyPath) == keyPath }),
                 let key = entity.properties[number].operations.key
-            else { throw .notOrdered("\(keyPath)") }
+            else { throw .notOrdered("\(keyPath.readable), in the ordering at \(ordering.site),") }
             criteria.append(
                 Criterion(
                     property: number,
                     offset: entity.properties[number].offset,
                     isDescending: ordering.isDescending,
-                    precedes: key.precedes
+                    precedes: key.precedes,
+                    append: key.append
                 )
             )
         }
@@ -86,5 +115,14 @@ struct RowOrder: Sendable {
             if criterion.precedes(right, left) { return criterion.isDescending }
         }
         return lhs.number < rhs.number
+    }
+}
+
+extension AnyKeyPath {
+    /// `\Person.name`, or `\Person.<computed (String)>` without the address that the key path of a computed property prints.
+    fileprivate var readable: String {
+        var parts = "\(self)".split(separator: "<computed 0x", omittingEmptySubsequences: false)
+        for number in parts.indices.dropFirst() { parts[number] = parts[number].drop { $0.isHexDigit || $0 == " " } }
+        return parts.joined(separator: "<computed ")
     }
 }

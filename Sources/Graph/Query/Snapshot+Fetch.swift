@@ -45,7 +45,7 @@ extension Snapshot {
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
-        where predicate: (E) throws -> Bool = { _ in true },
+        where predicate: (E) throws -> Bool,
         sortedBy orderings: [Ordering<E>] = [],
         offset: Int = 0,
         limit: Int? = nil
@@ -57,11 +57,36 @@ extension Snapshot {
         return values
     }
 
+    /// The values of all objects.
+    ///
+    /// - Parameters:
+    ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
+    ///   - offset: how many of the first results to leave out.
+    ///   - limit: how many results to give at most.
+    /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`.
+    ///
+    /// Complexity: O(*n* log *n*) for *n* objects of the entity, or O(*n*) without orderings. Where an index begins with the
+    /// properties that the orderings name first, all in one direction, its order is followed instead and the offset is counted
+    /// along it: O(log *n*) and the limit, whatever the offset.
+    @inlinable
+    public func fetchValues<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [E] {
+        var values: [E] = []
+        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { _, address in
+            values.append(address.assumingMemoryBound(to: E.self).pointee)
+        }
+        return values
+    }
+
     /// The identifiers of the objects that match; otherwise as `fetchValues`.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
-        where predicate: (E) throws -> Bool = { _ in true },
+        where predicate: (E) throws -> Bool,
         sortedBy orderings: [Ordering<E>] = [],
         offset: Int = 0,
         limit: Int? = nil
@@ -73,13 +98,39 @@ extension Snapshot {
         return ids
     }
 
+    /// The identifiers of all objects; otherwise as `fetchValues`.
+    @inlinable
+    public func fetchIDs<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [PersistentID<E>] {
+        var ids: [PersistentID<E>] = []
+        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, _ in
+            ids.append(PersistentID(row: row))
+        }
+        return ids
+    }
+
+    /// The number of all objects.
+    ///
+    /// - Throws: `GraphError.unknownEntity`.
+    ///
+    /// Complexity: O(1).
+    public func fetchCount<E: Entity>(_ type: E.Type = E.self) throws -> Int {
+        entities[try entityIndex(of: type)].rows.count
+    }
+
     /// The number of objects that match.
     ///
     /// - Throws: `GraphError.unknownEntity`, and what the predicate throws.
+    ///
+    /// Complexity: O(*n*) for *n* objects of the entity.
     @inlinable
     public func fetchCount<E: Entity>(
         _ type: E.Type = E.self,
-        where predicate: (E) throws -> Bool = { _ in true }
+        where predicate: (E) throws -> Bool
     ) throws -> Int {
         var count = 0
         try scan(type, where: predicate) { _, _ in

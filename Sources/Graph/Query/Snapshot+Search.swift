@@ -33,6 +33,63 @@ extension Snapshot {
         }
     }
 
+    /// The same with all rows. Where an index has the order, those that the offset leaves out are counted and not visited.
+    @inlinable @inline(__always)
+    func searchAll<E: Entity>(
+        _ type: E.Type,
+        sortedBy orderings: [Ordering<E>],
+        offset: Int,
+        limit: Int?,
+        _ body: (RowNumber, UnsafeRawPointer) throws -> Void
+    ) throws {
+        var window = FetchWindow(offset: offset, limit: limit)
+        let order = try rowOrder(orderings)
+        guard !window.isOver else { return }
+        if let order {
+            try withExtendedLifetime(self) {
+                for row in try sortedRows(type, order, offset: offset, limit: limit) {
+                    try body(row.number, row.address)
+                }
+            }
+        } else {
+            try forEachRow(of: type) { number, value in
+                if window.takesNext() { try body(number, value) }
+                return !window.isOver
+            }
+        }
+    }
+
+    @usableFromInline
+    func sortedRows<E: Entity>(
+        _ type: E.Type,
+        _ order: RowOrder,
+        offset: Int,
+        limit: Int?
+    ) throws(GraphError) -> ArraySlice<FoundRow> {
+        let entity = try entityIndex(of: type)
+        guard offset < entities[entity].rows.count else { return [] }
+        let wanted = RowCollector(order: order, offset: offset, limit: limit)
+        if var walk = IndexWalk(
+            order,
+            of: schema.entities[entity],
+            in: entities[entity],
+            capacity: wanted.capacity - offset,
+            skippingAtMost: offset
+        ) {
+            var collector = RowCollector(order: order, offset: offset - walk.skipped, limit: limit)
+            while let row = walk.next() {
+                guard collector.append(row) else { return collector.result(inOrder: true) }
+                walk.didMatch()
+            }
+            if walk.isAtEnd { return collector.result(inOrder: true) }
+        }
+        var collector = wanted
+        entities[entity].rows.forEachRow { row, _, address in
+            collector.add(FoundRow(number: row, address: address))
+        }
+        return collector.result(inOrder: false)
+    }
+
     /// Neither this nor the next two methods are inlined: a predicate called in several places of one function is inlined in none
     /// of them, and scans need it to be.
     @inlinable @inline(never)

@@ -10,11 +10,28 @@ struct KeyOrderedRows: IteratorProtocol {
     private var before: IndexCursor
     private var pending: (key: PrefixedKey, row: RowNumber)?
 
-    /// - Precondition: each entry of the index ends with a row number, and no key begins with another.
-    init(_ index: OrderedIndex, descending: Bool) {
+    /// - Parameter skipped: how many of the first rows to leave out. They are counted, not visited.
+    /// - Precondition: each entry of the index ends with a row number, and no key begins with another. There are as many rows as
+    ///   are to be left out.
+    init(_ index: OrderedIndex, descending: Bool, skipping skipped: Int = 0) {
         self.index = index
-        rows = index.cursor(at: 0..<(descending ? 0 : index.count))
-        before = index.cursor(at: 0..<(descending ? index.count : 0), descending: true)
+        guard descending else {
+            rows = index.cursor(at: skipped..<index.count)
+            before = index.cursor(at: 0..<0, descending: true)
+            return
+        }
+        guard skipped > 0, skipped < index.count else {
+            rows = index.cursor(at: 0..<0)
+            before = index.cursor(at: 0..<(index.count - skipped), descending: true)
+            return
+        }
+        let key = index.withEntry(at: index.count - 1 - skipped) { entry in
+            let key = UnsafeRawBufferPointer(rebasing: entry.dropLast(MemoryLayout<RowNumber>.size))
+            return index.rank(of: .entry(key))..<index.rank(of: .pastPrefix(key))
+        }
+        // All keys behind this one, and the first rows of this one, are left out.
+        rows = index.cursor(at: (key.lowerBound + skipped - (index.count - key.upperBound))..<key.upperBound)
+        before = index.cursor(at: 0..<key.lowerBound, descending: true)
     }
 
     /// - Complexity: O(1) amortised, and O(log *n*) for a key that occurs several times and is come to from behind.

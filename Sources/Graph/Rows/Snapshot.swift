@@ -140,20 +140,54 @@ extension Snapshot {
         return withUnsafeBytes(of: target.bigEndian) { entities[entity].indexes[index].rowCount(withPrefix: $0) }
     }
 
+    /// The first of the rows that refer to `target`, in ascending order, without looking at the others.
+    func firstReferrers(_ limit: Int, to target: RowNumber, of entity: Int, through toOne: Int) -> [RowNumber] {
+        var rows: [RowNumber] = []
+        forEachReferrer(to: target, of: entity, through: toOne) {
+            rows.append($0)
+            return rows.count < limit
+        }
+        return rows
+    }
+
     /// The other rows with the same key in an index, in ascending order; none if there is a nil in the key.
     func rowsSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int)
         -> [RowNumber]
     {
-        var key = ByteWriter(capacity: 64)
-        guard schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return [] }
         var others: [RowNumber] = []
-        _ = key.bytes.withUnsafeBytes { prefix in
-            entities[entity].indexes[number].forEachRow(withPrefix: prefix) { found in
-                if found != row { others.append(found) }
-                return true
-            }
+        forEachRowSharingKey(of: row, at: address, index: number, of: entity) {
+            others.append($0)
+            return true
         }
         return others
+    }
+
+    /// The first of these.
+    ///
+    /// - Complexity: O(log *n*), however many there are.
+    func firstRowSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int)
+        -> RowNumber?
+    {
+        var other: RowNumber?
+        forEachRowSharingKey(of: row, at: address, index: number, of: entity) {
+            other = $0
+            return false
+        }
+        return other
+    }
+
+    private func forEachRowSharingKey(
+        of row: RowNumber,
+        at address: UnsafeRawPointer,
+        index number: Int,
+        of entity: Int,
+        _ body: (RowNumber) -> Bool
+    ) {
+        var key = ByteWriter(capacity: 64)
+        guard schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return }
+        _ = key.bytes.withUnsafeBytes { prefix in
+            entities[entity].indexes[number].forEachRow(withPrefix: prefix) { $0 == row || body($0) }
+        }
     }
 
     // MARK: Members

@@ -13,6 +13,11 @@ struct ByteWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
+    /// Replaces the bytes from a position on by their complements.
+    mutating func invert(from start: Int) {
+        for position in start..<bytes.count { bytes[position] = ~bytes[position] }
+    }
+
     mutating func append(_ byte: UInt8) {
         bytes.append(byte)
     }

@@ -202,7 +202,7 @@ struct DeleteRuleTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(denied.map(\.remaining) == [AnyPersistentID(volume)])
+        #expect(denied.map(\.remaining) == [[AnyPersistentID(volume)]])
         #expect(coordinator.snapshot.value(for: volume)?.jacket.id == jacket)
     }
 }

@@ -47,7 +47,7 @@ struct OriginalNameTests {
             Issue.record("\(String(describing: error))")
             return []
         }
-        return differences
+        return Array(differences)
     }
 
     @Test func `a file with original names reads, and gets the new ones for good`() async throws {
@@ -139,7 +139,7 @@ struct OriginalNameTests {
             Issue.record("\(String(describing: error))")
             return []
         }
-        return differences
+        return Array(differences)
     }
 
     @Test func `commits before and after a change of names are read`() throws {

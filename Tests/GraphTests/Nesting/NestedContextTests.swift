@@ -25,7 +25,7 @@ struct NestedContextTests {
             try await context.save()
             return []
         } catch .conflicts(let conflicts) {
-            return conflicts
+            return Array(conflicts)
         } catch {
             Issue.record(error)
             return []

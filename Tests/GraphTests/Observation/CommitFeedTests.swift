@@ -219,7 +219,7 @@ extension Context {
     fileprivate func setMerging(_ isOn: Bool) { automaticallyMergesChanges = isOn }
     fileprivate func conflicts() async -> [MergeConflict] {
         guard case .conflicts(let conflicts)? = await dryRun().error else { return [] }
-        return conflicts
+        return Array(conflicts)
     }
 
     fileprivate func setAutosave(_ delay: Duration?) { autosave = delay }

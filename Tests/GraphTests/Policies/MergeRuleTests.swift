@@ -231,7 +231,7 @@ struct MergeRuleTests {
             return (rivals.row(id), [])
         case .conflicts(let conflicts)?:
             #expect(rivals.row(id) == theirs && rivals.version(id) == 2)
-            return (nil, conflicts)
+            return (nil, Array(conflicts))
         case let error?:
             throw error
         }

@@ -64,7 +64,7 @@ struct Rivals {
             return []
         }
         #expect(coordinator.snapshot.commit == before)
-        return conflicts
+        return Array(conflicts)
     }
 
     /// What is committed.

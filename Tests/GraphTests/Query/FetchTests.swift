@@ -107,12 +107,16 @@ struct FetchTests {
 
     @Test func `sorting by what is not stored is an error`() throws {
         let snapshot = try Self.snapshot()
+        let line = #line + 1
         for ordering: Ordering<Item> in [.ascending(\.doubled), .descending(\.name.count)] {
             let error = #expect(throws: GraphError.self) { try snapshot.fetchValues(sortedBy: [ordering]) }
-            guard case .notOrdered? = error else {
+            guard case .notOrdered(let property)? = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
+            #expect(property.hasSuffix(", in the ordering at GraphTests/FetchTests.swift:\(line),"), "\(property)")
+            #expect(property.hasPrefix("\\Item."), "\(property)")
+            #expect(!property.contains("0x"), "\(property)")
         }
     }
 

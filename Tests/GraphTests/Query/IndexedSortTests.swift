@@ -128,7 +128,45 @@ struct IndexedSortTests {
         }
     }
 
+    @Test(arguments: UInt64(0)..<15)
+    func `without a predicate a page is the same part of a stable sort, wherever it begins`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let count = [0, 1, 63, 64, 200, 700, 2_000].randomElement(using: &random)!
+        let work = try Self.snapshot((0..<count).map { Ranked.random($0, &random) })
+        let rows = try Self.rows(work.snapshot)
+        for _ in 0..<30 {
+            let criteria = RankCriterion.random(&random)
+            let sorted = RankCriterion.sort(rows, by: criteria).map(\.id)
+            for offset in [0, 1, count / 2, max(0, count - 1), count, Int.random(in: 0...count, using: &random)] {
+                let limit = [nil, 1, 20, 300].randomElement(using: &random)!
+                let ids = try work.snapshot.fetchIDs(
+                    sortedBy: criteria.map(\.ordering), offset: offset, limit: limit)
+                #expect(
+                    ids == Array(sorted.dropFirst(offset).prefix(limit ?? .max)),
+                    "\(count) rows by \(criteria), offset \(offset), limit \(limit ?? -1)")
+            }
+        }
+    }
+
     // MARK: How many rows are looked at
+
+    @Test(arguments: [0, 1, 100, 6_000, 6_399])
+    func `an offset along an index is counted, and rows that are left out are not visited`(offset: Int) throws {
+        var random = SeededGenerator(seed: 1)
+        let snapshot = try Self.snapshot((0..<6_400).map { Ranked.random($0, &random) }).snapshot
+        let (entity, rows) = (snapshot.schema.entities[0], snapshot.entities[0])
+        func skipped(_ orderings: [Ordering<Ranked>]) throws -> Int? {
+            let order = try RowOrder(orderings, in: entity)
+            return IndexWalk(order, of: entity, in: rows, capacity: 20, skippingAtMost: offset)?.skipped
+        }
+        #expect(try skipped([.ascending(\.serial)]) == offset && skipped([.descending(\.serial)]) == offset)
+        #expect(try skipped([.ascending(\.day)]) == offset && skipped([.descending(\.day)]) == offset)
+        // Rows that are the same at the beginning have to be sorted before any of them is left out.
+        #expect(try skipped([.descending(\.serial), .ascending(\.plain)]) == offset)
+        let plain = try snapshot.fetchValues(Ranked.self).map(\.plain).sorted()
+        let group = try #require(plain.firstIndex(of: plain[offset]))
+        #expect(try skipped([.ascending(\.plain)]) == group)
+    }
 
     /// How many of 6,400 rows a predicate is asked about.
     private static func visits(

@@ -45,11 +45,13 @@ extension ContextModel {
             request.missing = []
             merged.dropDanglingReferences(since: head)
         }
-        let replaced = merged.replaceDuplicates(since: head)
+        let replacing = merged.replaceDuplicates(since: head)
+        let replaced = replacing.replaced
         try Failure.check(.notUnique, merged.uniquenessViolations(since: head))
         let missing = request.missingMembers(of: merged, replaced)
         try Failure.check(.dangling, merged.danglingReferences(since: head).union(missing))
-        try Failure.check(.denied, merged.deniedDeletes(since: head))
+        let parted = merged.deniedReplacements(replacing)
+        try Failure.check(.denied, merged.deniedDeletes(since: head).union(parted))
         try Failure.check(.invalid, merged.wrongCounts())
         try Failure.check(.invalid, merged.invalidRows())
         head = merged.committed(after: head, returning: request.returning)
@@ -81,38 +83,94 @@ extension ContextModel {
 extension StoreModel {
     // MARK: Uniqueness
 
-    /// Has new rows with a unique value that another row has give way to it, where the constraint says so.
-    fileprivate mutating func replaceDuplicates(since head: StoreModel) -> [ID: ID] {
+    /// How giving way goes on.
+    struct Replacing {
+        /// New rows, and what they have become.
         var replaced: [ID: ID] = [:]
-        while true {
-            let more = replaceDuplicatesOnce(since: head)
-            guard !more.isEmpty else { return replaced }
-            replaced = replaced.mapValues { more[$0] ?? $0 }.merging(more) { old, _ in old }
-        }
+        /// Rows to which others have given way.
+        var survivors: Set<ID> = []
+        /// Rows that are to be deleted unless others give way to them, each with those to which it belonged.
+        var outgoing: [ID: Set<ID>] = [:]
+        /// By whom a partner was given up, and the slot.
+        var parted: [(survivor: ID, slot: Int, partner: ID)] = []
+
+        func isLeaving(_ id: ID) -> Bool { outgoing[id] != nil && !survivors.contains(id) }
     }
 
-    private mutating func replaceDuplicatesOnce(since head: StoreModel) -> [ID: ID] {
-        var replaced: [ID: ID] = [:]
+    /// Has new rows with a unique value that another row has give way to it, where the constraint says so, and deletes what
+    /// this leaves without its owner.
+    fileprivate mutating func replaceDuplicates(since head: StoreModel) -> Replacing {
+        var replacing = Replacing()
+        repeat {
+            while replaceDuplicatesOnce(&replacing, since: head) {}
+        } while deleteOutgoing(&replacing)
+        return replacing
+    }
+
+    private mutating func replaceDuplicatesOnce(_ replacing: inout Replacing, since head: StoreModel) -> Bool {
+        var isChanged = false
         // Those that are made alike meanwhile are for the next time.
         let sharing = rows.keys.filter { id in
             head.rows[id] == nil
                 && StoreShape.entities[id.entity].uniques.contains { !duplicates(of: id, $0).isEmpty }
         }
-        for id in sharing.sorted() {
+        for id in sharing.sorted() where rows[id] != nil && !replacing.isLeaving(id) {
             var survivors: Set<ID> = []
             var policies: Set<UniquenessPolicy> = []
             for unique in StoreShape.entities[id.entity].uniques {
-                let others = duplicates(of: id, unique).filter { $0 < id || head.rows[$0] != nil }
+                let others = duplicates(of: id, unique).filter { other in
+                    (other < id || head.rows[other] != nil)
+                        && !(unique.policy == .reject && replacing.isLeaving(other))
+                }
                 guard !others.isEmpty else { continue }
                 survivors.formUnion(others)
                 policies.insert(unique.policy)
             }
             guard survivors.count == 1, let survivor = survivors.first, !policies.contains(.reject) else { continue }
-            replace(id, by: survivor, isUpsert: policies.contains(.upsert))
-            replaced = replaced.mapValues { $0 == id ? survivor : $0 }
-            replaced[id] = survivor
+            let policy: UniquenessPolicy? = [.replace, .upsert].first { policies.contains($0) }
+            replace(id, by: survivor, policy ?? .keepExisting, &replacing, since: head)
+            isChanged = true
         }
-        return replaced
+        return isChanged
+    }
+
+    private mutating func deleteOutgoing(_ replacing: inout Replacing) -> Bool {
+        let leaving = replacing.outgoing.filter { replacing.isLeaving($0.key) }
+        replacing.outgoing = [:]
+        for (id, owners) in leaving {
+            for owner in owners { part(id, from: owner) }
+        }
+        for id in leaving.keys.sorted() { delete(id) }
+        return !leaving.isEmpty
+    }
+
+    /// Ends whatever has one row own another.
+    private mutating func part(_ id: ID, from owner: ID) {
+        for (slot, toOne) in StoreShape.entities[owner.entity].toOnes.enumerated() where toOne.rule == .cascade {
+            if toOne.target == id.entity, rows[owner]?.targets[slot] == id.row { setTarget(of: owner, slot, to: 0) }
+        }
+        for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
+            guard case .toMany(let number) = toOne.inverse, StoreShape.toManys[number].rule == .cascade,
+                toOne.target == owner.entity, rows[id]?.targets[slot] == owner.row
+            else { continue }
+            setTarget(of: id, slot, to: 0)
+        }
+        for link in links(of: owner) where link.list.shape.rule == .cascade && link.list.memberID(link.member) == id {
+            remove(link)
+        }
+    }
+
+    /// What a row leads to by relationships that cascade.
+    private func owned(by id: ID) -> Set<ID> {
+        var owned: Set<ID> = []
+        for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() where toOne.rule == .cascade {
+            if let target = rows[id]?.targets[slot], target != 0 { owned.insert(ID(entity: toOne.target, row: target)) }
+        }
+        for number in StoreShape.entities[id.entity].toManys where StoreShape.toManys[number].rule == .cascade {
+            let list = List(relationship: number, owner: id.row)
+            owned.formUnion(members(list).map { list.memberID($0) })
+        }
+        return owned
     }
 
     /// The other rows with the same value, if that is not nil.
@@ -128,26 +186,46 @@ extension StoreModel {
     }
 
     /// Has one row stand for another.
-    private mutating func replace(_ id: ID, by survivor: ID, isUpsert: Bool) {
+    private mutating func replace(
+        _ id: ID,
+        by survivor: ID,
+        _ policy: UniquenessPolicy,
+        _ replacing: inout Replacing,
+        since head: StoreModel
+    ) {
         guard let new = rows[id], let old = rows[survivor] else { return }
+        let takesOver = policy != .keepExisting
+        replacing.replaced = replacing.replaced.mapValues { $0 == id ? survivor : $0 }
+        replacing.replaced[id] = survivor
+        replacing.survivors.insert(survivor)
+        if policy == .replace {
+            let kept = owned(by: id)
+            for other in kept { replacing.outgoing[other] = nil }
+            for other in owned(by: survivor).subtracting(kept) where other != id && other != survivor {
+                replacing.outgoing[other, default: []].insert(survivor)
+            }
+        }
         let toOnes = StoreShape.entities[id.entity].toOnes
         var targets = old.targets
         for (slot, toOne) in toOnes.enumerated() {
             var isOneToOne: Bool { if case .toOne = toOne.inverse { true } else { false } }
-            if new.targets[slot] != 0, isUpsert || isOneToOne && old.targets[slot] == 0 {
+            if new.targets[slot] != 0, takesOver || isOneToOne && old.targets[slot] == 0 {
                 targets[slot] = new.targets[slot]
             }
             if targets[slot] == id.row, toOne.target == id.entity { targets[slot] = survivor.row }
         }
         var places: [(List, OrderKey)] = []
         for (slot, toOne) in toOnes.enumerated() {
-            guard isUpsert, case .toMany(let number) = toOne.inverse else { continue }
+            guard takesOver, case .toMany(let number) = toOne.inverse else { continue }
             let member = lists[List(relationship: number, owner: new.targets[slot])]?.first { $0.row == id.row }
             if let key = member?.key { places.append((List(relationship: number, owner: targets[slot]), key)) }
         }
         for slot in toOnes.indices { setTarget(of: id, slot, to: 0) }
-        if isUpsert { rows[survivor]?.attributes = new.attributes }
-        for slot in toOnes.indices { setTarget(of: survivor, slot, to: targets[slot]) }
+        if takesOver { rows[survivor]?.attributes = new.attributes }
+        // What stays as it was takes nothing from what is new.
+        for slot in toOnes.indices where targets[slot] != old.targets[slot] {
+            setTarget(of: survivor, slot, to: targets[slot])
+        }
         for (list, key) in places { enter(list, survivor.row, key: key) }
         for (entity, shape) in StoreShape.entities.enumerated() {
             for (slot, toOne) in shape.toOnes.enumerated() where toOne.target == id.entity {
@@ -172,6 +250,29 @@ extension StoreModel {
         }
         remove(id)
         lastRows[id] = nil
+        for (slot, toOne) in toOnes.enumerated() {
+            guard case .toOne(let mate) = toOne.inverse else { continue }
+            for (row, owner) in [(new, id), (old, survivor)] {
+                let partner = ID(entity: toOne.target, row: row.targets[slot])
+                guard partner != id, partner != survivor, let mates = rows[partner]?.targets,
+                    mates[mate] != survivor.row
+                else { continue }
+                if toOne.rule == .cascade { replacing.outgoing[partner, default: []].formUnion([]) }
+                if toOne.rule == .deny, owner == survivor, head.rows[survivor] != nil {
+                    replacing.parted.append((survivor, slot, partner))
+                }
+            }
+        }
+    }
+
+    /// Partners that rows which stay would not have given up.
+    fileprivate func deniedReplacements(_ replacing: Replacing) -> Set<String> {
+        let denied = replacing.parted.filter { rows[$0.survivor] != nil && rows[$0.partner] != nil }
+        return Set(
+            denied.map { survivor, slot, partner in
+                let shape = StoreShape.entities[survivor.entity]
+                return "\(survivor) \(shape.name).\(shape.toOnes[slot].name) 1 \([partner]) replaced"
+            })
     }
 
     fileprivate func uniquenessViolations(since head: StoreModel) -> Set<String> {

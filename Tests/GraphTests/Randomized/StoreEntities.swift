@@ -39,7 +39,7 @@ enum Library {
 
         static let schema = EntitySchema<Book>("Book") {
             $0.attribute("title", \.title)
-            $0.attribute("isbn", \.isbn, unique: true)
+            $0.attribute("isbn", \.isbn, unique: true, onConflict: .replace)
             $0.toOne("author", \.author)
             $0.toOne("cover", \.cover, inverse: \Cover.book, deleteRule: .cascade)
             $0.toMany("chapters", \.chapters, inverse: \Chapter.book, deleteRule: .cascade, ordered: true, maximum: 4)
@@ -51,10 +51,12 @@ enum Library {
 
     struct Chapter: StoreEntity {
         var title = ""
+        var mark: Int?
         var book: ToOne<Book> = nil
 
         static let schema = EntitySchema<Chapter>("Chapter") {
             $0.attribute("title", \.title)
+            $0.attribute("mark", \.mark, unique: true)
             $0.toOne("book", \.book, minimum: 1)
             $0.index("book", "title")
         }
@@ -62,10 +64,12 @@ enum Library {
 
     struct Cover: StoreEntity {
         var color = 0
+        var code: Int?
         var book: ToOne<Book> = nil
 
         static let schema = EntitySchema<Cover>("Cover") {
             $0.attribute("color", \.color, indexed: true)
+            $0.attribute("code", \.code, unique: true, onConflict: .upsert)
             $0.toOne("book", \.book, deleteRule: .deny)
         }
 
@@ -100,6 +104,7 @@ enum Library {
 
     struct Shelf: StoreEntity {
         var name = ""
+        var code: Int?
         var owner: ToOne<Author> = nil
         var pinned: ToOne<Book> = nil
         var cover: ToOne<Cover> = nil
@@ -111,6 +116,7 @@ enum Library {
 
         static let schema = EntitySchema<Shelf>("Shelf") {
             $0.attribute("name", \.name)
+            $0.attribute("code", \.code, unique: true, onConflict: .replace)
             $0.toOne("owner", \.owner, minimum: 1)
             $0.toOne("pinned", \.pinned, deleteRule: .deny)
             $0.toOne("cover", \.cover, deleteRule: .cascade)
@@ -175,18 +181,22 @@ extension Library.Book {
 }
 
 extension Library.Chapter {
-    static let attributes: [AttributeAccess<Self>] = [AttributeAccess(\.title) { String($0) }]
+    static let attributes: [AttributeAccess<Self>] = [
+        AttributeAccess(\.title) { String($0) }, AttributeAccess(\.mark) { $0 == 0 ? nil : $0 },
+    ]
     static let references = [ReferenceAccess(\Self.book)]
     static let collections: [CollectionAccess<Self>] = []
-    var numbers: [Int] { [Int(title) ?? -1] }
+    var numbers: [Int] { [Int(title) ?? -1, mark ?? 0] }
     var targets: [RowNumber] { [book.row] }
 }
 
 extension Library.Cover {
-    static let attributes: [AttributeAccess<Self>] = [AttributeAccess(\.color) { $0 }]
+    static let attributes: [AttributeAccess<Self>] = [
+        AttributeAccess(\.color) { $0 }, AttributeAccess(\.code) { $0 == 0 ? nil : $0 },
+    ]
     static let references = [ReferenceAccess(\Self.book)]
     static let collections: [CollectionAccess<Self>] = []
-    var numbers: [Int] { [color] }
+    var numbers: [Int] { [color, code ?? 0] }
     var targets: [RowNumber] { [book.row] }
 }
 
@@ -202,13 +212,15 @@ extension Library.Tag {
 }
 
 extension Library.Shelf {
-    static let attributes: [AttributeAccess<Self>] = [AttributeAccess(\.name) { String($0) }]
+    static let attributes: [AttributeAccess<Self>] = [
+        AttributeAccess(\.name) { String($0) }, AttributeAccess(\.code) { $0 == 0 ? nil : $0 },
+    ]
     static let references = [
         ReferenceAccess(\Self.owner), ReferenceAccess(\Self.pinned), ReferenceAccess(\Self.cover),
         ReferenceAccess(\Self.left), ReferenceAccess(\Self.right), ReferenceAccess(\Self.room),
     ]
     static let collections = [CollectionAccess(\Self.items), CollectionAccess(\Self.near)]
-    var numbers: [Int] { [Int(name) ?? -1] }
+    var numbers: [Int] { [Int(name) ?? -1, code ?? 0] }
     var targets: [RowNumber] { [owner.row, pinned.row, cover.row, left.row, right.row, room.row] }
 }
 

@@ -279,20 +279,21 @@ struct StoreModel: Sendable {
         }
     }
 
-    /// What denies that rows of `head` are gone here.
+    /// What denies that rows of `head` are gone here: the row, the relationship, how many rows are left there and the first ten.
     func deniedDeletes(since head: StoreModel) -> Set<String> {
-        var denied: Set<String> = []
+        var remaining: [String: [ID]] = [:]
         for id in head.rows.keys where rows[id] == nil {
             for referrer in referrers(to: id) where rule(of: referrer) == .deny {
                 let toOne = StoreShape.entities[referrer.id.entity].toOnes[referrer.slot]
-                denied.insert("\(id) \(StoreShape.name(ofRuleOf: toOne, of: referrer.id.entity)) \(referrer.id)")
+                let name = StoreShape.name(ofRuleOf: toOne, of: referrer.id.entity)
+                remaining["\(id) \(name)", default: []].append(referrer.id)
             }
             for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated()
             where toOne.rule == .deny && toOne.inverse == .none {
                 guard let last = lastRows[id]?.targets[slot] else { continue }
                 let target = ID(entity: toOne.target, row: last)
                 if rows[target] != nil {
-                    denied.insert("\(id) \(StoreShape.entities[id.entity].name).\(toOne.name) \(target)")
+                    remaining["\(id) \(StoreShape.entities[id.entity].name).\(toOne.name)"] = [target]
                 }
             }
         }
@@ -302,9 +303,9 @@ struct StoreModel: Sendable {
                 continue
             }
             let name = "\(StoreShape.entities[link.list.shape.owners].name).\(link.list.shape.name)"
-            denied.insert("\(link.list.ownerID) \(name) \(member)")
+            remaining["\(link.list.ownerID) \(name)", default: []].append(member)
         }
-        return denied
+        return Set(remaining.map { "\($0.key) \($0.value.count) \($0.value.sorted().prefix(10))" })
     }
 }
 

@@ -559,7 +559,12 @@ extension ContextModel.Failure {
         case .danglingReferences(let references):
             self.init(.dangling, references.map { "\($0.id) \($0.property) \($0.target)" })
         case .deleteDenied(let denied):
-            self.init(.denied, denied.map { "\($0.id) \($0.relationship) \($0.remaining)" })
+            self.init(
+                .denied,
+                denied.map {
+                    "\($0.id) \($0.relationship) \($0.remainingCount) \($0.remaining)"
+                        + ($0.isReplaced ? " replaced" : "")
+                })
         case .validationFailed(let failures):
             self.init(.invalid, failures.map { "\($0.id) \($0.property ?? "")" })
         default:

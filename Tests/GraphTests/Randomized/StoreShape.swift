@@ -70,7 +70,7 @@ enum StoreShape {
             ],
             toManys: 3..<6,
             uniques: [
-                Unique(name: "isbn", attribute: 1, policy: .reject),
+                Unique(name: "isbn", attribute: 1, policy: .replace),
                 Unique(name: "title, author", attribute: 0, reference: 0, isOptional: false, policy: .keepExisting),
             ]
         ),
@@ -86,15 +86,17 @@ enum StoreShape {
         ),
         Entity(
             name: "Chapter",
-            attributeCount: 1,
+            attributeCount: 2,
             toOnes: [ToOne(name: "book", target: book, inverse: .toMany(3), isRequired: true)],
-            toManys: 6..<6
+            toManys: 6..<6,
+            uniques: [Unique(name: "mark", attribute: 1, policy: .reject)]
         ),
         Entity(
             name: "Cover",
-            attributeCount: 1,
+            attributeCount: 2,
             toOnes: [ToOne(name: "book", target: book, inverse: .toOne(slot: 1), rule: .deny)],
-            toManys: 6..<6
+            toManys: 6..<6,
+            uniques: [Unique(name: "code", attribute: 1, policy: .upsert)]
         ),
         Entity(
             name: "Tag",
@@ -105,7 +107,7 @@ enum StoreShape {
         ),
         Entity(
             name: "Shelf",
-            attributeCount: 1,
+            attributeCount: 2,
             toOnes: [
                 ToOne(name: "owner", target: author, isRequired: true),
                 ToOne(name: "pinned", target: book, rule: .deny),
@@ -114,7 +116,8 @@ enum StoreShape {
                 ToOne(name: "right", target: shelf, inverse: .toOne(slot: 3)),
                 ToOne(name: "room", target: room, inverse: .toMany(12)),
             ],
-            toManys: 10..<12
+            toManys: 10..<12,
+            uniques: [Unique(name: "code", attribute: 1, policy: .replace)]
         ),
         Entity(name: "Room", attributeCount: 1, toOnes: [], toManys: 12..<13),
     ]

@@ -1,0 +1,53 @@
+/// Sorts rows by what an order compares, which is taken from each row once: as bytes that order like the values.
+///
+/// What all keys begin with is passed over, and the next eight bytes decide as a number in a table of their own; the bytes
+/// themselves are looked at only where these are the same, as `IndexEntries` has it.
+struct SortKeys {
+    private struct Place {
+        let head: UInt64
+        let position: Int
+    }
+
+    /// Below that many rows, making keys takes longer than comparing values.
+    private static let minimumCount = 24
+
+    private var writer = ByteWriter()
+    private var ends: [Int] = []
+
+    static func sort(_ rows: inout [FoundRow], from start: Int = 0, by order: RowOrder) {
+        guard rows.count - start >= minimumCount else { return rows[start...].sort(by: order.precedes) }
+        var keys = SortKeys()
+        for row in rows[start...] { keys.append(row.address, order) }
+        let sorted = keys.sorted(rows[start...])
+        rows.replaceSubrange(start..., with: sorted)
+    }
+
+    private mutating func append(_ row: UnsafeRawPointer, _ order: RowOrder) {
+        for criterion in order.criteria {
+            let start = writer.count
+            _ = criterion.append(row + criterion.offset, &writer)
+            // No key begins with another one, so that what decides between two is a byte that both have.
+            if criterion.isDescending { writer.invert(from: start) }
+        }
+        ends.append(writer.count)
+    }
+
+    private consuming func sorted(_ rows: ArraySlice<FoundRow>) -> [FoundRow] {
+        let (first, ends) = (rows.startIndex, ends)
+        return writer.bytes.withUnsafeBytes { bytes in
+            func key(_ position: Int) -> IndexKey {
+                let start = position == 0 ? 0 : ends[position - 1]
+                return IndexKey(UnsafeRawBufferPointer(rebasing: bytes[start..<ends[position]]))
+            }
+            let shared = ends.indices.reduce(key(0).count) { key(0).prefix($0).sharedCount(with: key($1)) }
+            var places = ends.indices.map { Place(head: key($0).head(after: shared), position: $0) }
+            places.sort { lhs, rhs in
+                if lhs.head != rhs.head { return lhs.head < rhs.head }
+                let difference = key(lhs.position).compare(key(rhs.position))
+                if difference != 0 { return difference < 0 }
+                return rows[first + lhs.position].number < rows[first + rhs.position].number
+            }
+            return places.map { rows[first + $0.position] }
+        }
+    }
+}

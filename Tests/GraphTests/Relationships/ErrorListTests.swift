@@ -1,0 +1,183 @@
+import Testing
+
+@testable import Graph
+
+/// A group that cannot be deleted while it has people.
+@Entity struct Crew {
+    @Unique var name: String
+    @Relationship(.deny, inverse: \Hand.crew) var hands: ToMany<Hand> = []
+}
+
+@Entity struct Hand {
+    @Unique var number: Int? = nil
+    var note = ""
+    var crew: ToOne<Crew> = nil
+    @Relationship(.deny, inverse: \Tool.hands) var tools: ToMany<Tool> = []
+
+    func validate() throws {
+        if note == "wrong" { throw ValidationError(\Self.note, String(repeating: "no ", count: 1_000)) }
+    }
+}
+
+@Entity struct Tool {
+    var name = ""
+    var hands: ToMany<Hand> = []
+}
+
+/// R41: an error lists the first 10,000 offenders of a save, counts all, and prints the first ten.
+struct ErrorListTests {
+    let coordinator: Coordinator
+    let context: Context
+
+    init() async throws {
+        coordinator = try await Coordinator(for: Crew.self, Hand.self, Tool.self)
+        context = Context(coordinator)
+    }
+
+    private func refusal(_ body: @Sendable (isolated Context) throws -> Void) async throws -> GraphError {
+        try await context.perform(body)
+        return try #require(await #expect(throws: GraphError.self) { try await context.save() })
+    }
+
+    @Test func `R41 thousands of new objects with one value are refused in one short message`() async throws {
+        let error = try await refusal { context in
+            context.insert(contentsOf: (0..<12_000).map { _ in Crew(name: String(repeating: "x", count: 300)) })
+        }
+        guard case .notUnique(let violations) = error else { throw error }
+        #expect(violations.count == 10_000 && violations.totalCount == 12_000)
+        #expect(error.description.utf8.count < 3_000 && error.description.contains("12000 violations"))
+        #expect(error.description.hasSuffix("and 11990 more"))
+        #expect(violations[0].value.utf8.count < 150)
+    }
+
+    @Test(arguments: [UniquenessPolicy.upsert, .replace, .keepExisting])
+    func `R10 thousands of new objects with one value become one`(policy: UniquenessPolicy) async throws {
+        let count = 3_000
+        func check<E: NumberedEntity>(_ type: E.Type) async throws {
+            let coordinator = try await Coordinator(for: E.self)
+            let context = Context(coordinator)
+            try await context.transaction { context in
+                context.insert(contentsOf: (1...count).map { E(key: "same", number: $0) })
+            }
+            let numbers = try coordinator.snapshot.fetchValues(E.self).map(\.number)
+            #expect(numbers == [policy == .keepExisting ? 1 : count])
+            // And again, on one that is in the store.
+            try await context.transaction { context in
+                context.insert(contentsOf: (1...count).map { E(key: "same", number: -$0) })
+            }
+            let again = try coordinator.snapshot.fetchValues(E.self).map(\.number)
+            #expect(again == [policy == .keepExisting ? 1 : -count] && coordinator.check() == [])
+        }
+        switch policy {
+        case .upsert: try await check(Upserted.self)
+        case .replace: try await check(Replaced.self)
+        case .keepExisting: try await check(KeptAsItIs.self)
+        case .reject: break
+        }
+    }
+
+    @Test func `R41 one denied delete names its relationship once, with the first ten in the way and their number`()
+        async throws
+    {
+        let ids = try await context.transaction { context in
+            let crew = context.insert(Crew(name: "a"))
+            for _ in 0..<500 { context.insert(Hand(crew: ToOne(crew.id))) }
+            return (crew.id, context.insert(Crew(name: "b")).id)
+        }
+        let error = try await refusal { context in
+            try context.object(for: ids.0).delete()
+            try context.object(for: ids.1).delete()
+        }
+        guard case .deleteDenied(let denied) = error else { throw error }
+        #expect(denied.count == 1 && denied.totalCount == 1)
+        #expect(denied.first?.remainingCount == 500 && denied.first?.remaining.count == 10)
+        #expect(denied.first?.remaining.map(\.description).suffix(1) == ["Hand/p10"])
+        #expect(
+            error.description == """
+                objects may not be deleted: 1 delete
+                  Crew/p1 may not be deleted while Crew.hands leads to Hand/p1, Hand/p2, Hand/p3, Hand/p4, Hand/p5, \
+                Hand/p6, Hand/p7, Hand/p8, Hand/p9, Hand/p10 and 490 more
+                """)
+    }
+
+    @Test func `R41 links deny a delete once, too`() async throws {
+        let hand = try await context.transaction { context in
+            let hand = context.insert(Hand())
+            hand.tools = RelatedObjects((0..<25).map { context.insert(Tool(name: "\($0)")) })
+            return hand.id
+        }
+        let error = try await refusal { try $0.object(for: hand).delete() }
+        guard case .deleteDenied(let denied) = error else { throw error }
+        #expect(denied.map(\.remainingCount) == [25] && denied.first?.remaining.count == 10)
+        #expect(denied.first?.relationship == "Hand.tools")
+    }
+
+    @Test func `R41 all failures are counted, and their reasons cut in the message`() async throws {
+        let error = try await refusal { context in
+            context.insert(contentsOf: (0..<10_500).map { _ in Hand(note: "wrong") })
+        }
+        guard case .validationFailed(let failures) = error else { throw error }
+        #expect(failures.count == 10_000 && failures.totalCount == 10_500)
+        #expect(failures[0].reason.utf8.count == 3_000)
+        #expect(error.description.utf8.count < 4_000 && error.description.contains("10500 failures"))
+    }
+
+    @Test func `R41 conflicts print the beginning of long values, and keep the whole`() async throws {
+        let ids = try await context.transaction { context in
+            context.insert(contentsOf: (0..<50).map { Hand(number: $0) })
+        }
+        let other = Context(coordinator)
+        let long = String(repeating: "\u{e9}", count: 20_000)
+        try await other.perform { context in for id in ids { try context.object(for: id).note = long } }
+        try await context.perform { context in for id in ids { try context.object(for: id).note = "short" } }
+        try await context.save()
+        let error = try #require(await #expect(throws: GraphError.self) { try await other.save() })
+        guard case .conflicts(let conflicts) = error else { throw error }
+        #expect(conflicts.count == 50 && error.description.utf8.count < 5_000)
+        #expect(conflicts[0].rows(of: Hand.self)?.ours?.note == long)
+        #expect(conflicts[0].differences.map(\.theirs) == ["\"short\""])
+        #expect(conflicts[0].differences[0].ours.hasSuffix("… (40002 bytes)"))
+        #expect(conflicts[0].differences[0].ours.utf8.count < 150)
+    }
+
+    @Test func `R41 a text is cut between scalars`() {
+        #expect("abc".shortened(to: 3) == "abc" && "abcd".shortened(to: 3) == "abc… (4 bytes)")
+        #expect("a\u{e9}\u{e9}".shortened(to: 4) == "a\u{e9}… (5 bytes)")
+        #expect("\u{1F600}".shortened(to: 2) == "… (4 bytes)")
+    }
+
+    @Test func `R41 a list of errors holds the first 10,000 and counts all`() {
+        var list = ErrorList<Int>()
+        var made = 0
+        func make(_ number: Int) -> Int {
+            made += 1
+            return number
+        }
+        for number in 0..<25_000 { list.append(make(number)) }
+        #expect(Array(list) == Array(0..<10_000) && list.totalCount == 25_000 && made == 10_000)
+        var other = ErrorList(Array(0..<9_999))
+        other += list
+        #expect(other.count == 10_000 && other.totalCount == 34_999 && other[9_999] == 0)
+        #expect(list.description.split(separator: "\n").count == 11)
+    }
+}
+
+protocol NumberedEntity: Entity {
+    init(key: String, number: Int)
+    var number: Int { get }
+}
+
+@Entity struct Upserted: NumberedEntity {
+    @Unique(onConflict: .upsert) var key: String
+    var number: Int
+}
+
+@Entity struct Replaced: NumberedEntity {
+    @Unique(onConflict: .replace) var key: String
+    var number: Int
+}
+
+@Entity struct KeptAsItIs: NumberedEntity {
+    @Unique(onConflict: .keepExisting) var key: String
+    var number: Int
+}
