@@ -58,11 +58,20 @@ struct CommitQueue {
         return idleTurns < Self.idleTurnLimit
     }
 
-    /// Takes all that wait, for the leader to write.
-    mutating func takeGroup() -> [Entry] {
-        let saveCount = entries.count { $0.record != nil }
-        defer { (entries, lastGroupCount, lastSeen, idleTurns) = ([], saveCount, 0, 0) }
-        return entries
+    /// Takes all that wait, for the leader to write; no more than the first ones whose records take so many bytes in the file,
+    /// but always one.
+    mutating func takeGroup(limitBytes: Int = .max) -> [Entry] {
+        var end = 0
+        var bytes = 0
+        while end < entries.count {
+            bytes += entries[end].record.map { JournalFormat.frameBytes(payloadBytes: $0.count) } ?? 0
+            if end > 0, bytes > limitBytes { break }
+            end += 1
+        }
+        let group = Array(entries[..<end])
+        entries.removeFirst(end)
+        (lastGroupCount, lastSeen, idleTurns) = (group.count { $0.record != nil }, 0, 0)
+        return group
     }
 
     /// Ends the leader's turn: the next in line leads, or nobody.

@@ -19,6 +19,9 @@ public actor Coordinator {
     private nonisolated let path: String
     nonisolated let storeID: StoreID
     private var queue = CommitQueue()
+    /// What opening the file left out, repaired or found odd, in the order in which it was found; empty without a file, and
+    /// for a file in order. It does not change later.
+    public nonisolated let diagnostics: [StoreDiagnostic]
     private let transactionLimitBytes: Int
     private let checksEveryCommit: Bool
     private let tracer: (@Sendable (CommitTrace) -> Void)?
@@ -29,6 +32,10 @@ public actor Coordinator {
     /// Why no further save is taken, once that is so.
     private var ending: GraphError?
     private var isClosed = false
+    private let idleMarkDelay: Duration?
+    private var writtenGroups = 0
+    /// Waits until nothing was written for a while; nil once a mark shows that the last group was durable.
+    private var markTimer: Task<Void, Never>?
 
     /// Opens a store, creating its file if there is none.
     ///
@@ -58,7 +65,7 @@ public actor Coordinator {
             Schema(entities),
             path: path,
             fileSystem: PosixFileSystem(),
-            options: JournalOptions(),
+            options: JournalOptions(idleMarkDelay: .seconds(1)),
             checksEveryCommit: checksEveryCommit,
             trace: trace
         )
@@ -85,13 +92,17 @@ public actor Coordinator {
             self.journal = journal
             self.path = journal.path
             storeID = journal.storeID
+            diagnostics = journal.diagnostics
+            StoreDiagnostic.trace(diagnostics, path: journal.path)
             snapshot = replay.snapshot
             next = replay.counters
         } else {
             journal = nil
             self.path = "memory"
             storeID = StoreID(random: options.random)
+            diagnostics = []
         }
+        idleMarkDelay = options.idleMarkDelay
         transactionLimitBytes = options.transactionLimitBytes
         counters = RowCounters(next: next)
         published = PublishedSnapshot(snapshot)
@@ -103,27 +114,49 @@ public actor Coordinator {
         _ schema: Schema,
         _ counters: [RowNumber],
         _ fileSystem: any StoreFileSystem,
-        _ options: JournalOptions,
-        keepsIndexes: Bool = false
+        _ options: JournalOptions
     ) async throws(GraphError) -> (Journal, StoreReplay) {
         do throws(GraphError) {
-            return try await Journal.open(
-                at: path,
-                schema: SchemaRecord(schema).bytes,
-                seal: encode(counters: counters),
-                fileSystem: fileSystem,
-                options: options,
-                into: StoreReplay(schema: schema, path: path, keepsIndexes: keepsIndexes)
-            ) { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
-                try replay.apply(entry)
-            } finish: { (replay: inout StoreReplay) throws(GraphError) in
-                try replay.finish()
+            return try await open(path, schema, counters, fileSystem, options, keepsIndexes: false) {
+                (replay: inout StoreReplay) throws(GraphError) in try replay.finish()
             }
         } catch {
-            guard case .invalidRecord = error, !keepsIndexes else { throw error }
-            // Which record it is shows to whoever checks each one with all that follows from it.
-            return try await open(path, schema, counters, fileSystem, options, keepsIndexes: true)
+            guard case .invalidRecord = error else { throw error }
+            // Which record it is shows to whoever checks each one with all that follows from it. That is all that this is
+            // for: a file that was refused once is not opened because it passes the second time, and never written to.
+            let refusal = error
+            do throws(GraphError) {
+                _ = try await open(path, schema, counters, fileSystem, options, keepsIndexes: true) {
+                    (_: inout StoreReplay) throws(GraphError) in throw refusal
+                }
+            } catch {
+                if case .invalidRecord = error { throw error }
+            }
+            throw refusal
         }
+    }
+
+    private static func open(
+        _ path: String,
+        _ schema: Schema,
+        _ counters: [RowNumber],
+        _ fileSystem: any StoreFileSystem,
+        _ options: JournalOptions,
+        keepsIndexes: Bool,
+        finish: @escaping @Sendable (inout StoreReplay) throws(GraphError) -> [Journal.Record]
+    ) async throws(GraphError) -> (Journal, StoreReplay) {
+        try await Journal.open(
+            at: path,
+            schema: SchemaRecord(schema).bytes,
+            seal: encode(counters: counters),
+            fileSystem: fileSystem,
+            options: options,
+            into: StoreReplay(schema: schema, path: path, keepsIndexes: keepsIndexes),
+            replay: { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
+                try replay.apply(entry)
+            },
+            finish: finish
+        )
     }
 
     /// The newest durable state. Takes no turn on the coordinator.
@@ -154,11 +187,12 @@ public actor Coordinator {
         if !isClosed, !discardingChanges { try await saveContexts() }
         isClosed = true
         ending = ending ?? .closed(path: path)
+        markTimer?.cancel()
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
         published.finish()
         followed.close()
-        try await journal?.close(Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }))
+        try await journal?.close(encodedCounters)
     }
 
     /// Has the contexts save that do so by themselves.
@@ -177,6 +211,7 @@ public actor Coordinator {
 
     deinit {
         published.finish()
+        markTimer?.cancel()
     }
 
     // MARK: Retrying
@@ -348,7 +383,7 @@ public actor Coordinator {
     /// Writes the group whose first save calls this, and answers all others of it.
     private func lead() async -> Result<Void, GraphError> {
         while queue.isWorthWaiting() { await Task.yield() }
-        var group = queue.takeGroup()
+        var group = queue.takeGroup(limitBytes: JournalFormat.groupLimitBytes)
         let records = group.compactMap(\.record).map { Journal.Record(kind: .commit, payload: $0) }
         let start = ContinuousClock.now
         var failure: GraphError?
@@ -372,6 +407,7 @@ public actor Coordinator {
                 report(&group[place].trace)
                 group[place].answer(.success(()))
             }
+            if !records.isEmpty { startMarkTimer() }
         }
         queue.passOn()
         return failure.map { .failure($0.about(group.first?.step?.snapshot.commit)) } ?? .success(())
@@ -398,6 +434,41 @@ public actor Coordinator {
             followers[place].answer(.failure(errorOfFollowers))
         }
     }
+
+    // MARK: Marking
+
+    /// Has the last group marked once nothing was written for a while, so that the file itself shows that the group was durable.
+    ///
+    /// One timer serves all groups of a busy time: it looks back when the delay is over, and waits once more if there was a
+    /// group meanwhile. While nothing is written there is none.
+    private func startMarkTimer() {
+        writtenGroups += 1
+        guard markTimer == nil, ending == nil, journal != nil, let idleMarkDelay else { return }
+        markTimer = Task(executorPreference: taskExecutor) { [weak self, clock, writtenGroups] in
+            var groups = writtenGroups
+            while true {
+                do { try await clock.sleep(for: idleMarkDelay) } catch { return }
+                guard let now = await self?.markUnlessWritten(since: groups) else { return }
+                groups = now
+            }
+        }
+    }
+
+    /// Writes a mark, unless there was a group since, or one is under way; then returns how many there are by now.
+    private func markUnlessWritten(since groups: Int) async -> Int? {
+        guard ending == nil, let journal else { return nil }
+        guard writtenGroups == groups, !queue.isBusy else { return writtenGroups }
+        // The mark takes its place in the order of the file as a save does: counters in a file never go down.
+        _ = queue.append(CommitQueue.Entry())
+        _ = queue.takeGroup()
+        markTimer = nil
+        // After a failure that is more than a full disk the journal takes no more groups, and the next save says so.
+        try? await journal.mark(encodedCounters)
+        queue.passOn()
+        return nil
+    }
+
+    private var encodedCounters: [UInt8] { Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }) }
 
     private static func encode(counters: [RowNumber]) -> [UInt8] {
         var writer = ByteWriter()

@@ -26,7 +26,7 @@ actor Journal {
     /// Whether this open made the file; nothing was replayed then.
     nonisolated let wasCreated: Bool
     /// What was unusual about the file when it was opened.
-    nonisolated let diagnostics: [String]
+    nonisolated let diagnostics: [StoreDiagnostic]
 
     private nonisolated let executor: any SerialExecutor
     private let fileSystem: any StoreFileSystem

@@ -17,6 +17,22 @@ struct JournalScan: Sendable, Equatable {
     /// The last record's payload checksum.
     var chain: UInt32
     var tail: Tail
+    var lastKind: Journal.RecordKind
+    var agreement: Agreement
+    /// Whether the end looks like one that a writer leaves behind: closed, created and never written to, or with zeros ahead.
+    var endsLikeAWriters: Bool
+
+    /// How the file compares with the end that the lock file remembers.
+    enum Agreement: Sendable, Equatable {
+        /// None is remembered.
+        case unknown
+        /// The remembered end is in the file.
+        case same
+        /// The file was closed before the remembered end.
+        case older(JournalEnd)
+        /// Another record is at the remembered end.
+        case diverged(JournalEnd)
+    }
 
     enum Tail: Sendable, Equatable {
         /// Nothing but zeros, if anything.

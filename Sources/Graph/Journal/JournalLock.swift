@@ -9,6 +9,12 @@ struct JournalLock: Sendable {
 
     let file: any StoreFile
     let name: JournalName
+    /// Whether its header is certain to be there after a power cut too. Only then anything is put behind the header: a file
+    /// that has something else and no header is not taken for a lock file.
+    let hasDurableHeader: Bool
+
+    /// Where the journal remembers its end; nil for nowhere.
+    var endFile: (any StoreFile)? { hasDurableHeader ? file : nil }
 
     /// Who has the lock, and since when in nanoseconds since 1970; for messages only.
     struct Holder: Sendable, Equatable {

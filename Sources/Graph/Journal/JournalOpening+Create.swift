@@ -31,9 +31,9 @@ extension JournalOpening {
             try attempt(location.path) { () throws(IOError) in try fileSystem.syncDirectory(location.directory) }
             let names = try names(of: file, location, lock)
             let writer = JournalWriter(
-                file: file, names: names, path: location.text, salt: header.salt, end: UInt64(content.count),
+                file: file, names: names, path: location.text, header: header, end: UInt64(content.count),
                 lengthFound: UInt64(content.count), lastSequence: UInt64(records.count), chain: chain,
-                options: options)
+                lockFile: lock.endFile, options: options)
             return Opened(
                 location: location, header: header, file: file, lock: lock, writer: writer, wasCreated: true,
                 diagnostics: [])

@@ -15,22 +15,32 @@ extension JournalOpening {
             let status = try attempt(location.path) { () throws(IOError) in try file.status() }
             try Self.requireUsable(status, location.path)
             let names = try names(of: file, location, lock)
-            var (header, checksum, diagnostics) = try readHeader(file, status.lengthBytes, location)
+            let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location)
+            var diagnostics: [StoreDiagnostic] = []
             if status.permissions & 0o022 != 0 {
-                diagnostics.append("others than the owner may write the file")
+                let permissions = String(status.permissions, radix: 8)
+                diagnostics.append(
+                    StoreDiagnostic(
+                        .writableByOthers,
+                        "others than its owner may write the file (permissions \(permissions)); take that from them"))
             }
+            let remembered = try rememberedEnd(lock, location)
             let reader = JournalReader(
                 file: file, header: header, headerChecksum: checksum, lengthBytes: status.lengthBytes,
-                path: location.text)
+                path: location.text, remembered: remembered)
             let scan = try reader.scan(into: &state, replay: replay)
             let addition = try finish(&state)
+            diagnostics += Self.diagnostics(of: scan)
             removeLeftovers(location)
             let recovery = JournalRecovery(
                 fileSystem: fileSystem, path: location.path, directory: location.directory)
             diagnostics += try recovery.repair(file, lengthBytes: status.lengthBytes, after: scan)
+            if let damagedCopy { diagnostics.append(try repair(damagedCopy, file, location)) }
+            try remember(scan, of: header, insteadOf: remembered, lock, location)
             var writer = JournalWriter(
-                file: file, names: names, path: location.text, salt: header.salt, end: scan.validEnd,
-                lengthFound: status.lengthBytes, lastSequence: scan.lastSequence, chain: scan.chain, options: options)
+                file: file, names: names, path: location.text, header: header, end: scan.validEnd,
+                lengthFound: status.lengthBytes, lastSequence: scan.lastSequence, chain: scan.chain,
+                lockFile: lock.endFile, options: options)
             try writer.write(addition)
             return Opened(
                 location: location, header: header, file: file, lock: lock, writer: writer, wasCreated: false,
@@ -41,10 +51,101 @@ extension JournalOpening {
         }
     }
 
-    /// One damaged copy is reported and does no harm; which of two different valid copies is right, nobody knows.
+    /// What the lock file remembers, be it of this file or of another one.
+    private func rememberedEnd(_ lock: JournalLock, _ location: JournalLocation) throws(GraphError) -> JournalEnd? {
+        guard let lockFile = lock.endFile else { return nil }
+        return try attempt(location.path) { () throws(IOError) in try JournalEnd.read(from: lockFile) }
+    }
+
+    /// Remembers the end that was found, all of which is durable by now.
+    ///
+    /// Where the file is not the one that was remembered this is durable too before anything is appended: otherwise, after
+    /// a power cut, the old end would show this file to be cut off.
+    private func remember(
+        _ scan: JournalScan, of header: JournalHeader, insteadOf remembered: JournalEnd?, _ lock: JournalLock,
+        _ location: JournalLocation
+    ) throws(GraphError) {
+        guard let lockFile = lock.endFile else { return }
+        let end = JournalEnd(
+            fileID: header.fileID, sequence: scan.lastSequence, offset: scan.validEnd, chain: scan.chain,
+            isClosed: scan.lastKind == .close)
+        switch scan.agreement {
+        case .unknown, .same:
+            if end != remembered { try? end.write(to: lockFile) }
+        case .older, .diverged:
+            try attempt(location.path) { () throws(IOError) in
+                try end.write(to: lockFile)
+                try lockFile.dataSync()
+            }
+        }
+    }
+
+    static func diagnostics(of scan: JournalScan) -> [StoreDiagnostic] {
+        switch scan.agreement {
+        case .same:
+            return []
+        case .older(let end):
+            return [
+                StoreDiagnostic(
+                    .olderCopy, at: scan.validEnd,
+                    """
+                    the file was closed after record \(scan.lastSequence), but under this name it had \(end.sequence) records \
+                    already: an older copy was put back, and the later ones are not in it
+                    """)
+            ]
+        case .diverged(let end):
+            return [
+                StoreDiagnostic(
+                    .divergedCopy, at: scan.validEnd,
+                    """
+                    record \(end.sequence) is not the one that was written under this name before: another copy of the file \
+                    was put back, which went its own way
+                    """)
+            ]
+        case .unknown:
+            guard scan.tail == .clean, !scan.endsLikeAWriters else { return [] }
+            return [
+                StoreDiagnostic(
+                    .unknownEnd, at: scan.validEnd,
+                    """
+                    the file was not closed after record \(scan.lastSequence), and no lock file remembers its end: whether \
+                    there were more records cannot be known
+                    """)
+            ]
+        }
+    }
+
+    /// Writes a damaged copy of the header again. The other one serves, if that fails; but after a failed sync the file may not
+    /// be written on.
+    private func repair(
+        _ damaged: DamagedCopy, _ file: any StoreFile, _ location: JournalLocation
+    ) throws(GraphError) -> StoreDiagnostic {
+        let copy = damaged.offset == 0 ? "first" : "second"
+        do throws(IOError) {
+            try repeatingInterrupted { () throws(IOError) in
+                try file.writeFully(damaged.goodBytes, at: damaged.offset)
+                try file.dataSync()
+            }
+        } catch {
+            if error.operation == .sync { throw error.graphError(path: location.text) }
+            return StoreDiagnostic(
+                .damagedHeader, at: damaged.offset,
+                "the header's \(copy) copy is damaged and could not be written again (\(error.summary)); copy the file")
+        }
+        return StoreDiagnostic(
+            .repairedHeader, at: damaged.offset, "the header's \(copy) copy was damaged and has been written again")
+    }
+
+    /// A copy of the header that needs the bytes of the other one.
+    private struct DamagedCopy {
+        let offset: UInt64
+        let goodBytes: [UInt8]
+    }
+
+    /// One damaged copy does no harm; which of two different valid copies is right, nobody knows.
     private func readHeader(
         _ file: any StoreFile, _ lengthBytes: UInt64, _ location: JournalLocation
-    ) throws(GraphError) -> (JournalHeader, checksum: UInt32, diagnostics: [String]) {
+    ) throws(GraphError) -> (JournalHeader, checksum: UInt32, DamagedCopy?) {
         let path = location.text
         guard lengthBytes > 0 else { throw .notAStore(path: path, reason: "the file is empty") }
         let size = JournalFormat.headerBytes
@@ -65,15 +166,16 @@ extension JournalOpening {
             guard first == second else {
                 throw .corrupt(path: path, offset: UInt64(size), sequence: 0, reason: "the header's copies differ")
             }
-            return (header, checksum, [])
-        case (.valid(let header, let checksum), _):
-            return (header, checksum, ["the header's second copy is damaged"])
-        case (_, .valid(let header, let checksum)):
-            return (header, checksum, ["the header's first copy is damaged"])
-        case (.foreign, .foreign):
-            throw .notAStore(path: path, reason: "the file does not begin like a journal")
+            return (header, checksum, nil)
+        // Its checksum holds, so that this is no damage.
         case (.unsupported(let found), _), (_, .unsupported(let found)):
             throw unsupported(found, path)
+        case (.valid(let header, let checksum), _):
+            return (header, checksum, DamagedCopy(offset: UInt64(size), goodBytes: Array(both[..<size])))
+        case (_, .valid(let header, let checksum)):
+            return (header, checksum, DamagedCopy(offset: 0, goodBytes: Array(both[size...])))
+        case (.foreign, .foreign):
+            throw .notAStore(path: path, reason: "the file does not begin like a journal")
         case (.otherVersion(let major), _) where first == second:
             throw unsupported("version \(major)", path)
         default:

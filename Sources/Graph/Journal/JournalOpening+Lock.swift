@@ -33,8 +33,10 @@ extension JournalOpening {
                 file.close()
                 return nil
             }
+            var hasDurableHeader = false
             switch try attempt(path, { () throws(IOError) in try JournalLock.content(of: file) }) {
-            case .empty, .header, .digits: break
+            case .empty, .digits: break
+            case .header: hasDurableHeader = true
             case .otherVersion(let version):
                 throw .unsupportedVersion(
                     path: path.text, found: "lock file of version \(version)",
@@ -43,9 +45,15 @@ extension JournalOpening {
                 throw .unusableFile(
                     path: path.text, reason: "not a lock file of Graph, and not overwritten: move it elsewhere")
             }
-            // Without it nothing is lost but the number in a message, so its failure is no failure of the lock.
-            try? file.writeFully(JournalLock.header(of: holder), at: 0)
-            return JournalLock(file: file, name: JournalName(path: path, identity: identity))
+            // Without it nothing is lost but the number in a message and a place for the journal's end, so its failure is no
+            // failure of the lock.
+            do throws(IOError) {
+                try file.writeFully(JournalLock.header(of: holder), at: 0)
+                if !hasDurableHeader { try file.dataSync() }
+                hasDurableHeader = true
+            } catch {}
+            return JournalLock(
+                file: file, name: JournalName(path: path, identity: identity), hasDurableHeader: hasDurableHeader)
         } catch {
             file.close()
             throw error
@@ -60,7 +68,7 @@ extension JournalOpening {
             file.close()
             return nil
         }
-        return JournalLock(file: file, name: JournalName(path: path, identity: identity))
+        return JournalLock(file: file, name: JournalName(path: path, identity: identity), hasDurableHeader: true)
     }
 
     private var holder: JournalLock.Holder {

@@ -11,7 +11,7 @@ struct JournalOpening {
         let lock: JournalLock
         let writer: JournalWriter
         let wasCreated: Bool
-        let diagnostics: [String]
+        let diagnostics: [StoreDiagnostic]
     }
 
     /// Before the whole file is scanned and replayed and `finish` agrees, nothing is written but the lock file.

@@ -9,7 +9,10 @@ struct JournalOptions: Sendable {
     /// Doubling keeps the number of allocations logarithmic. The upper bound keeps the one write that carries the
     /// zeros short, and limits what an open after an unclean stop has to overwrite.
     var allocationMinimumBytes: UInt64 = 256 << 10
-    var allocationMaximumBytes: UInt64 = 8 << 20
+    var allocationMaximumBytes = JournalFormat.allocationLimitBytes
+
+    /// How long after the last group a mark shows that it was durable, and at most as long again; nil for never.
+    var idleMarkDelay: Duration?
 
     /// A power of two, at least 2. Each writer that opens the file ends its zeros at another one of so many successive blocks:
     /// two writers that one file has in spite of all locks then see by its length that they are not alone.

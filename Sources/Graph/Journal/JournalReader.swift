@@ -11,9 +11,16 @@
 /// 6. Anything else is a bad record. *D* is the highest durableThrough in any valid header before or after it. If *D*
 ///    reaches *s*, the record was acknowledged: `corrupt`. Otherwise it is what a write left that was never synced.
 /// 7. Before the seal (the first mark) there is no torn tail: that part was synced before the file got its name.
+/// 8. More behind the last record than a writer can have left there, zeros or not, refuses the file (`corrupt`).
+/// 9. Fewer records than the lock file remembers refuse it (`corrupt`), unless it ends with a close record.
 struct JournalReader: ~Copyable {
     private let header: JournalHeader
     private let path: String
+    /// The end that the lock file remembers of this file.
+    private let remembered: JournalEnd?
+    private var hasRememberedRecord = false
+    private var lastKind = Journal.RecordKind.schema
+    private var sealSequence: UInt64 = 0
     private var window: JournalWindow
     private var offset = JournalFormat.recordsOffset
     private var lastSequence: UInt64 = 0
@@ -38,9 +45,14 @@ struct JournalReader: ~Copyable {
         case bad(reason: String)
     }
 
-    init(file: any StoreFile, header: JournalHeader, headerChecksum: UInt32, lengthBytes: UInt64, path: String) {
+    /// - Parameter remembered: what the lock file says, also of other files.
+    init(
+        file: any StoreFile, header: JournalHeader, headerChecksum: UInt32, lengthBytes: UInt64, path: String,
+        remembered: JournalEnd?
+    ) {
         self.header = header
         self.path = path
+        self.remembered = remembered?.fileID == header.fileID ? remembered : nil
         window = JournalWindow(file: file, lengthBytes: lengthBytes)
         chain = headerChecksum
     }
@@ -101,7 +113,11 @@ struct JournalReader: ~Copyable {
         }
         try place(kind, payload)
         lastSequence = expected
+        lastKind = kind
         chain = frame.payloadChecksum
+        if let remembered, remembered.sequence == expected {
+            hasRememberedRecord = remembered.chain == chain && remembered.offset == end
+        }
         durableThrough = frame.durableThrough
         if part == .sealed {
             ends.append((expected, end))
@@ -133,6 +149,7 @@ struct JournalReader: ~Copyable {
             throw invalid("a record of the kind \(kind) in the wrong place")
         case (.schema, .mark), (.snapshotEnded, .mark):
             part = .sealed
+            sealSequence = lastSequence + 1
         case (.schema, _), (.snapshotEnded, _), (.sealed, _):
             break
         }
@@ -151,51 +168,107 @@ struct JournalReader: ~Copyable {
             let witness = rest.nextOffset.map { ", the next readable record is at \($0)" } ?? ""
             throw corrupt("record \(expected): \(reason), but it was durable (through \(known))\(witness)")
         }
+        let restBytes = window.lengthBytes - offset
+        guard restBytes <= JournalFormat.unfinishedLimitBytes else {
+            throw corrupt(
+                """
+                record \(expected): \(reason), and the \(restBytes) bytes from here on are more than any unfinished write \
+                leaves; put back a whole copy of the file, or cut it off here to go on with the records before
+                """)
+        }
         return JournalScan(
             validEnd: offset,
             durableEnd: ends[lastKnown].end,
             lastSequence: lastSequence,
             chain: chain,
-            tail: isClean ? .clean : .torn(end: rest.end, reason: "record \(expected): \(reason)"))
+            tail: isClean ? .clean : .torn(end: rest.end, reason: "record \(expected): \(reason)"),
+            lastKind: lastKind,
+            agreement: try agreement(isClean ? "the file has only zeros, if anything, from here on" : reason),
+            endsLikeAWriters: endsLikeAWriters)
+    }
+
+    /// Compares the file with what is remembered of its end, which nothing that was durable is ever behind.
+    private func agreement(_ reason: String) throws(GraphError) -> JournalScan.Agreement {
+        guard let remembered else { return .unknown }
+        guard remembered.sequence > lastSequence else {
+            return hasRememberedRecord ? .same : .diverged(remembered)
+        }
+        // A program closed it like this, so that nobody can have lost the end of it: it is a copy from before.
+        if lastKind == .close, offset == window.lengthBytes { return .older(remembered) }
+        throw corrupt(
+            """
+            record \(lastSequence + 1): \(reason), but the records up to \(remembered.sequence), which ends at byte \
+            \(remembered.offset), were durable, says \(path).lock; put back a whole copy of the file, or remove the lock \
+            file, while no program has the store open, to go on with the records before
+            """)
+    }
+
+    private var endsLikeAWriters: Bool {
+        let restBytes = window.lengthBytes - offset
+        guard restBytes > 0 else { return lastKind == .close || lastSequence == sealSequence }
+        return window.lengthBytes.isMultiple(of: JournalFormat.allocationAlignment)
+            && restBytes <= 2 * JournalFormat.allocationLimitBytes
     }
 
     private struct Rest {
         /// Behind the last byte that is not zero.
         var end: UInt64
-        /// The highest in any header of a record after the expected one, and where the first such header is.
+        /// The highest in the headers of records after the expected one, and where the first such header is. The first
+        /// that shows the expected record to have been durable ends the search.
         var durableThrough: UInt64 = 0
         var nextOffset: UInt64?
     }
 
-    /// One pass over the rest of the file, in steps of 8 bytes, where every record starts.
+    /// One pass over the rest of the file, no further than an unfinished write may reach, without its holes.
+    ///
+    /// Headers are looked for at every byte: where bytes were lost or came in, the records behind begin anywhere.
     private mutating func examineRest(after expected: UInt64) throws(GraphError) -> Rest {
         var rest = Rest(end: offset)
+        let limit = offset + min(window.lengthBytes - offset, JournalFormat.unfinishedLimitBytes)
         var position = offset
-        while position < window.lengthBytes {
-            let count = Int(min(UInt64(JournalWindow.pieceBytes), window.lengthBytes - position))
+        while let start = window.dataOffset(from: position), start < limit {
+            position = max(start, position)
+            let count = Int(min(UInt64(JournalWindow.pieceBytes), limit - position))
             let piece = try bytes(at: position, count: count)
-            let reachesEnd = position + UInt64(count) == window.lengthBytes
+            let reachesEnd = position + UInt64(count) == limit
             // Headers that reach into the next piece are looked at there.
-            let starts = reachesEnd ? count : count - JournalFormat.frameHeaderBytes
-            var index = 0
-            while index < starts {
-                let word = Self.word(piece, at: index)
-                if word != 0 {
-                    let significantBytes = (64 - word.leadingZeroBitCount + 7) / 8
-                    rest.end = position + UInt64(index + significantBytes)
-                }
-                if UInt32(truncatingIfNeeded: word) == JournalFormat.frameMagic,
-                    let frame = JournalFrame(UnsafeRawBufferPointer(rebasing: piece[index...]), salt: header.salt),
-                    frame.sequence > expected
-                {
-                    rest.durableThrough = max(rest.durableThrough, frame.durableThrough)
-                    rest.nextOffset = rest.nextOffset ?? (position + UInt64(index))
-                }
-                index += JournalFormat.alignment
-            }
-            position += UInt64(index)
+            let starts = reachesEnd ? count : count - (JournalFormat.frameHeaderBytes - 1)
+            examine(piece, at: position, starts: starts, after: expected, &rest)
+            if rest.durableThrough >= expected { break }
+            position += UInt64(starts)
         }
         return rest
+    }
+
+    /// Looks for headers that begin in the first so many bytes of a piece, eight bytes at a time.
+    private func examine(
+        _ piece: UnsafeRawBufferPointer, at position: UInt64, starts: Int, after expected: UInt64, _ rest: inout Rest
+    ) {
+        var index = 0
+        while index < starts {
+            defer { index += 8 }
+            let word = Self.word(piece, at: index)
+            guard word != 0 else { continue }
+            let significantBytes = (64 - word.leadingZeroBitCount + 7) / 8
+            rest.end = position + UInt64(index + significantBytes)
+            guard Self.hasFirstByteOfMagic(word) else { continue }
+            for start in index..<min(index + 8, starts) {
+                guard
+                    let frame = JournalFrame(UnsafeRawBufferPointer(rebasing: piece[start...]), salt: header.salt),
+                    frame.sequence > expected
+                else { continue }
+                rest.durableThrough = max(rest.durableThrough, frame.durableThrough)
+                rest.nextOffset = rest.nextOffset ?? (position + UInt64(start))
+                if rest.durableThrough >= expected { return }
+            }
+        }
+    }
+
+    /// Whether one of eight bytes is the first one of a frame (Mycroft's test for a zero byte).
+    private static func hasFirstByteOfMagic(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let difference = word ^ (ones &* UInt64(truncatingIfNeeded: JournalFormat.frameMagic & 0xFF))
+        return (difference &- ones) & ~difference & (ones << 7) != 0
     }
 
     /// Eight bytes as a little-endian number, with zeros for those beyond the end.

@@ -7,7 +7,9 @@
 ///    the dead group, which carry the file's salt and the next sequences, could come to light in a later extension.
 /// 4. The folder is synced, in case the program that created the file did not live to do it.
 ///
-/// Each step may be interrupted and repeated, and everything is read before anything is lost.
+/// Each step may be interrupted and repeated, and everything is read before anything is lost. Writing records again in their
+/// place relies on what every write to a journal relies on: a power cut leaves a sector that is being written with its
+/// old bytes or its new ones, which are the same here.
 struct JournalRecovery {
     private static let copiesKept = 3
 
@@ -15,8 +17,10 @@ struct JournalRecovery {
     let path: StorePath
     let directory: StorePath
 
-    /// Returns remarks for the journal's diagnostics.
-    func repair(_ file: any StoreFile, lengthBytes: UInt64, after scan: JournalScan) throws(GraphError) -> [String] {
+    /// Returns what there is to say about it.
+    func repair(
+        _ file: any StoreFile, lengthBytes: UInt64, after scan: JournalScan
+    ) throws(GraphError) -> [StoreDiagnostic] {
         do throws(IOError) {
             // All of it once more if a signal interrupts it: the bytes are then written again before they are synced again.
             return try repeatingInterrupted { () throws(IOError) in try repairing(file, lengthBytes, scan) }
@@ -27,27 +31,30 @@ struct JournalRecovery {
 
     private func repairing(
         _ file: any StoreFile, _ lengthBytes: UInt64, _ scan: JournalScan
-    ) throws(IOError) -> [String] {
-        var remarks: [String] = []
-        // Bytes that are zero already need this only where a group may have been, or a sparse file could fill the disk.
-        var zerosEnd = scan.validEnd + UInt64(JournalFormat.payloadLimitBytes)
+    ) throws(IOError) -> [StoreDiagnostic] {
+        var diagnostics: [StoreDiagnostic] = []
         if scan.validEnd > scan.durableEnd {
             try copy(file, scan.durableEnd..<scan.validEnd, to: file, at: scan.durableEnd)
         }
         if case .torn(let end, let reason) = scan.tail {
             let name = path.appending(".torn-\(scan.lastSequence + 1)")
             try keep(file, scan.validEnd..<end, as: name)
-            zerosEnd = max(zerosEnd, end)
-            remarks.append("unfinished write at \(scan.validEnd) cut off, kept as \(name.text): \(reason)")
+            diagnostics.append(
+                StoreDiagnostic(
+                    .unfinishedWrite, at: scan.validEnd,
+                    """
+                    an unfinished write of \(end - scan.validEnd) bytes was cut off and kept as \
+                    \(name.split().name.text) (\(reason))
+                    """))
         }
-        if lengthBytes > scan.validEnd { try file.writeZeros(scan.validEnd..<min(lengthBytes, zerosEnd)) }
+        if lengthBytes > scan.validEnd { try overwrite(file, scan.validEnd..<lengthBytes) }
         if lengthBytes > scan.durableEnd { try file.dataSync() }
         if lengthBytes > scan.validEnd {
             try file.truncate(to: scan.validEnd)
             try file.dataSync()
         }
         try fileSystem.syncDirectory(directory)
-        return remarks
+        return diagnostics
     }
 
     private func keep(_ file: any StoreFile, _ range: Range<UInt64>, as name: StorePath) throws(IOError) {
@@ -59,7 +66,7 @@ struct JournalRecovery {
         let target = try fileSystem.create(name)
         defer { target.close() }
         do throws(IOError) {
-            try copy(file, range, to: target, at: 0)
+            try copyWithoutZeros(file, range, to: target)
             try target.sync()
             try fileSystem.syncDirectory(directory)
         } catch {
@@ -67,6 +74,33 @@ struct JournalRecovery {
             throw error
         }
         removeOldCopies()
+    }
+
+    /// Zeros over all that is no hole: a hole has no blocks that could come to light.
+    private func overwrite(_ file: any StoreFile, _ range: Range<UInt64>) throws(IOError) {
+        var offset = range.lowerBound
+        while let start = file.dataOffset(from: offset), start < range.upperBound {
+            let end = min(max(start, offset) + UInt64(JournalWindow.pieceBytes), range.upperBound)
+            try file.writeZeros(max(start, offset)..<end)
+            offset = end
+        }
+    }
+
+    /// Copies to the beginning of a new file, and leaves holes where blocks are zero. The last byte of the range is not.
+    private func copyWithoutZeros(
+        _ source: any StoreFile, _ range: Range<UInt64>, to target: any StoreFile
+    ) throws(IOError) {
+        var window = JournalWindow(file: source, lengthBytes: range.upperBound)
+        var offset = range.lowerBound
+        while let start = window.dataOffset(from: offset), start < range.upperBound {
+            offset = max(start, offset)
+            // Whole blocks of the copy, wherever the data begins.
+            let inBlock = (offset - range.lowerBound) % JournalFormat.allocationAlignment
+            let count = Int(min(JournalFormat.allocationAlignment - inBlock, range.upperBound - offset))
+            let block = try window.bytes(at: offset, count: count)
+            if !block.allSatisfy({ $0 == 0 }) { try target.writeFully(block, at: offset - range.lowerBound) }
+            offset += UInt64(count)
+        }
     }
 
     private func copy(

@@ -57,6 +57,10 @@ protocol StoreFile: Sendable {
 
     func extent() throws(IOError) -> FileExtent
 
+    /// The first offset from the given one on that may hold anything but zeros; nil if there is none. A file without holes,
+    /// or a system that does not tell, returns the given offset.
+    func dataOffset(from offset: UInt64) -> UInt64?
+
     /// A second call does nothing, and in the child of a `fork` the parent's lock stays.
     func close()
 }
@@ -72,6 +76,10 @@ struct FileExtent: Sendable, Equatable {
 struct FileIdentity: Sendable, Hashable {
     var device: UInt64
     var inode: UInt64
+}
+
+extension StoreFile {
+    func dataOffset(from offset: UInt64) -> UInt64? { offset }
 }
 
 struct FileStatus: Sendable, Equatable {

@@ -32,6 +32,9 @@ struct JournalWindow: ~Copyable {
         return UnsafeRawBufferPointer(rebasing: memory[position..<(position + count)])
     }
 
+    /// The first offset from the given one on that may hold anything but zeros; nil if there is none.
+    func dataOffset(from offset: UInt64) -> UInt64? { file.dataOffset(from: offset) }
+
     private mutating func fill(at offset: UInt64, count: Int) throws(IOError) {
         if count > memory.count {
             memory.deallocate()

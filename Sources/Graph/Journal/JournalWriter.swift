@@ -16,7 +16,7 @@ struct JournalWriter: Sendable {
         case closed
     }
 
-    private static let blockBytes: UInt64 = 4_096
+    private static let blockBytes = JournalFormat.allocationAlignment
 
     private(set) var phase = Phase.open
     private(set) var end: UInt64
@@ -27,7 +27,9 @@ struct JournalWriter: Sendable {
     private let file: any StoreFile
     private let names: JournalNames
     private let path: String
+    private let fileID: StoreID
     private let salt: UInt32
+    private let lockFile: (any StoreFile)?
     private let options: JournalOptions
     /// In which of so many successive blocks the zeros ahead end.
     private let endingBlock: UInt64
@@ -36,9 +38,10 @@ struct JournalWriter: Sendable {
     ///
     /// - Parameter lengthFound: how long the file was when it was opened. Another writer that has it open as well, in spite
     ///   of all locks, counts on that length, or on one like it: zeros ahead never end there, so that it notices.
+    /// - Parameter lockFile: where the end is remembered; nil for nowhere.
     init(
-        file: any StoreFile, names: JournalNames, path: String, salt: UInt32, end: UInt64, lengthFound: UInt64,
-        lastSequence: UInt64, chain: UInt32, options: JournalOptions
+        file: any StoreFile, names: JournalNames, path: String, header: JournalHeader, end: UInt64, lengthFound: UInt64,
+        lastSequence: UInt64, chain: UInt32, lockFile: (any StoreFile)?, options: JournalOptions
     ) {
         let found = lengthFound / Self.blockBytes & (options.allocationChoices - 1)
         let choice = options.random() % (options.allocationChoices - 1)
@@ -46,7 +49,9 @@ struct JournalWriter: Sendable {
         self.file = file
         self.names = names
         self.path = path
-        self.salt = salt
+        fileID = header.fileID
+        salt = header.salt
+        self.lockFile = lockFile
         self.end = end
         self.fileEnd = end
         self.lastSequence = lastSequence
@@ -147,7 +152,13 @@ struct JournalWriter: Sendable {
         fileEnd = newFileEnd
         lastSequence = sequence
         chain = nextChain
-        if durably { durableThrough = sequence }
+        if durably {
+            durableThrough = sequence
+            // It only shows damage that would be hard to see otherwise, so its failure is no failure of the group.
+            let remembered = JournalEnd(
+                fileID: fileID, sequence: sequence, offset: end, chain: chain, isClosed: records.last?.kind == .close)
+            if let lockFile { try? remembered.write(to: lockFile) }
+        }
     }
 
     /// Writes zeros behind a group that has reached the end of the file, to be synced with it.

@@ -224,6 +224,19 @@ private final class PosixFile: StoreFile {
         return FileExtent(information)
     }
 
+    func dataOffset(from offset: UInt64) -> UInt64? {
+        // The modules leave the name out, or have it only with extensions switched on.
+        #if canImport(Darwin)
+            let seekData: Int32 = 4
+        #else
+            let seekData: Int32 = 3
+        #endif
+        // Nothing here uses the position that this moves.
+        let found = lseek(descriptor, off_t(clamping: offset), seekData)
+        if found >= 0 { return UInt64(found) }
+        return errno == ENXIO ? nil : offset
+    }
+
     /// Unlocks what this process has locked: a child that another thread has just started has the open file too, and with it
     /// the lock, until it becomes another program. In a child the lock is the parent's, which unlocking would take away.
     func close() {

@@ -34,9 +34,12 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
     /// How long writing and syncing them took; zero without a file.
     public internal(set) var writing = Duration.zero
 
+    /// Whether the environment asks for traces on standard error.
+    static var isPrinted: Bool { PosixFileSystem.environment("GRAPH_TRACE") == "1" }
+
     /// Prints to standard error, if the environment asks for that.
     static var printer: (@Sendable (CommitTrace) -> Void)? {
-        guard PosixFileSystem.environment("GRAPH_TRACE") == "1" else { return nil }
+        guard isPrinted else { return nil }
         return { trace in PosixFileSystem.writeToStandardError(trace.description) }
     }
 

@@ -48,6 +48,11 @@ struct ErrorSweepTests {
                 write(5...5, &writer)
                 if writer.phase == .open { try writer.close([1]) }
                 disk.killProcess()
+                // The next opening has a copy of the header to repair.
+                disk.change(JournalFixture.path) { file in
+                    file.current[100] ^= 1
+                    file.durable[100] ^= 1
+                }
                 writer = try JournalFixture.open(disk).opened.writer
                 write(6...7, &writer)
             } catch {

@@ -32,6 +32,10 @@ struct Medium {
         var kind = FileStatus.Kind.regular
         var permissions: UInt16 = 0o600
         var modified: Int64 = 0
+        /// Zeros that take no blocks, as the file system tells.
+        var hole: Range<Int>?
+        /// A lock file: never synced while all goes well, so that its changes are counted apart.
+        var isLock = false
     }
 
     var inodes: [Inode] = []
@@ -39,8 +43,11 @@ struct Medium {
     var durableNames: [StorePath: Int] = [:]
     var pendingNames: [NameChange] = []
 
-    /// The number of changes that a crash may keep or lose independently.
-    var pendingCount: Int { inodes.reduce(0) { $0 + $1.pending.count } }
+    /// The number of changes that a crash may keep or lose independently, without those of lock files.
+    var pendingCount: Int { inodes.reduce(0) { $0 + ($1.isLock ? 0 : $1.pending.count) } }
+
+    /// The number of changes of lock files. All go to one page, so that a crash leaves the first so many of them.
+    var pendingLockCount: Int { inodes.reduce(0) { $0 + ($1.isLock ? $1.pending.count : 0) } }
 
     mutating func create(_ path: StorePath, modified: Int64) -> Int {
         inodes.append(Inode(modified: modified))
@@ -50,7 +57,7 @@ struct Medium {
     }
 
     mutating func place(_ bytes: [UInt8], at path: StorePath) {
-        inodes.append(Inode(current: bytes, durable: bytes))
+        inodes.append(Inode(current: bytes, durable: bytes, isLock: path.text.hasSuffix(".lock")))
         names[path] = inodes.count - 1
         durableNames[path] = inodes.count - 1
     }
@@ -59,6 +66,7 @@ struct Medium {
         guard let inode = names.removeValue(forKey: path) else { return false }
         if let replaced = names[newPath] { inodes[replaced].linkCount -= 1 }
         names[newPath] = inode
+        if newPath.text.hasSuffix(".lock") { inodes[inode].isLock = true }
         pendingNames.append(.move(path, newPath))
         return true
     }
@@ -81,16 +89,23 @@ struct Medium {
         pendingNames = []
     }
 
-    /// The medium after a power cut that kept the pending changes for which `keeps` says so, and the first
-    /// `namesKept` changes of names.
-    func crashed(keeps: (Int) -> Bool, fill: Fill, keepsLength: Bool, namesKept: Int) -> Medium {
+    /// The medium after a power cut that kept the pending changes for which `keeps` says so, the first `namesKept` changes of
+    /// names, and the first `lockChangesKept` of lock files.
+    func crashed(
+        keeps: (Int) -> Bool, fill: Fill, keepsLength: Bool, namesKept: Int, lockChangesKept: Int = .max
+    ) -> Medium {
         var result = self
         Self.apply(pendingNames.prefix(namesKept), to: &result.durableNames)
         result.pendingNames = []
         result.names = result.durableNames
         var ordinal = 0
         for index in inodes.indices {
-            for change in inodes[index].pending {
+            for (number, change) in inodes[index].pending.enumerated() {
+                if inodes[index].isLock {
+                    let kept = number < lockChangesKept
+                    result.inodes[index].land(change, kept: kept, fill: .old, keepsLength: keepsLength)
+                    continue
+                }
                 let kept = keeps(ordinal)
                 result.inodes[index].land(change, kept: kept, fill: fill, keepsLength: keepsLength)
                 ordinal += 1
@@ -118,6 +133,11 @@ extension Medium.Inode {
         FileStatus(
             kind: kind, lengthBytes: UInt64(current.count), linkCount: linkCount, permissions: permissions,
             modifiedNanoseconds: modified)
+    }
+
+    func dataOffset(from offset: Int) -> Int? {
+        let start = hole.map { $0.contains(offset) ? $0.upperBound : offset } ?? offset
+        return start < current.count ? start : nil
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, count: Int, at offset: Int) -> Int {

@@ -98,6 +98,14 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
+    /// Copied to another place, a file is without its lock file.
+    func removeLockFile(of path: String) {
+        state.withLock { state in
+            state.medium.names[StorePath(path + ".lock")] = nil
+            state.medium.durableNames[StorePath(path + ".lock")] = nil
+        }
+    }
+
     func contents(_ path: String) -> [UInt8]? {
         state.withLock { state in state.medium.names[StorePath(path)].map { state.medium.inodes[$0].current } }
     }
@@ -264,6 +272,15 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
+    fileprivate func dataOffset(_ inode: Int, from offset: UInt64) -> UInt64? {
+        state.withLock { $0.medium.inodes[inode].dataOffset(from: Int(offset)).map { UInt64($0) } }
+    }
+
+    /// In the trace.
+    fileprivate func label(_ inode: Int) -> String {
+        state.withLock { $0.medium.inodes[inode].isLock ? "lock" : "\(inode)" }
+    }
+
     fileprivate func unlock(_ inode: Int, process: Int32) {
         state.withLock { state in
             if state.process == process { state.locks.remove(inode) }
@@ -271,10 +288,10 @@ final class SimulatedDisk: StoreFileSystem {
     }
 
     fileprivate func transfer(
-        _ operation: IOError.Operation, _ inode: Int, count: Int, offset: UInt64, process: Int32,
+        _ operation: IOError.Operation, _ inode: Int, _ label: String, count: Int, offset: UInt64, process: Int32,
         _ body: (inout Medium.Inode, _ count: Int) -> Int
     ) throws(IOError) -> Int {
-        try perform(operation, "\(inode) \(count) at \(offset)", process: process) { state, fault throws(IOError) in
+        try perform(operation, "\(label) \(count) at \(offset)", process: process) { state, fault throws(IOError) in
             var allowed = count
             switch fault {
             case .short: allowed = max(1, count / 2)
@@ -288,8 +305,8 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
-    fileprivate func sync(_ inode: Int, process: Int32) throws(IOError) {
-        try perform(.sync, "\(inode)", process: process) { state, fault throws(IOError) in
+    fileprivate func sync(_ inode: Int, _ label: String, process: Int32) throws(IOError) {
+        try perform(.sync, label, process: process) { state, fault throws(IOError) in
             switch fault {
             case .error(let reason, let code), .errorAfterHalf(let reason, let code):
                 state.medium.inodes[inode].failSync(reverts: false)
@@ -324,14 +341,16 @@ private final class SimulatedFile: StoreFile {
         return isLocked
     }
 
+    private var label: String { disk.label(inode) }
+
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        try disk.transfer(.read, inode, count: buffer.count, offset: offset, process: process) { inode, count in
+        try disk.transfer(.read, inode, label, count: buffer.count, offset: offset, process: process) { inode, count in
             inode.read(into: buffer, count: count, at: Int(offset))
         }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        try disk.transfer(.write, inode, count: bytes.count, offset: offset, process: process) { inode, count in
+        try disk.transfer(.write, inode, label, count: bytes.count, offset: offset, process: process) { inode, count in
             inode.write(Array(bytes[..<count]), at: Int(offset))
             return count
         }
@@ -343,9 +362,9 @@ private final class SimulatedFile: StoreFile {
         }
     }
 
-    func dataSync() throws(IOError) { try disk.sync(inode, process: process) }
+    func dataSync() throws(IOError) { try disk.sync(inode, label, process: process) }
 
-    func sync() throws(IOError) { try disk.sync(inode, process: process) }
+    func sync() throws(IOError) { try disk.sync(inode, label, process: process) }
 
     func status() throws(IOError) -> FileStatus {
         try disk.perform(.status, "\(inode)", process: process) { state, _ throws(IOError) in
@@ -358,6 +377,8 @@ private final class SimulatedFile: StoreFile {
             state.medium.extent(of: inode)
         }
     }
+
+    func dataOffset(from offset: UInt64) -> UInt64? { disk.dataOffset(inode, from: offset) }
 
     func close() {
         if holdsLock.exchange(false, ordering: .sequentiallyConsistent) { disk.unlock(inode, process: process) }

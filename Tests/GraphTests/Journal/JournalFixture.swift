@@ -69,10 +69,13 @@ struct JournalFixture {
         return disk.contents(path) ?? []
     }
 
-    /// Opens those bytes as a journal.
-    static func open(bytes: [UInt8]) throws(GraphError) -> (opened: JournalOpening.Opened, records: [Replayed]) {
+    /// Opens those bytes as a journal, with a lock file or without.
+    static func open(
+        bytes: [UInt8], lock: [UInt8]? = nil
+    ) throws(GraphError) -> (opened: JournalOpening.Opened, records: [Replayed]) {
         let disk = SimulatedDisk()
         disk.setContents(bytes, at: path)
+        if let lock { disk.setContents(lock, at: path + ".lock") }
         return try open(disk)
     }
 }

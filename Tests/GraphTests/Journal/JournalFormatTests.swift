@@ -71,6 +71,23 @@ struct JournalFormatTests {
         }
     }
 
+    @Test func `the end in a lock file comes back as it went, or not at all`() {
+        let end = JournalEnd(
+            fileID: StoreID(high: 0x0102_0304_0506_0708, low: 9), sequence: 77, offset: 9_216, chain: 0xAABB_CCDD,
+            isClosed: true)
+        let bytes = end.encoded()
+        #expect(
+            bytes.count == 64 && Array(bytes[..<4]) == [0xE7, 0x47, 0x52, 0x45] && Array(bytes[8..<12]) == [1, 2, 3, 4])
+        #expect(bytes.withUnsafeBytes { JournalEnd(slot: $0) } == end)
+        for bit in 0..<(64 * 8) {
+            var damaged = bytes
+            damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(damaged.withUnsafeBytes { JournalEnd(slot: $0) } == nil, "\(bit)")
+        }
+        #expect([UInt8](repeating: 0, count: 64).withUnsafeBytes { JournalEnd(slot: $0) } == nil)
+        #expect(bytes[..<63].withUnsafeBytes { JournalEnd(slot: $0) } == nil)
+    }
+
     @Test func `random identifiers are version 4 and differ`() {
         var generator = SeededGenerator(seed: 4)
         let identifiers = (0..<50).map { _ in StoreID { generator.next() } }

@@ -72,11 +72,14 @@ struct JournalReaderTests {
 
     @Test func `the end of the file and zeros up to it are a clean end`() throws {
         let composer = Composer.sealed()
-        for zeros in [0, 1, 7, 8, 39, 40, 41, 4_096, 300_000] {
+        // 4,000 of them reach to a multiple of 4,096, as zeros ahead do.
+        for zeros in [0, 1, 7, 8, 39, 40, 41, 4_000, 4_096, 300_000] {
             let disk = SimulatedDisk()
             disk.setContents(composer.bytes + [UInt8](repeating: 0, count: zeros), at: JournalFixture.path)
             let found = try JournalFixture.open(disk)
-            #expect(found.records.count == 2 && found.opened.diagnostics.isEmpty)
+            let isAWriters = zeros == 0 || zeros == 4_000
+            #expect(found.records.count == 2)
+            #expect(found.opened.diagnostics.map(\.kind) == (isAWriters ? [] : [.unknownEnd]))
             #expect(disk.contents(JournalFixture.path) == composer.bytes)
             #expect(!disk.names.contains { $0.contains(".torn-") })
         }
@@ -190,6 +193,19 @@ struct JournalReaderTests {
         }
     }
 
+    @Test func `a later header is found at any byte, also across the pieces in which the rest is read`() {
+        var composer = Composer.sealed()
+        let end = composer.bytes.count
+        composer.add(.commit, [1], durableThrough: 2)
+        composer.add(.commit, [4], durableThrough: 3)
+        for distance in [0, 1, 7, 8, 20, 38, 39, 40, 41, 100] {
+            let filler = [UInt8](repeating: 1, count: JournalWindow.pieceBytes - distance)
+            expectCorrupt(
+                Array(composer.bytes[..<end]) + filler + composer.bytes[composer.starts[3]...], at: end,
+                "durable (through 3), the next readable record is at \(end + filler.count)")
+        }
+    }
+
     @Test func `a bad record that nothing shows to be durable is a torn tail, kept aside`() throws {
         for damaged in [0, 4, 12, 16, 36, 41, 47] {
             var composer = Composer.sealed()
@@ -204,6 +220,32 @@ struct JournalReaderTests {
             #expect(
                 disk.contents(JournalFixture.path + ".torn-3") == Array(composer.bytes[composer.starts[2]...lastByte]))
         }
+    }
+
+    /// The bytes that were written, by the inodes in the trace.
+    private func writtenBytes(_ disk: SimulatedDisk) -> [Substring: Int] {
+        var bytes: [Substring: Int] = [:]
+        for words in disk.trace.map({ $0.split(separator: " ") }) where words[0] == "write" {
+            bytes[words[1], default: 0] += Int(words[2]) ?? 0
+        }
+        return bytes
+    }
+
+    @Test func `zeros in a torn tail are not copied, and a hole behind it is not filled`() throws {
+        let composer = Composer.sealed()
+        let disk = SimulatedDisk()
+        let tail = [1] + [UInt8](repeating: 0, count: 40_000) + [1]
+        let length = 4 << 20
+        disk.setContents(
+            composer.bytes + tail + [UInt8](repeating: 0, count: length - composer.bytes.count - tail.count),
+            at: JournalFixture.path)
+        disk.change(JournalFixture.path) { $0.hole = 65_536..<length }
+        #expect(try JournalFixture.open(disk).opened.diagnostics.map(\.kind) == [.unfinishedWrite])
+        #expect(disk.contents(JournalFixture.path + ".torn-3") == tail)
+        let written = writtenBytes(disk)
+        // The last records and the tail, a piece at a time; two blocks of the copy.
+        #expect((written["0"] ?? 0) < 2 * JournalWindow.pieceBytes)
+        #expect((written["2"] ?? .max) <= 2 * 4_096)
     }
 
     @Test func `a lost record before a whole one of the same group is torn`() throws {

@@ -46,7 +46,8 @@ private struct InterposedFile: StoreFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        try disk.willWrite()
+        // What a lock file remembers of a journal's end is no part of what a test holds up or lets fail.
+        if offset != JournalEnd.slotOffset { try disk.willWrite() }
         return try file.write(bytes, at: offset)
     }
 
