@@ -14,7 +14,7 @@ extension ContextState {
         endUndoGroup()
         let captured = working
         inFlight = (captured, registry?.release() ?? [])
-        working = WorkingState(base: captured.snapshot, store: committed)
+        working = WorkingState(base: captured.snapshot, store: committed, reads: reads)
         history.didCapture(captured, goingOnFrom: working)
         var request = captured
         willSaveChangedRows = runningHooks && request.runWillSave()
@@ -37,7 +37,7 @@ extension ContextState {
         inFlight = nil
         flush()
         history.note(working)
-        let base = WorkingState(outcome.base)
+        let base = WorkingState(outcome.base, reads: reads)
         history.didEndSave(isSuccess: true, replacements: outcome.replacements) { state in
             guard let captured else { return state }
             return state.counted(from: captured, outcome.settled)
@@ -104,11 +104,11 @@ extension ContextState {
         showKnownRows()
         if let base, inFlight == nil {
             let before = working.base
-            working = WorkingState(base)
+            working = WorkingState(base, reads: reads)
             committed = base.committed
             keepLastValues(of: before)
         } else {
-            working = WorkingState(base: working.base, store: committed)
+            working = WorkingState(base: working.base, store: committed, reads: reads)
         }
         history.didRollBack(to: working)
         forgetChanges()
@@ -132,7 +132,7 @@ extension ContextState {
         let before = working.snapshot
         let overlaps = working.overlaps(with: base.snapshot)
         committed = base.committed
-        _ = rebase(onto: WorkingState(base), keepingBases: keepingBases)
+        _ = rebase(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
         if !keepingBases { history.refresh(to: working, on: base) }
         keepLastValues(of: before)
         followers.send(.didMerge(StateChange(before: before, after: working.snapshot)))

@@ -70,7 +70,7 @@ extension ContextState {
         var state = state
         func move(onto base: ContextBase, keepingBases: Bool) {
             guard state.base.commit != base.snapshot.commit || !state.base.isIdentical(to: base.snapshot) else { return }
-            state = state.moved(onto: WorkingState(base), keepingBases: keepingBases)
+            state = state.moved(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
         }
         if let refreshed = history.refreshed, step <= refreshed.through {
             move(onto: refreshed.base, keepingBases: false)

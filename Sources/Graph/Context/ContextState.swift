@@ -66,7 +66,7 @@ final class ContextState {
     ) {
         schema = base.snapshot.schema
         self.counters = counters
-        working = WorkingState(base)
+        working = WorkingState(base, reads: reads)
         committed = base.committed
         self.registry = registry
         self.executor = executor
@@ -293,7 +293,17 @@ final class ContextState {
 
     /// The same, to look at an owner's members.
     func flushed(toRead relationship: ToManyDescription, of owner: RowNumber) -> Snapshot {
-        reads?.readMembers(of: owner, through: relationship)
+        reads?.note { $0.readMembers(of: owner, through: relationship) }
+        return flushed(toAccess: relationship, of: owner)
+    }
+
+    /// The same, to look for one member.
+    func flushed(toFind member: RowNumber, in relationship: ToManyDescription, of owner: RowNumber) -> Snapshot {
+        reads?.note { $0.readMember(member, of: owner, through: relationship) }
+        return flushed(toAccess: relationship, of: owner)
+    }
+
+    private func flushed(toAccess relationship: ToManyDescription, of owner: RowNumber) -> Snapshot {
         observation?.access(
             ContextObservation.Key(entity: relationship.entity, row: owner, property: relationship.property)
         )

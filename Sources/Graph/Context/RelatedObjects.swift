@@ -75,7 +75,7 @@ public struct RelatedObjects<Target: Entity> {
         switch source {
         case .relationship(let context, let owner, let relationship):
             guard member.contextState === context, !member.isDeleted else { return false }
-            return context.flushed(toRead: relationship, of: owner).isMember(
+            return context.flushed(toFind: member.id.row, in: relationship, of: owner).isMember(
                 member.id.row, of: owner, through: relationship)
         case .list(let objects, _):
             return objects.contains(member)

@@ -18,7 +18,7 @@ extension Coordinator {
     ///   - isolation: what the transaction is protected from. Reads of `coordinator.snapshot`, and what `dryRun()` says of others'
     ///     changes, are not part of it.
     ///   - retries: how often the closure runs again at most. Transactions that do take turns, so that each meets as few others
-    ///     as possible.
+    ///     as possible, unless one takes long: the closure may wait for other tasks, and for their transactions.
     ///   - mergePolicy: what to do about conflicts instead, at the level `.snapshot`.
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
     /// - Throws: what the closure throws; `.retriesExhausted` with the last conflicts; what `Context.save()` throws, if it would
@@ -57,8 +57,9 @@ extension Coordinator {
         case .succeeded(let result): return result
         case .failed(let first): error = first
         }
-        func retry() async throws -> Result {
+        func retry(_ ticket: RetryLine.Ticket? = nil) async throws -> Result {
             for _ in 0..<max(retries, 0) {
+                if let ticket { await beginRetry(ticket) }
                 if Task.isCancelled { throw GraphError.cancelled }
                 switch try await attempt() {
                 case .succeeded(let result): return result
@@ -67,15 +68,15 @@ extension Coordinator {
             }
             throw error.afterAttempts(max(retries, 0) + 1)
         }
-        // One that a transaction under way makes must not wait for it.
+        // One that a transaction under way makes in its own task would only wait for it.
         if Self.isRetrying || retries <= 0 { return try await retry() }
-        await beginRetry()
+        let ticket = await retryTicket()
         do {
-            let result = try await Self.$isRetrying.withValue(true) { try await retry() }
-            await endRetry()
+            let result = try await Self.$isRetrying.withValue(true) { try await retry(ticket) }
+            await endRetry(ticket)
             return result
         } catch {
-            await endRetry()
+            await endRetry(ticket)
             throw error
         }
     }

@@ -23,7 +23,9 @@ public actor Coordinator {
     private let checksEveryCommit: Bool
     private let tracer: (@Sendable (CommitTrace) -> Void)?
     /// For transactions that have met a conflict.
-    private var retryTurns = TurnQueue()
+    private var retryLine = RetryLine()
+    /// While somebody waits in that line.
+    private var retryWatch: Task<Void, Never>?
     /// Why no further save is taken, once that is so.
     private var ending: GraphError?
     private var isClosed = false
@@ -179,14 +181,42 @@ public actor Coordinator {
 
     // MARK: Retrying
 
+    /// A place in the line of transactions that have met a conflict.
+    func retryTicket() -> RetryLine.Ticket { retryLine.nextTicket() }
+
     /// Waits until no other transaction is trying again. Instead of backing off for a time that is a guess, they stand in line: the
-    /// one in front meets only those that try for the first time.
-    func beginRetry() async {
-        if !retryTurns.take() { await withCheckedContinuation { retryTurns.wait($0) } }
+    /// one in front meets only those that try for the first time. Returns at once while the turn lasts.
+    func beginRetry(_ ticket: RetryLine.Ticket) async {
+        guard !retryLine.take(ticket) else { return }
+        await withCheckedContinuation { continuation in
+            retryLine.wait(ticket, continuation)
+            watchRetries()
+        }
     }
 
-    func endRetry() {
-        retryTurns.pass()
+    func endRetry(_ ticket: RetryLine.Ticket) {
+        retryLine.end(ticket)
+    }
+
+    /// Has turns end that last too long, for as long as somebody waits for that.
+    private func watchRetries() {
+        guard retryWatch == nil else { return }
+        retryWatch = Task(executorPreference: taskExecutor) { [weak self, clock] in
+            while let turn = await self?.retryTurnToWatch() {
+                try? await clock.sleep(for: RetryLine.longestTurn)
+                await self?.endRetryTurn(turn)
+            }
+        }
+    }
+
+    private func retryTurnToWatch() -> RetryLine.Turn? {
+        let turn = retryLine.contendedTurn
+        if turn == nil { retryWatch = nil }
+        return turn
+    }
+
+    private func endRetryTurn(_ turn: RetryLine.Turn) {
+        retryLine.end(turn)
     }
 
     // MARK: Committing

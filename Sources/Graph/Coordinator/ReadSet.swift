@@ -1,20 +1,59 @@
 private import Synchronization
 
-/// What a serializable transaction has read: rows, those that it looked for in vain included, members of relationships, and
-/// whole entities where it searched. Validated when it commits, against what others committed since its base (backward
-/// validation after Kung and Robinson, *On Optimistic Methods for Concurrency Control*, 1981); what a search could have found
-/// counts as read, so that there are no phantoms.
+/// What a serializable transaction has read: rows, those that it looked for in vain included, members and links of
+/// relationships, and whole entities where it searched. Validated when it commits, against what others committed since its base
+/// (backward validation after Kung and Robinson, *On Optimistic Methods for Concurrency Control*, 1981); what a search could have
+/// found counts as read, so that there are no phantoms.
+///
+/// What a change looked at counts too: which members it removed, which link was there already and so was not made, what a delete
+/// took along. See `WorkingState`, which notes that where it looks.
 struct ReadSet: Sendable {
     private var rows: Set<RowPlace> = []
-    private var members: Set<MemberList> = []
+    private var referrers: Set<ReferrerList> = []
+    private var lists: Set<ListPlace> = []
+    private var links: Set<Link> = []
     private var entities: Set<Int> = []
+
+    /// The rows that refer to one.
+    private struct ReferrerList: Hashable {
+        let reference: Reference
+        let target: RowNumber
+    }
+
+    /// One owner's members in a list of the schema.
+    private struct ListPlace: Hashable {
+        let list: Int
+        let owner: RowNumber
+    }
 
     mutating func readRow(_ row: RowNumber, of entity: Int) {
         rows.insert(RowPlace(entity: entity, row: row))
     }
 
+    /// All members of an owner, and their order if there is one.
     mutating func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
-        members.insert(MemberList(relationship, of: owner))
+        if let list = relationship.adjacency {
+            readMembers(of: owner, in: list)
+        } else if let toOne = relationship.toOne {
+            readReferrers(to: owner, through: Reference(entity: relationship.source, toOne: toOne))
+        }
+    }
+
+    /// Whether a row is a member of an owner.
+    mutating func readMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) {
+        if relationship.toOne == nil, let list = relationship.adjacency {
+            links.insert(Link(list: list, owner: owner, member: row))
+        } else {
+            readRow(row, of: relationship.source)
+        }
+    }
+
+    mutating func readMembers(of owner: RowNumber, in list: Int) {
+        lists.insert(ListPlace(list: list, owner: owner))
+    }
+
+    mutating func readReferrers(to target: RowNumber, through reference: Reference) {
+        referrers.insert(ReferrerList(reference: reference, target: target))
     }
 
     mutating func readAll(of entity: Int) {
@@ -29,28 +68,7 @@ struct ReadSet: Sendable {
         originOfTheirs: (RowPlace) -> ChangeOrigin?
     ) -> [MergeConflict] {
         let (state, base) = (request.state, request.state.base)
-        var places: Set<RowPlace> = []
-        for place in rows where base.version(of: place) != head.version(of: place) { places.insert(place) }
-        for list in members {
-            guard
-                let relationship = head.schema.entities[list.entity].toManys.first(where: {
-                    $0.property == list.property
-                })
-            else { continue }
-            let old = base.members(of: list.owner, through: relationship)
-            let new = head.members(of: list.owner, through: relationship)
-            guard old != new else { continue }
-            let changed = Set(old).symmetricDifference(new)
-            for row in changed { places.insert(RowPlace(entity: relationship.source, row: row)) }
-            // The same ones in another order.
-            if changed.isEmpty { places.insert(RowPlace(entity: list.entity, row: list.owner)) }
-        }
-        for entity in entities {
-            head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in
-                places.insert(RowPlace(entity: entity, row: row))
-            }
-        }
-        return places.sorted { ($0.entity, $0.row) < ($1.entity, $1.row) }.map { place in
+        return changedPlaces(from: base, to: head).sorted { ($0.entity, $0.row) < ($1.entity, $1.row) }.map { place in
             var conflict = head.schema.entities[place.entity].conflict(
                 of: place.row,
                 versions: (base.version(of: place), head.version(of: place)),
@@ -62,6 +80,44 @@ struct ReadSet: Sendable {
             conflict.theirOrigin = originOfTheirs(place)
             return conflict
         }
+    }
+
+    private func changedPlaces(from base: Snapshot, to head: Snapshot) -> Set<RowPlace> {
+        let schema = head.schema
+        var places: Set<RowPlace> = []
+        for place in rows where base.version(of: place) != head.version(of: place) { places.insert(place) }
+        for list in referrers {
+            let (entity, toOne) = (list.reference.entity, list.reference.toOne)
+            let old = base.referrers(to: list.target, of: entity, through: toOne)
+            let new = head.referrers(to: list.target, of: entity, through: toOne)
+            guard old != new else { continue }
+            for row in Set(old).symmetricDifference(new) { places.insert(RowPlace(entity: entity, row: row)) }
+        }
+        for list in lists {
+            let (old, new) = (base.adjacencies[list.list], head.adjacencies[list.list])
+            let description = schema.adjacencies[list.list]
+            let changed = Set(old.memberRows(of: list.owner)).symmetricDifference(new.memberRows(of: list.owner))
+            for row in changed { places.insert(RowPlace(entity: description.members, row: row)) }
+            // The same ones at other places: what is put between two of them goes by their keys.
+            if changed.isEmpty, description.isOrdered,
+                !old.keys(of: list.owner).elementsEqual(new.keys(of: list.owner), by: ==)
+            {
+                places.insert(RowPlace(entity: description.entity, row: list.owner))
+            }
+        }
+        for link in links {
+            let (old, new) = (base.adjacencies[link.list], head.adjacencies[link.list])
+            guard old.contains(link.member, of: link.owner) != new.contains(link.member, of: link.owner) else {
+                continue
+            }
+            places.insert(RowPlace(entity: schema.adjacencies[link.list].members, row: link.member))
+        }
+        for entity in entities {
+            head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in
+                places.insert(RowPlace(entity: entity, row: row))
+            }
+        }
+        return places
     }
 }
 
@@ -88,12 +144,12 @@ final class ReadLog: Sendable {
         reads.withLock { $0.readRow(row, of: entity) }
     }
 
-    func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
-        reads.withLock { $0.readMembers(of: owner, through: relationship) }
-    }
-
     @usableFromInline
     func readAll(of entity: Int) {
         reads.withLock { $0.readAll(of: entity) }
+    }
+
+    func note(_ body: (inout ReadSet) -> Void) {
+        reads.withLock { body(&$0) }
     }
 }

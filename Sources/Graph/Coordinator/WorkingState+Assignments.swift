@@ -42,6 +42,7 @@ extension WorkingState {
         guard group.count > 1 else { return 0 }
         var (links, mates) = (IndexEntries(), IndexEntries())
         for assignment in group {
+            noteMembers(of: assignment.owner, through: relationship)
             for member in Set(assignment.members) {
                 guard snapshot.entities[relationship.source].rows.contains(member) else {
                     missingMembers[MemberList(relationship, of: assignment.owner), default: []].insert(member)

@@ -51,11 +51,13 @@ extension WorkingState {
         if let order = toOne.order {
             if old != 0 { snapshot.adjacencies[order].remove(row, of: old) }
             if new != 0 {
+                noteOrder(of: new, in: order)
                 let key = snapshot.newKey(nil, of: new, in: order)
                 snapshot.adjacencies[order].insert(row, of: new, key: key)
             }
         }
         guard let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }) else { return }
+        for partner in [old, new] where partner != 0 { noteRow(partner, of: toOne.target) }
         func partner(of row: RowNumber, _ entity: Int, _ toOne: ToOneDescription) -> RowNumber? {
             snapshot.entities[entity].rows.address(of: row).map { toOne.target(ofRowAt: $0) }
         }
@@ -71,6 +73,7 @@ extension WorkingState {
     /// Makes a row a member; in an order, a new one comes last. False if it is one, or does not exist.
     @discardableResult
     mutating func insertMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
+        noteMember(row, of: owner, through: relationship)
         if let toOne = relationship.toOne {
             let description = schema.entities[relationship.source].toOnes[toOne]
             return setReference(of: row, of: relationship.source, through: description, to: owner)
@@ -78,12 +81,15 @@ extension WorkingState {
         guard let list = relationship.adjacency, snapshot.entities[relationship.source].rows.contains(row) else {
             return false
         }
+        noteOrder(of: owner, in: list)
+        if let mate = schema.adjacencies[list].mate { noteOrder(of: row, in: mate) }
         return snapshot.link(row, to: owner, in: list)
     }
 
     /// Makes a row no member. False if it is none.
     @discardableResult
     mutating func removeMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
+        noteMember(row, of: owner, through: relationship)
         guard let toOne = relationship.toOne else {
             return relationship.adjacency.map { snapshot.unlink(row, from: owner, in: $0) } ?? false
         }
@@ -99,6 +105,7 @@ extension WorkingState {
         through relationship: ToManyDescription,
         at offset: Int
     ) {
+        noteMembers(of: owner, through: relationship)
         insertMember(row, of: owner, through: relationship)
         guard let list = relationship.adjacency, snapshot.adjacencies[list].remove(row, of: owner) else { return }
         let lower = offset > 0 ? snapshot.adjacencies[list].key(at: offset - 1, of: owner) : nil
@@ -121,6 +128,7 @@ extension WorkingState {
     /// Makes exactly these rows the owner's members, in their order if there is one, by as few changes as it takes.
     mutating func apply(_ assignment: ToManyAssignment) {
         let (owner, relationship) = (assignment.owner, assignment.relationship)
+        noteMembers(of: owner, through: relationship)
         guard snapshot.entities[relationship.entity].rows.contains(owner) else { return }
         var known: Set<RowNumber> = []
         let members = assignment.members.filter { known.insert($0).inserted }

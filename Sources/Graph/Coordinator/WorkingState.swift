@@ -13,6 +13,8 @@ struct WorkingState: Sendable {
         var denyingLinks: Set<Link> = []
         var assignments: [ToManyAssignment] = []
         var suspects: Set<RowPlace> = []
+        /// Where what changes look at is noted, if that is to count.
+        var reads: ReadLog?
         var scratch = EntryScratch()
 
         /// Writes a new row, whose index entries are inserted with the batch.
@@ -94,13 +96,18 @@ struct WorkingState: Sendable {
     /// the dozen references in it would be counted there.
     private var box: [Contents]
 
-    /// - Parameter store: the committed state below the base, if that is an outer context's.
-    init(base: Snapshot, store: Snapshot? = nil) {
-        box = [Contents(base: base, store: store, snapshot: base, changes: PendingChanges(schema: base.schema))]
+    /// - Parameters:
+    ///   - store: the committed state below the base, if that is an outer context's.
+    ///   - reads: where what changes look at is noted; nil if that is not to count.
+    init(base: Snapshot, store: Snapshot? = nil, reads: ReadLog? = nil) {
+        box = [
+            Contents(
+                base: base, store: store, snapshot: base, changes: PendingChanges(schema: base.schema), reads: reads)
+        ]
     }
 
-    init(_ base: ContextBase) {
-        self.init(base: base.snapshot, store: base.committed)
+    init(_ base: ContextBase, reads: ReadLog?) {
+        self.init(base: base.snapshot, store: base.committed, reads: reads)
     }
 
     /// The published snapshot that the changes count from.
@@ -140,6 +147,8 @@ struct WorkingState: Sendable {
         _read { yield box[0].assignments }
         _modify { yield &box[0].assignments }
     }
+
+    var reads: ReadLog? { _read { yield box[0].reads } }
 
     /// Rows of which each, when it was written, may have taken a unique value that another one had.
     var suspects: Set<RowPlace> { _read { yield box[0].suspects } }
@@ -249,6 +258,7 @@ struct WorkingState: Sendable {
         if cause == nil { changes.deleteCount += 1 }
         let number = cause ?? changes.deleteCount
         let closure = snapshot.deleteClosure(of: row, of: entity)
+        noteDelete(of: closure)
         for (entity, rows) in closure.enumerated() where !rows.isEmpty {
             for reference in schema.entities[entity].references {
                 let toOne = schema.entities[reference.entity].toOnes[reference.toOne]

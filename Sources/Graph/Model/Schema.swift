@@ -225,7 +225,7 @@ struct ToManyDescription: Sendable {
 }
 
 /// A to-one relationship that leads to an entity: whose it is, and its place among that entity's `toOnes`.
-struct Reference: Sendable {
+struct Reference: Hashable, Sendable {
     let entity: Int
     let toOne: Int
 }

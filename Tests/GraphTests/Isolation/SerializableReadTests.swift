@@ -52,7 +52,7 @@ struct SerializableReadTests {
     }
 
     /// Whether a transaction that reads, while something else is changed, and then writes elsewhere is refused.
-    private func isRefused(_ example: Example, at level: IsolationLevel) async throws -> Bool {
+    static func isRefused(_ example: Example, at level: IsolationLevel) async throws -> Bool {
         let school = try await School()
         do {
             try await school.coordinator.transaction(isolation: level, retries: 0) { context in
@@ -67,26 +67,26 @@ struct SerializableReadTests {
     }
 
     @Test(arguments: validated) func `what was read may not change`(example: Example) async throws {
-        #expect(try await isRefused(example, at: .serializable))
-        #expect(try await !isRefused(example, at: .snapshot))
+        #expect(try await Self.isRefused(example, at: .serializable))
+        #expect(try await !Self.isRefused(example, at: .snapshot))
     }
 
     @Test(arguments: independent) func `what was not read may change`(example: Example) async throws {
-        #expect(try await !isRefused(example, at: .serializable))
+        #expect(try await !Self.isRefused(example, at: .serializable))
     }
 
     // MARK: Examples
 
-    private static let rename: @Sendable (isolated Context, School) throws -> Void = { context, school in
+    static let rename: @Sendable (isolated Context, School) throws -> Void = { context, school in
         try context.object(for: school.ada).name = "Grace"
     }
 
-    private static let leave: @Sendable (isolated Context, School) throws -> Void = { context, school in
+    static let leave: @Sendable (isolated Context, School) throws -> Void = { context, school in
         let course = try context.object(for: school.course)
         course.students.remove(try context.object(for: school.bob))
     }
 
-    private static let enrol: @Sendable (isolated Context, School) throws -> Void = { context, school in
+    static let enrol: @Sendable (isolated Context, School) throws -> Void = { context, school in
         let eve = context.insert(Student(name: "Eve"))
         try context.object(for: school.course).students.insert(eve)
     }
