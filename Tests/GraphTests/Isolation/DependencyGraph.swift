@@ -29,6 +29,7 @@ struct DependencyGraph {
     }
 
     let transactions: [History.Transaction]
+    private let allowsCommuting: Bool
     private let readings: Readings
     private(set) var edges: [Edge] = []
     private(set) var anomalies: [Anomaly]
@@ -39,6 +40,7 @@ struct DependencyGraph {
     init(_ history: History, readings: Readings) {
         self.readings = readings
         transactions = history.transactions
+        allowsCommuting = history.allowsCommuting
         order = VersionOrder(history)
         anomalies = order.anomalies
         for (row, entries) in order.entries.sorted(by: { $0.key < $1.key }) {
@@ -53,21 +55,23 @@ struct DependencyGraph {
 
     // MARK: Writes
 
-    /// Consecutive versions depend on each other. A write has read what it changes.
+    /// Consecutive versions depend on each other. A write has read what it changes, unless such writes commute.
     private mutating func addWrites(_ row: History.Row, _ entries: [VersionOrder.Entry]) {
         for (before, after) in zip(entries, entries.dropFirst()) {
-            guard let from = before.writer, let to = after.writer, from != to else { continue }
+            guard let from = before.writer, let to = after.writer, from != to, !isFree(after) else { continue }
             edges.append(
                 Edge(from: from, to: to, kind: .ww, row: row, versions: "\(before.version) → \(after.version)"))
         }
         for entry in entries {
-            guard let writer = entry.writer,
+            guard let writer = entry.writer, !isFree(entry),
                 let write = order.installed[writer].first(where: { $0.row == row }),
                 let place = entries.firstIndex(where: { $0.version == write.from })
             else { continue }
             addRead(of: entries, at: place, by: writer, row, operation: transactions[writer].operations.count)
         }
     }
+
+    private func isFree(_ entry: VersionOrder.Entry) -> Bool { allowsCommuting && entry.commutes }
 
     // MARK: Reads
 
@@ -186,6 +190,8 @@ struct DependencyGraph {
             if base != nil { note(.garbage, reader, "sees \(row), which is not there") }
             return nil
         }
+        // What others' deletes did to a row has left it the stamp that it had.
+        if version == nil, let base, entries[base].shows(sighting) { return base }
         if let place = entries.firstIndex(where: { $0.shows(sighting) }) { return place }
         switch order.uncommittedWriter(of: row, sighting) {
         case .rejected(let writer):

@@ -1,3 +1,5 @@
+@testable import Graph
+
 extension History {
     /// Looks up in the committed states which commit has which transaction's writes, and which versions it made of them. That
     /// also tells which transactions of unknown outcome happened.
@@ -26,28 +28,72 @@ extension History {
     }
 }
 
-/// Where stamps first show in the committed states, and where rows last did.
+/// Where stamps first show in the committed states, where rows last did, and what each commit changed.
 private struct CommitIndex {
     struct Place {
         let commit: UInt64
         let version: UInt64
     }
 
-    private(set) var stamps: [Int: Place] = [:]
-    private(set) var ends: [History.Row: Place] = [:]
+    struct Change {
+        let old: History.Version
+        let new: History.Version
+        let state: LedgerState.Change
 
-    init(_ states: [LedgerState]) {
-        var last: [History.Row: LedgerState.Account] = [:]
-        for state in states {
-            for (row, account) in last where state.accounts[row] == nil {
-                ends[row] = Place(commit: state.commit, version: account.version)
-            }
-            last = state.accounts
-            for account in last.values where stamps[account.stamp] == nil {
-                stamps[account.stamp] = Place(commit: state.commit, version: account.version)
-            }
+        /// As what follows from something else that was done.
+        var write: History.Operation {
+            .write(
+                History.Write(
+                    row: state.row, from: old, to: new, stamp: state.new?.stamp, matches: state.new?.matches ?? [],
+                    isDerived: true, commutes: true))
         }
     }
+
+    private(set) var stamps: [Int: Place] = [:]
+    private(set) var ends: [History.Row: Place] = [:]
+    private(set) var changes: [UInt64: [History.Row: Change]] = [:]
+    private(set) var signatures: [Int: UInt64] = [:]
+    private var states: [UInt64: LedgerState] = [:]
+
+    init(_ states: [LedgerState]) {
+        var versions: [History.Row: History.Version] = [:]
+        var previous = states.first?.snapshot
+        for state in states {
+            self.states[state.commit] = state
+            var changes: [History.Row: Change] = [:]
+            for change in state.changes {
+                let old = versions[change.row] ?? .unborn
+                let new: History.Version
+                if let value = change.new {
+                    new = History.Version(number: value.version, isDead: false)
+                    if let stamp = value.stamp, stamps[stamp] == nil {
+                        stamps[stamp] = Place(commit: state.commit, version: value.version)
+                    }
+                } else if change.isVersioned {
+                    new = .deleted(after: old.number)
+                    ends[change.row] = Place(commit: state.commit, version: old.number)
+                } else {
+                    new = .deleted(after: state.commit)
+                }
+                versions[change.row] = new
+                changes[change.row] = Change(old: old, new: new, state: change)
+            }
+            self.changes[state.commit] = changes
+            if let previous {
+                for stamp in Ledger.signatures(from: previous, to: state.snapshot) { signatures[stamp] = state.commit }
+            }
+            previous = state.snapshot
+        }
+    }
+
+    func has(_ row: History.Row, in commit: UInt64?) -> Bool {
+        commit.flatMap { states[$0] }?.values[row] != nil
+    }
+}
+
+extension LedgerState.Change {
+    /// Whether the row has versions of the engine's: it is no link, and no order.
+    fileprivate var isVersioned: Bool { (new ?? old)?.stamp != nil }
 }
 
 extension History.Transaction {
@@ -60,14 +106,28 @@ extension History.Transaction {
         return last.values.sorted { $0.place < $1.place }
     }
 
+    var hasWrites: Bool { operations.contains { if case .write = $0 { true } else { false } } }
+
+    /// Marks what follows from deletes and so is no conflict with anything.
+    mutating func markCommuting(_ isCommuting: (History.Row) -> Bool) {
+        for (place, operation) in operations.enumerated() {
+            guard case .write(var write) = operation, write.isDerived, !write.to.isDead, isCommuting(write.row) else {
+                continue
+            }
+            write.commutes = true
+            operations[place] = .write(write)
+        }
+    }
+
     fileprivate func deleted(_ row: History.Row, in commit: UInt64) -> Bool {
         outcome == .committed(commit) && lastWrites.contains { $0.write.row == row && $0.write.to.isDead }
     }
 
-    fileprivate var stamps: [Int] { lastWrites.compactMap(\.write.stamp) }
+    fileprivate var stamps: [Int] { lastWrites.compactMap { $0.write.isDerived ? nil : $0.write.stamp } }
 
     /// Whether a commit has its writes. If all of them are deletes, the commit must be nobody else's.
     fileprivate func happened(_ index: CommitIndex, _ claimed: Set<UInt64>) -> Bool {
+        if let signature { return index.signatures[signature] != nil }
         let stamps = stamps
         guard stamps.isEmpty else { return stamps.contains { index.stamps[$0] != nil } }
         return lastWrites.contains { _, write in index.ends[write.row].map { !claimed.contains($0.commit) } ?? false }
@@ -75,17 +135,20 @@ extension History.Transaction {
 
     fileprivate mutating func settle(_ index: CommitIndex) -> [String] {
         var contradictions: [String] = []
-        let writes = lastWrites
         guard outcome != .rejected else {
-            for case .write(let write) in operations {
+            for case .write(let write) in operations where !write.isDerived {
                 guard let place = write.stamp.flatMap({ index.stamps[$0] }) else { continue }
                 contradictions.append("was rejected, and commit \(place.commit) has its \(write.row)")
             }
+            if let commit = signature.flatMap({ index.signatures[$0] }) {
+                contradictions.append("was rejected, and commit \(commit) has its signature")
+            }
             return contradictions
         }
+        if let signature { return settle(signedBy: signature, index) }
         var commits: Set<UInt64> = []
         var deletes: [(place: Int, end: UInt64)] = []
-        for (place, write) in writes {
+        for (place, write) in lastWrites {
             var write = write
             if let stamp = write.stamp, let made = index.stamps[stamp] {
                 commits.insert(made.commit)
@@ -106,5 +169,68 @@ extension History.Transaction {
         if commits.count > 1 { contradictions.append("has commits \(commits.sorted())") }
         outcome = .committed(commit)
         return contradictions
+    }
+
+    /// The same if the commit is known. What it has changed besides the writes must follow from a delete.
+    private mutating func settle(signedBy signature: Int, _ index: CommitIndex) -> [String] {
+        guard let commit = index.signatures[signature], let changes = index.changes[commit] else {
+            return ["was committed, but no commit has its signature"]
+        }
+        outcome = .committed(commit)
+        var contradictions: [String] = []
+        var (unchanged, others): ([History.Operation], [History.Operation]) = ([], [])
+        var known: Set<History.Row> = []
+        let writes = lastWrites
+        for (place, write) in writes {
+            var write = write
+            known.insert(write.row)
+            if let change = changes[write.row] {
+                if !write.isDerived, !write.to.isDead, change.state.new?.stamp != write.stamp {
+                    contradictions.append("was committed as \(commit), which has another \(write.row)")
+                }
+                // Others' links and places are in the commit, too, which the transaction did not see.
+                if write.commutes {
+                    others.append(change.write)
+                } else {
+                    (write.to, write.matches) = (change.new, change.state.new?.matches ?? [])
+                }
+            } else if !write.isDerived, write.to.isDead {
+                // Others were faster, or it came and went here.
+                if let end = index.ends[write.row], end.commit < commit {
+                    write.to = .deleted(after: end.version)
+                } else {
+                    if write.from != .unborn { contradictions.append("was committed as \(commit) without \(write)") }
+                    write.isVoid = true
+                }
+            } else {
+                if !write.isDerived { contradictions.append("was committed as \(commit) without \(write)") }
+                write.isVoid = true
+                // Who leaves a thing as it was has read it.
+                if index.has(write.row, in: base) == !write.to.isDead {
+                    unchanged.append(.read(write.row, write.to.isDead ? .absent : .present(version: nil, stamp: nil)))
+                }
+            }
+            operations[place] = .write(write)
+        }
+        let hasDeletes = writes.contains { !$0.write.isDerived && $0.write.to.isDead }
+        for (row, change) in changes.sorted(by: { $0.key < $1.key }) where !known.contains(row) {
+            if !hasDeletes
+                || (change.state.isVersioned && change.state.new.map { $0.stamp != change.state.old?.stamp } ?? false)
+            {
+                contradictions.append("was committed as \(commit), which has another \(row), too")
+            }
+            others.append(change.write)
+        }
+        operations = unchanged + operations + others
+        return contradictions
+    }
+}
+
+extension Context {
+    /// Whether all that was done to a row is that it does not refer to deleted rows any more.
+    func letsGoOnly(_ row: History.Row) -> Bool {
+        guard let (number, entity) = state.schema.place(of: row) else { return false }
+        state.flush()
+        return state.working.letsGoOnly(number, of: entity)
     }
 }

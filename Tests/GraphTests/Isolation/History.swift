@@ -4,6 +4,8 @@
 struct History: Sendable {
     /// Those of one session in their order.
     var transactions: [Transaction] = []
+    /// Whether writes that commute may be made on top of what their transactions did not see.
+    var allowsCommuting = false
 
     /// Something that has versions.
     struct Row: Hashable, Comparable, Sendable {
@@ -49,6 +51,12 @@ struct History: Sendable {
         var stamp: Int?
         /// The predicates that the new version meets.
         var matches: Set<Predicate> = []
+        /// Whether it follows from something else that the transaction did, and so has no stamp of its own.
+        var isDerived = false
+        /// Whether transactions at once may each make such a write: of links, places, and references to what is deleted.
+        var commutes = false
+        /// Whether its commit found nothing to write.
+        var isVoid = false
     }
 
     /// In a transaction these are in the order in which they happened.
@@ -81,6 +89,8 @@ struct History: Sendable {
         var base: UInt64?
         var operations: [Operation]
         var outcome: Outcome
+        /// A stamp that its commit shows and no other, if it wrote one.
+        var signature: Int?
     }
 }
 

@@ -15,9 +15,15 @@ final class HistoryRecorder: Sendable {
     }
 
     private let state: Mutex<State>
+    private let allowsCommuting: Bool
+    /// Whether transactions sign what they write.
+    let hasSignatures: Bool
 
-    init(_ rows: Ledger.Rows) {
+    /// - Parameter level: of the transactions, where links may tell.
+    init(_ rows: Ledger.Rows, level: IsolationLevel = .serializable) {
         state = Mutex(State(rows: rows))
+        allowsCommuting = level == .snapshot
+        hasSignatures = rows.hasRelations
     }
 
     /// A committed state that somebody has come by.
@@ -52,11 +58,12 @@ final class HistoryRecorder: Sendable {
     func history(_ states: [LedgerState], _ contradictions: inout [String]) -> History {
         for seen in seenStates {
             let state = states.first { $0.commit == seen.commit }
-            if state?.accounts != seen.accounts {
+            if state?.agrees(with: seen) != true {
                 contradictions.append("nobody should have seen commit \(seen.commit) so")
             }
         }
-        var history = History(transactions: [states[0].beginning] + state.withLock { $0.transactions })
+        var history = History(
+            transactions: [states[0].beginning] + state.withLock { $0.transactions }, allowsCommuting: allowsCommuting)
         contradictions += history.settle(states)
         history.transactions.append(states[states.count - 1].end(at: now()))
         return history
@@ -64,7 +71,7 @@ final class HistoryRecorder: Sendable {
 
     private var seenStates: [LedgerState] {
         let snapshots = state.withLock { $0.snapshots }
-        return snapshots.sorted { $0.key < $1.key }.map { LedgerState($0.value) }
+        return LedgerState.chain(snapshots.sorted { $0.key < $1.key }.map(\.value))
     }
 
     /// The moment: greater than all moments before.
@@ -104,7 +111,7 @@ final class HistoryRecorder: Sendable {
     private func note(_ trace: LedgerTrace) {
         state.withLock { state in
             state.contradictions += trace.contradictions
-            if let inserted = trace.inserted { state.rows.accounts.append(inserted) }
+            state.rows.append(trace.inserted)
         }
     }
 
@@ -132,6 +139,19 @@ final class HistoryRecorder: Sendable {
         func add(_ trace: LedgerTrace) {
             recorder.note(trace)
             transaction.withLock { $0.operations += trace.operations }
+        }
+
+        /// The end of what a transaction does, on the context that did it.
+        func sign(on context: isolated Context) {
+            guard recorder.hasSignatures else { return }
+            let stamp = recorder.choices().stamp
+            let isSigned = transaction.withLock { transaction in
+                guard transaction.hasWrites else { return false }
+                transaction.signature = stamp
+                transaction.markCommuting { context.letsGoOnly($0) }
+                return true
+            }
+            if isSigned { context.insert(Ledger.Signature(stamp: stamp)) }
         }
 
         /// - Returns: the moment.

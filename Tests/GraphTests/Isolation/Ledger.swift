@@ -3,6 +3,7 @@
 /// A store whose rows tell who wrote them: every write gives an account a stamp that no other write gives.
 enum Ledger {
     @Entity struct Branch {
+        var stamp = 0
         @Relationship(inverse: \Account.branch) var accounts: ToMany<Account> = []
     }
 
@@ -12,6 +13,39 @@ enum Ledger {
         var balance = 0
         var stamp: Int
         var branch: ToOne<Branch> = nil
+        var shelf: ToOne<Shelf> = nil
+        var vault: ToOne<Vault> = nil
+        var tags: ToMany<Tag> = []
+        @Relationship(inverse: \Card.account) var card: ToOne<Card> = nil
+    }
+
+    /// Has accounts in an order, and takes them along.
+    @Entity struct Shelf {
+        var stamp = 0
+        @Relationship(.cascade, inverse: \Account.shelf, ordered: true) var accounts: ToMany<Account> = []
+    }
+
+    /// Cannot be deleted while there are accounts in it.
+    @Entity struct Vault {
+        var stamp = 0
+        @Relationship(.deny, inverse: \Account.vault) var accounts: ToMany<Account> = []
+    }
+
+    /// Takes along the accounts that it is linked to.
+    @Entity struct Tag {
+        var stamp = 0
+        @Relationship(.cascade, inverse: \Account.tags) var accounts: ToMany<Account> = []
+    }
+
+    /// One account's.
+    @Entity struct Card {
+        var stamp = 0
+        var account: ToOne<Account> = nil
+    }
+
+    /// Tells which commit is whose. Nobody reads these.
+    @Entity struct Signature {
+        var stamp = 0
     }
 
     /// What entities are searched for.
@@ -37,10 +71,26 @@ enum Ledger {
         var predicate: History.Predicate { History.Predicate(name: rawValue) }
     }
 
-    /// Which accounts and branches there may be, committed or not.
+    /// Which rows there may be, committed or not.
     struct Rows: Sendable {
         var branches: [Branch.ID] = []
         var accounts: [Account.ID] = []
+        var shelves: [Shelf.ID] = []
+        var vaults: [Vault.ID] = []
+        var tags: [Tag.ID] = []
+        var cards: [Card.ID] = []
+
+        /// Whether there is more than branches and accounts.
+        var hasRelations: Bool { !tags.isEmpty }
+
+        mutating func append(_ other: Rows) {
+            branches += other.branches
+            accounts += other.accounts
+            shelves += other.shelves
+            vaults += other.vaults
+            tags += other.tags
+            cards += other.cards
+        }
     }
 }
 
@@ -54,13 +104,16 @@ extension Ledger.Account {
             matches.insert(.members(of: branch))
             matches.insert(.membership(of: name, in: branch))
         }
+        if let shelf = shelf.id { matches.insert(.members(of: shelf)) }
+        if let vault = vault.id { matches.insert(.members(of: vault)) }
         return matches
     }
 }
 
 extension History.Predicate {
-    static func members(of branch: Ledger.Branch.ID) -> History.Predicate {
-        History.Predicate(name: "b\(branch.row)")
+    /// What an owner's relationship lists.
+    static func members<Owner>(of owner: PersistentID<Owner>) -> History.Predicate {
+        History.Predicate(name: "members of \(owner.name)")
     }
 
     /// One account's belonging to a branch, which depends on that account alone.
@@ -69,53 +122,19 @@ extension History.Predicate {
     }
 }
 
-/// A committed state, as far as histories speak of it.
-struct LedgerState: Sendable {
-    struct Account: Sendable, Equatable {
-        let version: UInt64
-        let stamp: Int
-        let matches: Set<History.Predicate>
-    }
-
-    let commit: UInt64
-    private(set) var accounts: [History.Row: Account] = [:]
-
-    init(_ snapshot: Snapshot) {
-        commit = snapshot.commit.number
-        guard let entity = snapshot.schema.index(of: Ledger.Account.self) else { return }
-        snapshot.entities[entity].rows.forEachRow { _, version, address in
-            let account = address.assumingMemoryBound(to: Ledger.Account.self).pointee
-            accounts[account.row] = Account(
-                version: version.number, stamp: account.stamp, matches: account.matches)
-        }
-    }
-}
-
-extension LedgerState {
-    /// A transaction that has made this state out of nothing.
-    var beginning: History.Transaction {
-        let operations = accounts.sorted { $0.key < $1.key }.map { row, account in
-            History.Operation.write(
-                History.Write(row: row, from: .unborn, to: 1, stamp: account.stamp, matches: account.matches))
-        }
-        return History.Transaction(
-            number: 0, session: 0, begin: 0, end: 0, operations: operations, outcome: .committed(commit))
-    }
-
-    /// A transaction that has read this state.
-    func end(at time: Int) -> History.Transaction {
-        let operations = accounts.sorted { $0.key < $1.key }.map { row, account in
-            History.Operation.read(row, .present(version: account.version, stamp: account.stamp))
-        }
-        return History.Transaction(
-            number: -1, session: 0, begin: time, end: time + 1, base: commit, operations: operations,
-            outcome: .committed(nil))
-    }
+extension PersistentID {
+    /// The row's name in histories.
+    var name: String { Ledger.name(of: row, of: E.schema.name) }
 }
 
 extension Schema {
     private static let shared = Result { () throws(GraphError) in
-        try Schema([EntityDescription(Ledger.Branch.self), EntityDescription(Ledger.Account.self)])
+        try Schema([
+            EntityDescription(Ledger.Branch.self), EntityDescription(Ledger.Account.self),
+            EntityDescription(Ledger.Shelf.self), EntityDescription(Ledger.Vault.self),
+            EntityDescription(Ledger.Tag.self), EntityDescription(Ledger.Card.self),
+            EntityDescription(Ledger.Signature.self),
+        ])
     }
 
     static func ledger() throws(GraphError) -> Schema { try shared.get() }
@@ -123,9 +142,32 @@ extension Schema {
 
 extension Coordinator {
     /// A store in memory.
-    static func ledger(checksEveryCommit: Bool = false) async throws -> Coordinator {
+    ///
+    /// - Parameter executor: where what the coordinator does by itself runs, which then goes by its steps and by no clock.
+    static func ledger(
+        checksEveryCommit: Bool = false,
+        on executor: SeededExecutor? = nil
+    ) async throws -> Coordinator {
         try await Coordinator(
             .ledger(), path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
-            checksEveryCommit: checksEveryCommit)
+            checksEveryCommit: checksEveryCommit, taskExecutor: executor,
+            clock: executor == nil ? ContinuousClock() : StepClock())
+    }
+}
+
+/// Lets a few others run for any time that is slept.
+struct StepClock: Clock {
+    struct Instant: InstantProtocol {
+        var offset = Duration.zero
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
+    }
+
+    var now: Instant { Instant() }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        for _ in 0..<40 { await Task.yield() }
     }
 }

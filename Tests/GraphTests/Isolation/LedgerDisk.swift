@@ -51,8 +51,10 @@ final class LedgerDisk: InterposedDisk {
         func release() { queue.resume() }
     }
 
-    func open() async throws -> Coordinator {
-        try await Coordinator(.ledger(), path: Self.path, fileSystem: self, options: Self.options)
+    func open(on executor: SeededExecutor? = nil) async throws -> Coordinator {
+        try await Coordinator(
+            .ledger(), path: Self.path, fileSystem: self, options: Self.options, taskExecutor: executor,
+            clock: executor == nil ? ContinuousClock() : StepClock())
     }
 
     func hold(_ coordinator: Coordinator) -> HeldQueue {
@@ -72,14 +74,14 @@ final class LedgerDisk: InterposedDisk {
     /// The states that the file gives, one for each commit, once the coordinator has been closed.
     func states() throws -> [LedgerState] {
         let schema = try Schema.ledger()
-        var (replay, states) = (StoreReplay(schema: schema, path: Self.path), [LedgerState]())
+        var (replay, snapshots) = (StoreReplay(schema: schema, path: Self.path), [Snapshot]())
         let opening = JournalOpening(fileSystem: disk, options: Self.options)
         _ = try opening.open(at: Self.path, schema: SchemaRecord(schema).bytes, seal: [], into: &replay) {
             (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
             try replay.apply(entry)
-            if entry.kind == .commit { states.append(LedgerState(replay.snapshot)) }
+            if entry.kind == .commit { snapshots.append(replay.snapshot) }
         }
-        return states
+        return LedgerState.chain(snapshots)
     }
 
     func willWrite() throws(IOError) {

@@ -12,36 +12,40 @@ struct LedgerRun: Sendable {
     enum Medium: Sendable {
         case memory
         case disk
+        /// In memory, without a schedule: on as many threads as there are.
+        case threads
     }
 
     init(seed: UInt64, level: IsolationLevel, on medium: Medium) async throws {
         var random = SeededGenerator(seed: seed)
         let disk = medium == .disk ? LedgerDisk(seed: random.next()) : nil
+        let sessionCount = Int.random(in: 3...5, using: &random)
+        let executor = SeededExecutor(seed: random.next() << 1 | seed & 1, sessions: sessionCount)
+        let ownExecutor = medium == .threads ? nil : executor
         let coordinator =
-            if let disk { try await disk.open() } else {
-                try await Coordinator.ledger(checksEveryCommit: seed % 8 == 0)
+            if let disk { try await disk.open(on: executor) } else {
+                try await Coordinator.ledger(checksEveryCommit: seed % 8 == 0, on: ownExecutor)
             }
         let accounts = Int.random(in: 3...5, using: &random)
-        let rows = try await Context(coordinator).insertLedger(accounts)
+        let rows = try await Context(coordinator).insertLedger(accounts, hasRelations: seed % 5 < 2)
         disk?.activateFaults()
-        let recorder = HistoryRecorder(rows)
+        let recorder = HistoryRecorder(rows, level: level)
         recorder.see(coordinator.snapshot)
-        let sessions = (1...Int.random(in: 3...5, using: &random)).map { number in
+        let sessions = (1...sessionCount).map { number in
             LedgerSession(
                 number: number, coordinator: coordinator, recorder: recorder, level: level, mayFail: disk != nil,
-                random: SeededGenerator(seed: random.next()))
+                executor: ownExecutor, random: SeededGenerator(seed: random.next()))
         }
-        let executor = SeededExecutor(seed: random.next() << 1 | seed & 1, sessions: sessions.count)
         let disturbance = Disturbance(&random, mayClose: disk != nil)
         let queue = disk?.hold(coordinator)
         let commits = Int.random(in: 0..<3, using: &random) == 0 ? coordinator.commits : nil
         let settle: () -> Void = { queue?.run() }
-        let end: Void? = executor.run(settle: settle) {
+        let run: @Sendable () async -> Void = {
             let follower = commits.map { commits in
-                Task(executorPreference: executor) { await recorder.follow(commits) }
+                Task(executorPreference: ownExecutor) { await recorder.follow(commits) }
             }
             let tasks = sessions.map { session in
-                Task(executorPreference: executor) {
+                Task(executorPreference: ownExecutor) {
                     var session = session
                     await session.run()
                 }
@@ -52,6 +56,8 @@ struct LedgerRun: Sendable {
             let last = await follower?.value
             if let last, last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
         }
+        let end: Void?
+        if medium == .threads { end = await run() } else { end = executor.run(settle: settle, run) }
         queue?.release()
         var contradictions = recorder.contradictions + coordinator.check()
         if end == nil {
@@ -90,15 +96,35 @@ struct LedgerRun: Sendable {
 }
 
 extension Context {
-    func insertLedger(_ count: Int) async throws -> Ledger.Rows {
-        let branches = (0..<2).map { _ in insert(Ledger.Branch()).id }
+    /// - Parameter hasRelations: whether there are owners of all kinds.
+    func insertLedger(_ count: Int, hasRelations: Bool = false) async throws -> Ledger.Rows {
+        var rows = Ledger.Rows()
+        let branches = (0..<2).map { insert(Ledger.Branch(stamp: -100 - $0)) }
+        rows.branches = branches.map(\.id)
         let accounts = (0..<count).map { number in
-            let branch = ToOne(branches[number % 2])
+            let branch = ToOne(branches[number % 2].id)
             let account = insert(Ledger.Account(balance: number / 2, stamp: -1 - number, branch: branch))
             account.name = account.id.name
-            return account.id
+            return account
+        }
+        rows.accounts = accounts.map(\.id)
+        if hasRelations {
+            let shelves = (0..<2).map { insert(Ledger.Shelf(stamp: -200 - $0)) }
+            let vaults = (0..<2).map { insert(Ledger.Vault(stamp: -300 - $0)) }
+            let tags = (0..<3).map { insert(Ledger.Tag(stamp: -400 - $0)) }
+            let cards = (0..<2).map { insert(Ledger.Card(stamp: -500 - $0)) }
+            for (number, account) in accounts.enumerated() {
+                account.shelf = shelves[number % 3 == 0 ? 1 : 0]
+                if number % 2 == 1 { account.vault = vaults[number % 3 == 0 ? 1 : 0] }
+                account.tags.insert(tags[number % 3])
+            }
+            accounts[0].card = cards[0]
+            rows.shelves = shelves.map(\.id)
+            rows.vaults = vaults.map(\.id)
+            rows.tags = tags.map(\.id)
+            rows.cards = cards.map(\.id)
         }
         try await save()
-        return Ledger.Rows(branches: branches, accounts: accounts)
+        return rows
     }
 }

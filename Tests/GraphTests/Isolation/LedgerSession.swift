@@ -10,6 +10,8 @@ struct LedgerSession: Sendable {
     let level: IsolationLevel
     /// Whether the disk may.
     let mayFail: Bool
+    /// Where the tasks are that have no other place.
+    let executor: SeededExecutor?
     var random: SeededGenerator
 
     private struct Abandoned: Error {}
@@ -24,6 +26,10 @@ struct LedgerSession: Sendable {
         case nested
         /// On a fresh context, again and again until it succeeds.
         case coordinator
+        /// The same, and it waits for another one in a task that knows nothing of it.
+        case waiting
+        /// Reads of the coordinator's newest state.
+        case snapshot
     }
 
     private struct Plan: Sendable {
@@ -44,7 +50,11 @@ struct LedgerSession: Sendable {
             let plan = plan()
             switch Form.allCases.randomElement(using: &random) ?? .steps {
             case .coordinator:
-                await runOnCoordinator(plan)
+                await Self.runOnCoordinator(plan, session: -number, self)
+            case .waiting:
+                await Self.runOnCoordinator(plan, waitingFor: self.plan(), session: -number, self)
+            case .snapshot:
+                await readSnapshot(plan)
             case let form:
                 let base = await context.baseState.commit
                 let transaction = recorder.begin(session: number, at: begin, on: base)
@@ -89,7 +99,8 @@ struct LedgerSession: Sendable {
     private mutating func plan() -> Plan {
         var plan = Plan()
         for _ in 0..<Int.random(in: 1...5, using: &random) {
-            plan.steps.append((.random(&random), Int.random(in: 0...2, using: &random)))
+            plan.steps.append(
+                (.random(&random, hasRelations: recorder.hasSignatures), Int.random(in: 0...2, using: &random)))
         }
         plan.isAbandoned = chance(12)
         return plan
@@ -103,7 +114,7 @@ struct LedgerSession: Sendable {
     ) async throws {
         let recorder = recorder
         switch form {
-        case .steps, .coordinator:
+        case .steps, .coordinator, .waiting, .snapshot:
             for (step, yields) in plan.steps {
                 try await context.perform { context in
                     transaction.add(try context.take(step, recorder.choices()))
@@ -111,11 +122,13 @@ struct LedgerSession: Sendable {
                 for _ in 0..<yields { await Task.yield() }
             }
             if plan.isAbandoned { throw Abandoned() }
+            await context.perform { transaction.sign(on: $0) }
             try await context.save()
         case .closure:
             try await context.transaction { context in
                 for (step, _) in plan.steps { transaction.add(try context.take(step, recorder.choices())) }
                 if plan.isAbandoned { throw Abandoned() }
+                transaction.sign(on: context)
             }
         case .nested:
             try await context.transaction { context in
@@ -124,29 +137,56 @@ struct LedgerSession: Sendable {
                     for _ in 0..<yields { await Task.yield() }
                 }
                 if plan.isAbandoned { throw Abandoned() }
+                transaction.sign(on: context)
             }
         }
     }
 
     /// Every attempt is a transaction of the history. One that is followed by another was rejected. Fresh contexts are ahead of
     /// the one that lives longer, and so no part of its session.
-    private func runOnCoordinator(_ plan: Plan) async {
-        let attempts = Attempts(recorder, session: -number)
-        let recorder = recorder
-        let outcome = await outcome {
-            try await coordinator.transaction(isolation: level, retries: 2) { context in
+    private static func runOnCoordinator(
+        _ plan: Plan,
+        waitingFor other: Plan? = nil,
+        session: Int,
+        _ this: LedgerSession
+    ) async {
+        let attempts = Attempts(this.recorder, session: session)
+        let recorder = this.recorder
+        let outcome = await this.outcome {
+            try await this.coordinator.transaction(isolation: this.level, retries: 2) { context in
                 let transaction = attempts.begin(on: context)
                 for (step, yields) in plan.steps {
                     transaction.add(try context.take(step, recorder.choices()))
                     for _ in 0..<yields { await Task.yield() }
                 }
+                if let other {
+                    // A detached task, for which the turn to retry cannot be told from somebody else's.
+                    await Task.detached(executorPreference: this.executor) {
+                        await runOnCoordinator(other, session: session - 100, this)
+                    }.value
+                }
+                if !plan.isAbandoned { transaction.sign(on: context) }
                 attempts.bodyEnds()
                 if plan.isAbandoned { throw Abandoned() }
             }
         }
         if let context = attempts.context { recorder.see(await context.baseState) }
         attempts.end(outcome)
-        recorder.count("coordinator \(outcome)")
+        recorder.count("\(other == nil ? "coordinator" : "waiting") \(outcome)")
+    }
+
+    /// A transaction that only reads: one state, whatever happens meanwhile.
+    private func readSnapshot(_ plan: Plan) async {
+        let begin = recorder.now()
+        let snapshot = coordinator.snapshot
+        recorder.see(snapshot)
+        let transaction = recorder.begin(session: -number, at: begin, on: snapshot.commit)
+        for (step, yields) in plan.steps {
+            transaction.add(snapshot.take(step, recorder.choices()))
+            for _ in 0..<yields { await Task.yield() }
+        }
+        transaction.end(.committed(nil))
+        recorder.count("snapshot")
     }
 
     private func outcome(of body: () async throws -> Void) async -> History.Outcome {
@@ -156,6 +196,9 @@ struct LedgerSession: Sendable {
         } catch {
             switch error {
             case is Abandoned, GraphError.cancelled, GraphError.conflicts, GraphError.retriesExhausted: break
+            case GraphError.deleteDenied where recorder.hasSignatures,
+                GraphError.danglingReferences where recorder.hasSignatures:
+                recorder.count("rules broken")
             case GraphError.outcomeUnknown where mayFail: return .unknown
             case GraphError.diskFull where mayFail, GraphError.storeFailed where mayFail,
                 GraphError.closed where mayFail:

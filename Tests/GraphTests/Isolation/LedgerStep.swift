@@ -10,6 +10,7 @@ enum LedgerStep: Sendable, Hashable {
     case contains(branch: Int, account: Int)
     case members(branch: Int, MembersForm)
     case search(Ledger.Search, SearchForm)
+    case relate(LedgerRelation)
 
     /// How a to-many relationship is read.
     enum MembersForm: Sendable, Hashable, CaseIterable {
@@ -27,7 +28,9 @@ enum LedgerStep: Sendable, Hashable {
         case ids
     }
 
-    static func random(_ random: inout SeededGenerator) -> LedgerStep {
+    /// - Parameter hasRelations: whether the store has more than branches and accounts.
+    static func random(_ random: inout SeededGenerator, hasRelations: Bool) -> LedgerStep {
+        if hasRelations, Int.random(in: 0..<5, using: &random) < 3 { return .relate(.random(&random)) }
         func number() -> Int { Int.random(in: 0..<60, using: &random) }
         switch Int.random(in: 0..<16, using: &random) {
         case 0..<4: return .read(account: number())
@@ -56,7 +59,7 @@ struct LedgerChoices: Sendable {
 /// What came of a step.
 struct LedgerTrace: Sendable {
     var operations: [History.Operation] = []
-    var inserted: Ledger.Account.ID?
+    var inserted = Ledger.Rows()
     /// Answers of the engine that contradict each other.
     var contradictions: [String] = []
 }
@@ -91,6 +94,8 @@ extension Context {
             if let owner = self[choices.branch(branch)] { readMembers(of: owner, form, &trace) }
         case .search(let predicate, let form):
             try search(predicate, form, &trace)
+        case .relate(let relation):
+            try take(relation, choices, &trace)
         }
         return trace
     }
@@ -117,16 +122,8 @@ extension Context {
     func insert(_ account: Ledger.Account, _ trace: inout LedgerTrace) {
         let object = insert(account)
         object.name = object.id.name
-        trace.inserted = object.id
+        trace.inserted.accounts.append(object.id)
         trace.operations.append(.write(object.write))
-    }
-
-    func delete(_ id: Ledger.Account.ID, _ trace: inout LedgerTrace) {
-        guard let object = read(id, &trace) else { return }
-        var write = object.write
-        object.delete()
-        (write.to, write.matches, write.stamp) = (.deleted(after: write.from.number), [], nil)
-        trace.operations.append(.write(write))
     }
 
     private func readMembers(
@@ -192,11 +189,6 @@ extension Snapshot {
     fileprivate func members(of branch: Ledger.Branch.ID) -> [Ledger.Account.ID] {
         (try? related(\Ledger.Branch.accounts, of: branch)) ?? []
     }
-}
-
-extension PersistentID<Ledger.Account> {
-    /// The account's name in histories.
-    var name: String { "a\(row)" }
 }
 
 extension ManagedObject<Ledger.Account> {

@@ -9,6 +9,7 @@ struct VersionOrder {
         let matches: Set<History.Predicate>
         /// The version that the writer changed.
         var from = History.Version.unborn
+        var commutes = false
     }
 
     /// Who wrote something that is not a committed version.
@@ -34,13 +35,16 @@ struct VersionOrder {
                 first[write.row] = min(first[write.row] ?? write.from, write.from)
                 guard happened[place] else { continue }
                 if let old = last.firstIndex(where: { $0.row == write.row }) {
-                    let from = last[old].from
+                    let (from, commutes) = (last[old].from, last[old].commutes)
                     last[old] = write
-                    last[old].from = from
+                    last[old].commutes = write.commutes && commutes
+                    // What commutes is put upon what is there; else the first write tells what was changed.
+                    if !last[old].commutes { last[old].from = from }
                 } else {
                     last.append(write)
                 }
             }
+            last.removeAll(where: \.isVoid)
             installed.append(last)
             for write in last { lists[write.row, default: []].append(Entry(write, by: place, transaction.outcome)) }
         }
@@ -133,7 +137,7 @@ extension VersionOrder.Entry {
         if case .committed(let number) = outcome { commit = number }
         self.init(
             version: write.to, writer: writer, commit: commit, stamp: write.stamp, matches: write.matches,
-            from: write.from)
+            from: write.from, commutes: write.commutes)
     }
 }
 
