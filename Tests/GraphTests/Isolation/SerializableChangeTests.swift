@@ -27,6 +27,21 @@ private enum Archive {
     @Entity struct Member {
         var groups: ToMany<Group> = []
     }
+
+    /// Gives itself the labels that it has to have when it is saved.
+    @Entity struct Parcel {
+        var weight = 0
+        var required: ToOne<Label> = nil
+        var labels: ToMany<Label> = []
+
+        mutating func willSave() {
+            if let required = required.id { labels = ToMany([required]) }
+        }
+    }
+
+    @Entity struct Label {
+        @Relationship(inverse: \Parcel.labels) var parcels: ToMany<Parcel> = []
+    }
 }
 
 /// R26: what a change goes by counts as read, and what it does not go by may change.
@@ -135,6 +150,32 @@ struct SerializableChangeTests {
                 context.rollback()
                 context[school.course]?.students.removeAll()
                 context.rollback()
+            }, then: Reads.enrol),
+        Example(
+            "what is done after a refresh, a rollback to the newest state and a reset",
+            { context, school in
+                await context.refresh()
+                await context.rollback(to: .latest)
+                await context.reset()
+                context[school.course]?.students.removeAll()
+                await context.refresh()
+                context.rollback()
+            }, then: Reads.enrol),
+        Example(
+            "what a nested context does after its save",
+            { context, school in
+                let nested = await Context(parent: context)
+                await nested.perform { _ = $0.insert(Student(name: "Carol")) }
+                try await nested.save()
+                await nested.perform { $0[school.course]?.students = [] }
+                await nested.rollback(to: .latest)
+            }, then: Reads.enrol),
+        Example(
+            "what a nested context does after a refresh",
+            { context, school in
+                let nested = await Context(parent: context)
+                await nested.refresh()
+                await nested.perform { $0[school.course]?.students = [] }
             }, then: Reads.enrol),
         Example(
             "a member appended to an order", { $0[$1.course]?.readings.append($0.insert(Paper(title: "Rows"))) },
@@ -265,6 +306,27 @@ struct SerializableChangeTests {
         Example(
             "the members of another owner than the one deleted", { $0[$1.other]?.delete() }, then: Reads.enrol),
     ]
+
+    /// Several owners that have no members yet are given theirs at once.
+    @Test func `R26: what willSave() assigns goes by the members that there are`() async throws {
+        let coordinator = try await Coordinator(for: Archive.Parcel.self, Archive.Label.self)
+        let (parcels, label) = try await coordinator.transaction { context in
+            ((0..<2).map { _ in context.insert(Archive.Parcel()).id }, context.insert(Archive.Label()).id)
+        }
+        let attempts = Counter()
+        try await coordinator.transaction(isolation: .serializable) { context in
+            for parcel in parcels { try context.object(for: parcel).required = context[label] }
+            guard attempts.next() == 1 else { return }
+            try await coordinator.transaction(isolation: .serializable) { context in
+                // So it comes before the other one.
+                guard try context.object(for: parcels[0]).required == nil else { return }
+                context.insert(Archive.Label()).parcels = ToMany([parcels[1]])
+            }
+        }
+        for parcel in parcels {
+            #expect(try coordinator.snapshot.related(\Archive.Parcel.labels, of: parcel) == [label])
+        }
+    }
 
     // MARK: Write skew
 
