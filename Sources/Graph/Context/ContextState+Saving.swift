@@ -190,6 +190,7 @@ extension ContextState {
     }
 
     func savepoint() -> Savepoint {
+        flush()
         endUndoGroup()
         return Savepoint(working: working, history: history)
     }

@@ -86,6 +86,16 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     /// Whether there are saves in flight.
     var hasFlights: Bool { steps.contains { if case .saveInFlight = $0.action { true } else { false } } }
 
+    var hasUndo: Bool {
+        steps.contains {
+            switch $0.action {
+            case .undo, .redo: true
+            case .saveInFlight(let flight): flight.end == .undo
+            default: false
+            }
+        }
+    }
+
     static let contextCount = 3
     var steps: [Step]
 

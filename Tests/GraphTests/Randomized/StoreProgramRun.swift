@@ -15,6 +15,8 @@ struct StoreProgramRun {
     private let path: String?
     /// For saves in flight.
     private let disk: GatedDisk?
+    /// Whether contexts keep groups to undo.
+    private let undoes: Bool
     private var coordinator: Coordinator
     private var contexts: [Context]
     private var held: [HeldObjects?]
@@ -28,7 +30,8 @@ struct StoreProgramRun {
     /// - Parameter path: where the store's file is to be; nil runs in memory, where reopening does nothing.
     static func mismatch(of program: StoreProgram, path: String?) async -> Mismatch? {
         do {
-            var run = try await StoreProgramRun(path: path, program.hasFlights && path == nil ? GatedDisk() : nil)
+            let disk = program.hasFlights && path == nil ? GatedDisk() : nil
+            var run = try await StoreProgramRun(path: path, disk, undoes: program.hasUndo)
             for (number, step) in program.steps.enumerated() {
                 do {
                     try await run.perform(step)
@@ -48,8 +51,8 @@ struct StoreProgramRun {
         }
     }
 
-    private init(path: String?, _ disk: GatedDisk?) async throws {
-        (self.path, self.disk) = (path, disk)
+    private init(path: String?, _ disk: GatedDisk?, undoes: Bool) async throws {
+        (self.path, self.disk, self.undoes) = (path, disk, undoes)
         let coordinator = try await Self.open(path, disk)
         self.coordinator = coordinator
         contexts = (0..<StoreProgram.contextCount).map { _ in Context(coordinator) }
@@ -60,6 +63,7 @@ struct StoreProgramRun {
     }
 
     private mutating func startHistories() async {
+        guard undoes else { return }
         for (number, context) in contexts.enumerated() {
             await context.perform { $0.undoLimit = 1_000 }
             models[number].undo.start(at: models[number])
@@ -331,7 +335,7 @@ struct StoreProgramRun {
         // What later changes of objects that gave way become is for other tests.
         await contexts[c].reset()
         models[c].rollback(to: head)
-        models[c].undo.start(at: models[c])
+        if undoes { models[c].undo.start(at: models[c]) }
     }
 
     /// Runs a transaction that tries again after conflicts.
