@@ -69,7 +69,9 @@ extension ContextState {
     private func current(_ state: WorkingState, since step: UInt64) -> WorkingState {
         var state = state
         func move(onto base: ContextBase, keepingBases: Bool) {
-            guard state.base.commit != base.snapshot.commit || !state.base.isIdentical(to: base.snapshot) else { return }
+            guard state.base.commit != base.snapshot.commit || !state.base.isIdentical(to: base.snapshot) else {
+                return
+            }
             state = state.moved(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
         }
         if let refreshed = history.refreshed, step <= refreshed.through {

@@ -177,7 +177,10 @@ struct UndoHistory {
         replacements: Replacements = [:],
         _ rebase: (WorkingState) -> WorkingState
     ) {
-        guard isOn, let taken = takenThrough else { return takenThrough = nil }
+        guard isOn, let taken = takenThrough else {
+            takenThrough = nil
+            return
+        }
         if isSuccess {
             savedThrough = taken
             undoneSaved = []

@@ -107,7 +107,9 @@ extension WorkingState {
             let known = changes[place.entity].lostBases.address(of: place.row)
         else { return false }
         let restored = description.properties.indices.filter { number in
-            let (offset, operations) = (description.properties[number].offset, description.properties[number].operations)
+            let (offset, operations) = (
+                description.properties[number].offset, description.properties[number].operations
+            )
             return operations.isIdentical(current + offset, known + offset)
                 && !operations.isIdentical(original + offset, known + offset)
         }

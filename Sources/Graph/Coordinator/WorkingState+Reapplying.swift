@@ -153,7 +153,8 @@ extension WorkingState {
         description.layout.withCopy(of: theirs) { merged in
             description.layout.withCopy(of: theirs) { known in
                 var isConflict = false
-                for toOne in change.nullified where toOne.target(ofRowAt: theirs) == toOne.target(ofRowAt: change.known) {
+                for toOne in change.nullified where toOne.target(ofRowAt: theirs) == toOne.target(ofRowAt: change.known)
+                {
                     (merged + toOne.offset).storeBytes(of: 0, as: RowNumber.self)
                 }
                 let nullified = change.nullified.map(\.property)

@@ -29,7 +29,10 @@ extension WorkingState {
                 }
             }
         }
-        return found.sorted { ($0.id.entityName, $0.id.row, $0.property ?? "") < ($1.id.entityName, $1.id.row, $1.property ?? "") }
+        func place(_ remainder: UndoRemainder) -> (String, RowNumber, String) {
+            (remainder.id.entityName, remainder.id.row, remainder.property ?? "")
+        }
+        return found.sorted { place($0) < place($1) }
     }
 
     private func remainders(
@@ -72,9 +75,12 @@ extension WorkingState {
             if let current = snapshot.entities[place.entity].rows.address(of: place.row) {
                 // Its delete was dropped, or it came back: what it has, and what refers to it, is others' by now.
                 stayed.insert(place)
-                if !schema.entities[place.entity].areIdentical(current, row) { remainders.append(remainder(place, nil)) }
+                if !schema.entities[place.entity].areIdentical(current, row) {
+                    remainders.append(remainder(place, nil))
+                }
             } else {
-                comeBack(place, as: row, lastVersion: step.before.store.entities[place.entity].rows.version(of: place.row))
+                comeBack(
+                    place, as: row, lastVersion: step.before.store.entities[place.entity].rows.version(of: place.row))
             }
         }
         let partners = partPartners(of: updated, change, &remainders)
@@ -243,7 +249,8 @@ extension WorkingState {
                 }
                 for pair in difference.removed where !new.contains(pair.member, of: pair.owner) {
                     let ends = [
-                        RowPlace(entity: list.entity, row: pair.owner), RowPlace(entity: list.members, row: pair.member),
+                        RowPlace(entity: list.entity, row: pair.owner),
+                        RowPlace(entity: list.members, row: pair.member),
                     ]
                     guard stayed.isDisjoint(with: ends) else { continue }
                     guard snapshot.entities[list.entity].rows.contains(pair.owner),

@@ -62,7 +62,8 @@ struct SaveInFlightTests {
         #expect(conflicts.map(\.oldVersion) == [RowVersion(1)])
         #expect(conflicts.map(\.newVersion) == [RowVersion(2)])
         #expect(coordinator.snapshot.value(for: person)?.age == 5)
-        try await context.perform { try $0.object(for: person).age = 0 }
+        // Also if it is what the other one has, but not if it is what it was.
+        try await context.perform { try $0.object(for: person).age = 5 }
         await #expect(throws: GraphError.self) { try await context.save() }
         try await context.perform { try $0.object(for: person).age = 1 }
         await context.refresh()
@@ -144,10 +145,10 @@ struct SaveInFlightTests {
         disk.release()
         try await first.value
         try await second.value
-        // Both changed it; now it is as the other has it.
-        try await context.perform { try $0.object(for: person).age = 5 }
+        // Both changed it; now it is as it was here, and so as the other has it.
+        try await context.perform { try $0.object(for: person).age = 0 }
         #expect(await context.hasChanges == false)
-        await context.perform { #expect($0[person]?.version == RowVersion(2)) }
+        await context.perform { #expect($0[person]?.version == RowVersion(2) && $0[person]?.age == 5) }
         try await context.transaction { _ = $0.insert(Team(name: "blue")) }
         #expect(coordinator.snapshot.version(of: person) == RowVersion(2))
         try await context.transaction { try $0.object(for: person).age = 9 }

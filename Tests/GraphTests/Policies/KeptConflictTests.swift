@@ -61,7 +61,7 @@ struct KeptConflictTests {
         #expect(context.coordinator.snapshot.value(for: id)?.balance == 102)
     }
 
-    @Test func `R23 a property that only others changed counts from their value, also if the row conflicts`() async throws {
+    @Test func `R32 a property that only others changed counts from their value, conflict or not`() async throws {
         let (context, id) = try await Self.merged(.mergeByPropertyObjectTrump) {
             $0.balance = 1
         } theirs: {

@@ -86,7 +86,9 @@ struct UndoModel: Sendable {
 
     fileprivate mutating func take(isUndo: Bool, at model: ContextModel) -> ContextModel? {
         guard let group = isUndo ? done.popLast() : undone.popLast(), var state = group.before.first else { return nil }
-        if let refreshed, group.number <= refreshed.through { state.moveIfNeeded(to: refreshed.base, keepingBases: false) }
+        if let refreshed, group.number <= refreshed.through {
+            state.moveIfNeeded(to: refreshed.base, keepingBases: false)
+        }
         state.moveIfNeeded(to: model.base, keepingBases: true)
         lastNumber += 1
         let reverse = Group(before: [Self.state(model)], number: lastNumber)

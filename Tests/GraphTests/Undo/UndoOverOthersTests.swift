@@ -163,7 +163,7 @@ struct UndoOverOthersTests {
         #expect(await context.canUndo == false)
     }
 
-    @Test func `R20 and R22 in a transaction nothing is undone, and a rollback goes back to its beginning`() async throws {
+    @Test func `R37 in a transaction nothing is undone, and a rollback goes back to its beginning`() async throws {
         let coordinator = try await Self.store()
         let id = try await coordinator.transaction { $0.insert(Item(x: 1)).id }
         let context = await Self.context(coordinator)
