@@ -30,10 +30,13 @@ struct LockFileTests {
         _ = try JournalFixture.open(disk)
         disk.killProcess()
         let slot = (0..<64).map { UInt8($0) }
-        disk.change(Self.lockPath) { $0.write(slot, at: JournalLock.headerBytes) }
+        let slotEnd = JournalLock.headerBytes + JournalEnd.slotBytes
+        disk.change(Self.lockPath) { $0.write(slot, at: slotEnd) }
         let found = try JournalFixture.open(disk)
         let bytes = try #require(disk.contents(Self.lockPath))
-        #expect(bytes[16] == 101 && Array(bytes[512...].prefix(64)) == slot)
+        #expect(bytes[16] == 101 && Array(bytes[slotEnd...]) == slot)
+        // In between is the end of the journal, which the first open had no reason to write.
+        #expect(bytes[512..<slotEnd].withUnsafeBytes { JournalEnd(slot: $0) }?.sequence == 2)
         #expect(try JournalLock.content(of: found.opened.lock.file) == .header(.init(processID: 101, since: 1_000)))
     }
 
