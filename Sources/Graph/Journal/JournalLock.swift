@@ -69,12 +69,19 @@ struct JournalLock: Sendable {
             return .header(Holder(processID: Int32(bitPattern: fixed.process), since: fixed.since))
         }
         guard length <= blankBytes else { return .foreign }
-        if bytes.allSatisfy({ $0 == 0 }) { return .empty }
+        if bytes.allSatisfy({ $0 == 0 }) || isEmptied(bytes) { return .empty }
         let digits = bytes.dropLast()
         guard bytes.last == UInt8(ascii: "\n"), digits.allSatisfy({ (0x30...0x39).contains($0) }),
             let process = Int32(String(decoding: digits, as: UTF8.self))
         else { return .foreign }
         return .digits(Holder(processID: process, since: nil))
+    }
+
+    /// Whether somebody has emptied the file while a journal was open, which then wrote its end behind the header of before.
+    private static func isEmptied(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count == headerBytes + JournalEnd.slotBytes, bytes.prefix(headerBytes).allSatisfy({ $0 == 0 })
+        else { return false }
+        return Array(bytes.dropFirst(headerBytes)).withUnsafeBytes { JournalEnd(slot: $0) != nil }
     }
 }
 

@@ -62,6 +62,7 @@ import Testing
         let program = try StoreProcess()
         // What the language's runtime opens for itself it opens once.
         #expect(try await program.run("open \(folder.file("other"))") == "opened 0")
+        #expect(try await program.run("save 1") == "saved")
         #expect(try await program.run("close") == "closed")
         #expect(try await program.run("shed") == "shed")
         #expect(try await program.run("streams") == "streams")
