@@ -37,7 +37,7 @@ public actor Coordinator {
     ///   - trace: told what becomes of each save, on the coordinator: to be brief. nil prints it where the environment has
     ///     `GRAPH_TRACE=1`.
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
-    ///   `.invalidRecord`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
+    ///   `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
     ///   `.inputOutput`. The file is left as it is then. If the file has original names, also `.outcomeUnknown`: whether it
     ///   has the new ones shows when it is opened again.
     ///

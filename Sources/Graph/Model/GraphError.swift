@@ -27,6 +27,9 @@ public enum GraphError: Error, Sendable {
     /// A transaction met conflicts in each of its attempts; these are the last one's. Nothing was saved.
     case retriesExhausted(attempts: Int, [MergeConflict])
     /// Values of unique properties that other objects have already. Nothing was saved.
+    ///
+    /// On opening: texts that Swift takes for equal, and the version of Graph that wrote the file did not, because one is composed
+    /// and the other is not. The file was not touched; change one of the objects with that version.
     case notUnique([UniquenessViolation])
     /// References to objects that do not exist any more. Nothing was saved.
     case danglingReferences([DanglingReference])
@@ -55,6 +58,10 @@ public enum GraphError: Error, Sendable {
     case corrupt(path: String, offset: UInt64, sequence: UInt64, reason: String)
     /// A record whose checksums hold makes no sense. The file was not touched.
     case invalidRecord(path: String, offset: UInt64, sequence: UInt64, reason: String)
+    /// A value in the file that its type does not take: the type was another one when the value was written. Names the object,
+    /// its property, the Swift type, and what the type says. The file was not touched; have the type read what earlier versions
+    /// of the program wrote.
+    case valueNotReadable(path: String, object: AnyPersistentID, property: String, type: String, reason: String)
     /// The file is open for writing already, in this process or in another.
     case alreadyOpen(path: String, processID: Int32?)
     /// The folder in which the file should be does not exist; the path is the folder's.
@@ -223,6 +230,9 @@ extension GraphError: CustomStringConvertible {
             "\(path): damaged at byte \(offset), record \(sequence): \(reason); the file was left as it is"
         case .invalidRecord(let path, let offset, let sequence, let reason):
             "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason); the file was left as it is"
+        case .valueNotReadable(let path, let object, let property, let type, let reason):
+            "\(path): \(object).\(property) cannot be read as \(type): \(reason); the file was left as it is. "
+                + "The type must read what earlier versions of the program wrote."
         case .alreadyOpen(let path, let process):
             "\(path): open for writing already" + (process.map { " in process \($0)" } ?? "")
         case .directoryMissing(let path): "\(path): there is no such folder"
