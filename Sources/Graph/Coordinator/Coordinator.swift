@@ -48,7 +48,7 @@ public actor Coordinator {
     ///   - trace: told what becomes of each save, on the coordinator: to be brief. nil prints it where the environment has
     ///     `GRAPH_TRACE=1`.
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
-    ///   `.invalidRecord`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
+    ///   `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
     ///   `.inputOutput`. The file is left as it is then. If the file has original names, also `.outcomeUnknown`: whether it
     ///   has the new ones shows when it is opened again.
     ///
@@ -92,7 +92,7 @@ public actor Coordinator {
             self.journal = journal
             self.path = journal.path
             storeID = journal.storeID
-            diagnostics = journal.diagnostics
+            diagnostics = journal.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
             StoreDiagnostic.trace(diagnostics, path: journal.path)
             snapshot = replay.snapshot
             next = replay.counters

@@ -20,6 +20,11 @@ struct StoreReplay: Sendable {
     private let keepsIndexes: Bool
     /// Rows that were deleted while no index said what refers to them.
     private var deleted: [RowPlace] = []
+    /// Rows whose unique values other rows have, too, in other bytes: texts that Swift takes for equal, and earlier versions of
+    /// the engine did not. The file may have changed one of them later.
+    private var equivalents: [RowPlace] = []
+    /// What is odd about the file and no reason to refuse it; one line for each property at most.
+    private(set) var remarks: [String] = []
     private var last: (offset: UInt64, sequence: UInt64) = (0, 0)
 
     init(schema: Schema, path: String, keepsIndexes: Bool = true) {
@@ -31,7 +36,7 @@ struct StoreReplay: Sendable {
         schemaRecord = SchemaRecord(schema)
     }
 
-    /// - Throws: `.schemaMismatch` or `.invalidRecord`; the replay is of no use afterwards.
+    /// - Throws: `.schemaMismatch`, `.valueNotReadable` or `.invalidRecord`; the replay is of no use afterwards.
     mutating func apply(_ entry: JournalEntry) throws(GraphError) {
         last = (entry.offset, entry.sequence)
         do {
@@ -47,7 +52,7 @@ struct StoreReplay: Sendable {
                 throw ByteReader.Failure(reason: "compacted files are not supported yet", offset: 0)
             }
         } catch let error as GraphError {
-            throw error
+            throw agreement == .otherNames ? refusal(of: entry, "\(error)") : error
         } catch let failure as ByteReader.Failure {
             let reason = "\(failure.reason) (byte \(failure.offset) of the payload)"
             throw refusal(of: entry, reason)
@@ -59,11 +64,14 @@ struct StoreReplay: Sendable {
     /// Ends the replay: builds and checks what was put off, and gives what the file has to be told before the program may go on
     /// with it.
     ///
-    /// - Throws: `.invalidRecord`, with the last record's place; `.schemaMismatch`, if the file's last schema record has names that
-    ///   the program does not know.
+    /// - Throws: `.invalidRecord`, with the last record's place; `.notUnique`, if values were different when they were written, and
+    ///   are equal now; `.schemaMismatch`, if the file's last schema record has names that the program does not know.
     mutating func finish() throws(GraphError) -> [Journal.Record] {
         let records = try recordsToAppend()
-        guard !keepsIndexes else { return records }
+        guard !keepsIndexes else {
+            try checkEquivalents()
+            return records
+        }
         let suspects = snapshot.buildIndexes()
         do {
             let reader = ByteReader(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -82,6 +90,7 @@ struct StoreReplay: Sendable {
             throw .invalidRecord(path: path, offset: last.offset, sequence: last.sequence, reason: "\(error)")
         }
         deleted = []
+        try checkEquivalents()
         return records
     }
 
@@ -172,7 +181,7 @@ struct StoreReplay: Sendable {
             try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
                 // There is at least one byte, so the memory has an address.
                 let address = memory.baseAddress.unsafelyUnwrapped
-                try replay.decodeRow(&reader, entity, into: address)
+                try replay.decode(row, entity, &reader, into: address)
                 replay.noteReferences(of: row, of: entity, at: address)
                 guard replay.keepsIndexes else {
                     replay.snapshot.entities[entity].rows.set(row, version: version, moving: address)
@@ -201,11 +210,11 @@ struct StoreReplay: Sendable {
                     let property = description.properties[Int(tag) - 1]
                     guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
                     let place = copy + property.offset
-                    try property.decode(&reader, replacing: place)
-                    guard property.hasSameValue(at: place, as: address + property.offset) else {
+                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: place) }
+                    guard replay.hasSameValue(property, of: entity, at: place, as: address + property.offset) else {
                         throw reader.failure("\(property.name) of row \(row) had another value before")
                     }
-                    try property.decode(&reader, replacing: place)
+                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: place) }
                 }
                 replay.noteReferences(of: row, of: entity, at: address)
                 replay.noteReferences(of: row, of: entity, at: copy)
@@ -229,11 +238,11 @@ struct StoreReplay: Sendable {
             let layout = description.layout
             try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
                 let address = memory.baseAddress.unsafelyUnwrapped
-                try replay.decodeRow(&reader, entity, into: address)
+                try replay.decode(row, entity, &reader, into: address)
                 defer { layout.destroy(address, 1) }
                 guard let current = replay.snapshot.entities[entity].rows.address(of: row),
                     description.properties.allSatisfy({
-                        $0.hasSameValue(at: current + $0.offset, as: address + $0.offset)
+                        replay.hasSameValue($0, of: entity, at: current + $0.offset, as: address + $0.offset)
                     })
                 else { throw reader.failure("row \(row) is deleted with another value than it has") }
                 replay.noteReferences(of: row, of: entity, at: current)
@@ -271,11 +280,18 @@ struct StoreReplay: Sendable {
     }
 
     /// Initialises a row's memory, or throws and leaves none of it initialised.
-    private func decodeRow(_ reader: inout ByteReader, _ entity: Int, into address: UnsafeMutableRawPointer) throws {
+    private func decode(
+        _ row: RowNumber,
+        _ entity: Int,
+        _ reader: inout ByteReader,
+        into address: UnsafeMutableRawPointer
+    ) throws {
         let properties = snapshot.schema.entities[entity].properties
         for (number, property) in properties.enumerated() {
             do {
-                try property.operations.decode(&reader, address + property.offset)
+                try reading(property, of: row, entity) {
+                    try property.operations.decode(&reader, address + property.offset)
+                }
             } catch {
                 for property in properties.prefix(number) {
                     property.operations.deinitialize(address + property.offset)
@@ -283,6 +299,49 @@ struct StoreReplay: Sendable {
                 throw error
             }
         }
+    }
+
+    /// Says whose value it is that its type cannot read.
+    @inline(__always)
+    private func reading(
+        _ property: Property,
+        of row: RowNumber,
+        _ entity: Int,
+        _ body: () throws -> Void
+    ) throws {
+        do {
+            try body()
+        } catch let error as UnreadableValue {
+            throw GraphError.valueNotReadable(
+                path: path,
+                object: snapshot.schema.id(of: row, of: entity),
+                property: property.name,
+                type: error.type.shortened(to: 200),
+                reason: error.reason
+            )
+        }
+    }
+
+    /// Whether a record tells the truth about a value that the state has.
+    ///
+    /// Of a program's own type nobody can tell for sure: a type that gives a missing key a default, or has learnt a case since,
+    /// reads other values from the same records than the program did that wrote them. So it is a remark if a value of such a type
+    /// neither has the same bytes nor equals the other; the row's version and the record's checksums were checked all the same.
+    private mutating func hasSameValue(
+        _ property: Property,
+        of entity: Int,
+        at address: UnsafeRawPointer,
+        as other: UnsafeRawPointer
+    ) -> Bool {
+        guard let matches = property.operations.matchesRecord else {
+            return property.operations.isIdentical(address, other)
+        }
+        if !matches(address, other) {
+            let name = "\(snapshot.schema.entities[entity].name).\(property.name)"
+            let remark = "\(name): some values are read otherwise than by the program that wrote them"
+            if !remarks.contains(remark) { remarks.append(remark) }
+        }
+        return true
     }
 
     // MARK: Lists
@@ -376,7 +435,7 @@ struct StoreReplay: Sendable {
         }
     }
 
-    private func checkTouched(_ reader: ByteReader) throws {
+    private mutating func checkTouched(_ reader: ByteReader) throws {
         for (entity, row) in touched.suspects { try checkUniqueness(of: row, entity, reader) }
         for (entity, rows) in touched.written.enumerated() {
             for row in rows { try checkRules(of: row, entity, reader) }
@@ -396,15 +455,71 @@ struct StoreReplay: Sendable {
         try checkCounts(of: row, entity, reader)
     }
 
-    private func checkUniqueness(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
+    private mutating func checkUniqueness(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
         guard let address = snapshot.entities[entity].rows.address(of: row) else { return }
         let description = snapshot.schema.entities[entity]
         for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-            if let other = snapshot.firstRowSharingKey(of: row, at: address, index: number, of: entity) {
+            for other in rowsSharingKey(of: row, at: address, entity, number, limit: 1_000) {
+                guard let otherAddress = snapshot.entities[entity].rows.address(of: other),
+                    index.isIdentical(address, otherAddress)
+                else {
+                    if equivalents.last?.row != row { equivalents.append(RowPlace(entity: entity, row: row)) }
+                    continue
+                }
                 let pair = "rows \(min(row, other)) and \(max(row, other))"
                 throw reader.failure("\(pair) of \(description.name) share a unique value")
             }
         }
+    }
+
+    /// The first other rows with the same key in a unique index; a file may have any number of them.
+    private func rowsSharingKey(
+        of row: RowNumber,
+        at address: UnsafeRawPointer,
+        _ entity: Int,
+        _ number: Int,
+        limit: Int
+    ) -> [RowNumber] {
+        var key = ByteWriter(capacity: 64)
+        guard snapshot.schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return [] }
+        var others: [RowNumber] = []
+        _ = key.bytes.withUnsafeBytes { prefix in
+            snapshot.entities[entity].indexes[number].forEachRow(withPrefix: prefix) { found in
+                if found != row { others.append(found) }
+                return others.count < limit
+            }
+        }
+        return others
+    }
+
+    /// - Throws: `.notUnique`, with at most a hundred objects that have values which other objects have, too.
+    private mutating func checkEquivalents() throws(GraphError) {
+        var violations: [UniquenessViolation] = []
+        var found: Set<AnyPersistentID> = []
+        for place in equivalents.reversed() where violations.count < 100 {
+            guard let address = snapshot.entities[place.entity].rows.address(of: place.row) else { continue }
+            let description = snapshot.schema.entities[place.entity]
+            for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
+                let others = rowsSharingKey(of: place.row, at: address, place.entity, number, limit: 1)
+                guard let other = others.first else { continue }
+                let pair = (later: max(place.row, other), earlier: min(place.row, other))
+                let id = snapshot.schema.id(of: pair.later, of: place.entity)
+                guard found.insert(id).inserted else { continue }
+                let values = index.parts.map { part in
+                    description.properties[part.property].operations.describe(address + part.offset).shortened(to: 200)
+                }
+                violations.append(
+                    UniquenessViolation(
+                        id: id,
+                        existing: snapshot.schema.id(of: pair.earlier, of: place.entity),
+                        property: description.name(of: index),
+                        value: values.joined(separator: ", ")
+                    )
+                )
+            }
+        }
+        equivalents = []
+        guard violations.isEmpty else { throw .notUnique(ErrorList(violations.reversed())) }
     }
 
     private func checkReferences(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
@@ -475,11 +590,6 @@ struct StoreReplay: Sendable {
 }
 
 extension Property {
-    /// Whether a record tells the truth about a value that the state has; always true where nobody can tell.
-    fileprivate func hasSameValue(at address: UnsafeRawPointer, as other: UnsafeRawPointer) -> Bool {
-        !operations.isExact || operations.isIdentical(address, other)
-    }
-
     /// Replaces the value at the address by one that is read, or throws and leaves it as it is.
     fileprivate func decode(_ reader: inout ByteReader, replacing address: UnsafeMutableRawPointer) throws {
         try withUnsafeTemporaryAllocation(byteCount: max(sizeBytes, 1), alignment: alignment) { memory in

@@ -24,6 +24,8 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         /// Whether the file once had more records cannot be known: it was not closed, the lock file that would remember
         /// its end is not there, and it does not end as the file of a program that was stopped does.
         case unknownEnd
+        /// Values of a program's own type are read otherwise than by the program that wrote them: the type has changed.
+        case otherValues
         /// Others than the file's owner may write it.
         case writableByOthers
     }

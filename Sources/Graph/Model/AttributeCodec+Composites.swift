@@ -190,7 +190,7 @@ extension AttributeCodec {
             decode: { reader in
                 let rawValue: Raw = try raw.value(from: &reader)
                 guard let value = Value(rawValue: rawValue) else {
-                    throw reader.failure("\(Value.self) has no case for \(rawValue)")
+                    throw UnreadableValue(Value.self, "it has no case for \(raw.text(of: rawValue).shortened(to: 200))")
                 }
                 return value
             },
@@ -207,61 +207,22 @@ extension AttributeCodec {
             appendKey: { value, writer in withUnsafePointer(to: value.rawValue) { key.append($0, &writer) } }
         )
     }
-
-    /// JSON with sorted keys; numbers that JSON lacks as strings.
-    static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
-        @Sendable func encoded(_ value: Value) throws -> Data {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            encoder.nonConformingFloatEncodingStrategy = .convertToString(
-                positiveInfinity: "+inf",
-                negativeInfinity: "-inf",
-                nan: "nan"
-            )
-            return try encoder.encode(value)
-        }
-        @Sendable func decoded(_ json: Data) throws -> Value {
-            let decoder = JSONDecoder()
-            decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-                positiveInfinity: "+inf",
-                negativeInfinity: "-inf",
-                nan: "nan"
-            )
-            return try decoder.decode(Value.self, from: json)
-        }
-        var operations = AttributeCodec(
-            kind: "codable",
-            encode: { value, writer in
-                let json = try encoded(value)
-                do {
-                    _ = try decoded(json)
-                } catch {
-                    throw NotReadable(description: "\(Value.self) could not be decoded again: \(error)")
-                }
-                writer.appendVarint(UInt64(json.count))
-                json.withUnsafeBytes { writer.append(contentsOf: $0) }
-            },
-            decode: { reader in
-                let json = Data(try reader.take(try reader.readCount(minimumBytes: 1)))
-                do {
-                    return try decoded(json)
-                } catch {
-                    throw reader.failure("not a \(Value.self): \(error)")
-                }
-            },
-            // A value that does not equal itself holds NaN somewhere.
-            isIdentical: { lhs, rhs in
-                lhs == rhs || (lhs != lhs && (try? encoded(lhs)) == (try? encoded(rhs)))
-            }
-        ).operations
-        operations.isExact = false
-        return AttributeCodec(operations)
-    }
 }
 
 /// A value that encodes without an error, but would make the file unreadable.
 struct NotReadable: Error, CustomStringConvertible {
     let description: String
+}
+
+/// A stored value that is well-formed, but that its type does not take: it was another type when the value was written.
+struct UnreadableValue: Error {
+    let type: String
+    let reason: String
+
+    init(_ type: any Any.Type, _ reason: String) {
+        self.type = String(reflecting: type)
+        self.reason = reason
+    }
 }
 
 /// The operations on values in hand. The types are those that the operations were made for: each call sits beside the

@@ -242,8 +242,8 @@ extension UUID: OrderedAttributeValue {
 
 /// Appends bytes so that no key is the prefix of another and the order is kept: a zero is followed by 0xFF, and the end
 /// is marked by 0, 1 (as in FoundationDB's tuple layer, but with an end mark that no row number can imitate).
-private func appendKey(bytes: UnsafeRawBufferPointer, to key: inout ByteWriter) {
-    if bytes.contains(0) {
+private func appendKey(bytes: UnsafeRawBufferPointer, containsZero: Bool, to key: inout ByteWriter) {
+    if containsZero {
         for byte in bytes {
             key.append(byte)
             if byte == 0 { key.append(0xFF) }
@@ -258,6 +258,58 @@ private func appendKey(bytes: UnsafeRawBufferPointer, to key: inout ByteWriter) 
 /// Shorter first where one is the beginning of the other.
 private func precedes(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
     lhs.lexicographicallyPrecedes(rhs)
+}
+
+/// Swift compares strings by their canonical equivalence: as lists of the scalars of Unicode's normalization form C, whose
+/// order is that of their UTF-8. Keys hold that form.
+///
+/// `_nfcCodeUnits` makes it. The standard library exports it everywhere since Swift 5, without an availability of its own, and
+/// it reads the same tables as `==` and `<`; the view `_nfc` is SPI, which the SDK for macOS does not show, and Foundation's
+/// mapping would have every program on Linux load all of Foundation.
+private enum NormalForm {
+    /// Whether a text in UTF-8 is seen to be in normal form without looking at single scalars, and whether there is a zero in
+    /// it, eight bytes at a time.
+    ///
+    /// Scalars below U+0300 compose with nothing before them and are their own normal form; 0xCC begins the first one above.
+    @inline(__always)
+    static func scan(_ utf8: UnsafeRawBufferPointer) -> (isNormalized: Bool, containsZero: Bool) {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        var high: UInt64 = 0
+        var zero: UInt64 = 0
+        var offset = 0
+        while offset &+ 8 <= utf8.count {
+            let word = utf8.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            high |= word
+            // Exact as to whether there is a zero at all (Warren, *Hacker's Delight*, 6-1).
+            zero |= (word &- ones) & ~word & tops
+            offset &+= 8
+        }
+        var containsZero = zero != 0
+        while offset < utf8.count {
+            high |= UInt64(utf8[offset])
+            if utf8[offset] == 0 { containsZero = true }
+            offset &+= 1
+        }
+        guard high & tops != 0 else { return (true, containsZero) }
+        return (utf8.allSatisfy { $0 < 0xCC }, containsZero)
+    }
+
+    /// The order of the keys.
+    ///
+    /// Not `<` itself, which in Swift 6.3 forgets the longer one's rest where one text is the beginning of the other only when
+    /// both are normalized: of "e\u{301}" and "\u{E9}x" neither precedes the other there.
+    static func precedes(_ lhs: String, _ rhs: String) -> Bool {
+        var order: Int?
+        _ = lhs.utf8.withContiguousStorageIfAvailable { left in
+            rhs.utf8.withContiguousStorageIfAvailable { right in
+                let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+                guard scan(left).isNormalized, scan(right).isNormalized else { return }
+                order = IndexKey(left).compare(IndexKey(right))
+            }
+        }
+        return order.map { $0 < 0 } ?? lhs._nfcCodeUnits.lexicographicallyPrecedes(rhs._nfcCodeUnits)
+    }
 }
 
 /// Strings that share their storage, as a row's do with those of the row that it was copied from, are equal by their two
@@ -278,10 +330,21 @@ extension String: OrderedAttributeValue {
             isIdentical: { haveSameUTF8($0, $1) },
             describe: { $0.debugDescription }
         ).ordered(
-            by: { $0.utf8.lexicographicallyPrecedes($1.utf8) },
+            by: { NormalForm.precedes($0, $1) },
             appendKey: { value, key in
                 var value = value
-                value.withUTF8 { appendKey(bytes: UnsafeRawBufferPointer($0), to: &key) }
+                let isNormalized = value.withUTF8 { utf8 in
+                    let bytes = UnsafeRawBufferPointer(utf8)
+                    let found = NormalForm.scan(bytes)
+                    guard found.isNormalized else { return false }
+                    appendKey(bytes: bytes, containsZero: found.containsZero, to: &key)
+                    return true
+                }
+                if !isNormalized {
+                    value._nfcCodeUnits.withUnsafeBytes {
+                        appendKey(bytes: $0, containsZero: $0.contains(0), to: &key)
+                    }
+                }
                 return true
             })
     }
@@ -301,37 +364,57 @@ extension Data: OrderedAttributeValue {
         ).ordered(
             by: { lhs, rhs in lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { precedes(left, $0) } } },
             appendKey: { value, key in
-                value.withUnsafeBytes { appendKey(bytes: $0, to: &key) }
+                value.withUnsafeBytes { appendKey(bytes: $0, containsZero: $0.contains(0), to: &key) }
                 return true
             })
+    }
+}
+
+extension URL {
+    /// The URL whose relative part and base's absolute string these are; nil if they are none's.
+    init?(stored relative: String, base: String) {
+        guard let url = base.isEmpty ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
+        else { return nil }
+        self = url
     }
 }
 
 extension URL: AttributeValue {
     /// For Graph's own use.
     public static var attributeCodec: AttributeCodec<URL> {
-        @Sendable func url(_ relative: String, _ base: String) -> URL? {
-            base.isEmpty ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
-        }
-        return AttributeCodec<URL>(
+        AttributeCodec<URL>(
             kind: "url",
             encode: { value, writer in
                 let base = value.baseURL?.absoluteString ?? ""
-                guard url(value.relativeString, base) != nil else {
+                guard URL(stored: value.relativeString, base: base) != nil else {
                     throw NotReadable(description: "no URL could be made of \(value.debugDescription) again")
                 }
                 writer.appendString(value.relativeString)
                 writer.appendString(base)
             },
             decode: { reader in
-                guard let url = url(try reader.readString(), try reader.readString()) else {
+                guard let url = URL(stored: try reader.readString(), base: try reader.readString()) else {
                     throw reader.failure("not a URL")
                 }
                 return url
             },
-            isIdentical: { $0 == $1 },
+            isIdentical: { lhs, rhs in
+                haveSameUTF8(lhs.relativeString, rhs.relativeString)
+                    && haveSameUTF8(lhs.baseURL?.absoluteString ?? "", rhs.baseURL?.absoluteString ?? "")
+            },
             describe: { $0.absoluteString.debugDescription }
         )
+    }
+}
+
+extension Decimal {
+    /// The number whose `description` this is; nil if it is none's.
+    init?(stored text: String) {
+        // `Decimal(string:)` does not read what `description` writes for NaN.
+        guard text.utf8.count <= 256, let value = text == "NaN" ? .nan : Decimal(string: text),
+            value.description == text
+        else { return nil }
+        self = value
     }
 }
 
@@ -342,11 +425,7 @@ extension Decimal: AttributeValue {
             kind: "decimal",
             encode: { $1.appendString($0.description) },
             decode: { reader in
-                let text = try reader.readString()
-                // `Decimal(string:)` does not read what `description` writes for NaN.
-                guard text.utf8.count <= 256, let value = text == "NaN" ? .nan : Decimal(string: text),
-                    value.description == text
-                else {
+                guard let value = Decimal(stored: try reader.readString()) else {
                     throw reader.failure("not a decimal number")
                 }
                 return value

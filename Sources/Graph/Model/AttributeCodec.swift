@@ -14,13 +14,14 @@ struct AttributeOperations: Sendable {
     let deinitialize: @Sendable (UnsafeMutableRawPointer) -> Void
     let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
     /// The same stored bits, sets and dictionaries without order.
-    let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+    var isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
     let describe: @Sendable (UnsafeRawPointer) -> String
     /// nil for types without an order.
     var key: KeyOperations?
-    /// Whether what is decoded is identical to what was encoded. Of a program's own `Codable` type nobody can say that:
-    /// equality is what the type says, and decoding may make things up.
-    var isExact = true
+    /// Whether a value of a program's own `Codable` type is what a record says: it encodes the same, or the type calls it equal.
+    /// nil for the types that are stored as they are, of which what is decoded is identical to what was encoded. A program's type
+    /// may make things up when it decodes, and may decode the same bytes as something else in its next version.
+    var matchesRecord: (@Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool)?
 }
 
 /// How a property takes part in indexes and sort orders.
@@ -98,5 +99,5 @@ public protocol AttributeValue: Sendable {
 /// A type whose values have one total order, so that they can be indexed, unique, and sorted by.
 ///
 /// Numbers, dates and `Bool` by value (floating point as IEEE 754's totalOrder, -0.0 before 0.0 and NaN at the ends),
-/// strings and data by their bytes, UUIDs as their text; nil before everything.
+/// strings as `<` has them, by canonical equivalence, data by their bytes, UUIDs as their text; nil before everything.
 public protocol OrderedAttributeValue: AttributeValue {}

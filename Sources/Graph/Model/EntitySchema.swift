@@ -124,7 +124,10 @@ extension EntitySchema.Declaration {
         add(name, keyPath, codec, uniqueness: unique ? onConflict : nil, indexed: indexed, originalName: originalName)
     }
 
-    /// A property of a type of your own, stored as JSON.
+    /// A property of a type of your own, stored as what it encodes, in CBOR (RFC 8949).
+    ///
+    /// Two values are the same if they encode the same, whatever the type's `==` says. A store must be able to read what earlier
+    /// versions of the program wrote: see <doc:TypesOfYourOwn>.
     @_disfavoredOverload
     public mutating func attribute<V: Codable & Equatable & Sendable>(
         _ name: String,

@@ -32,6 +32,9 @@ public enum GraphError: Error, Sendable {
     /// returns, or on a context of its own.
     case transactionEnded
     /// Values of unique properties that other objects have already. Nothing was saved.
+    ///
+    /// On opening: texts that Swift takes for equal, and the version of Graph that wrote the file did not, because one is composed
+    /// and the other is not. The file was not touched; change one of the objects with that version.
     case notUnique(ErrorList<UniquenessViolation>)
     /// References to objects that do not exist any more. Nothing was saved.
     case danglingReferences(ErrorList<DanglingReference>)
@@ -61,6 +64,10 @@ public enum GraphError: Error, Sendable {
     case corrupt(path: String, offset: UInt64, sequence: UInt64, reason: String)
     /// A record whose checksums hold makes no sense. The file was not touched.
     case invalidRecord(path: String, offset: UInt64, sequence: UInt64, reason: String)
+    /// A value in the file that its type does not take: the type was another one when the value was written. Names the object,
+    /// its property, the Swift type, and what the type says. The file was not touched; have the type read what earlier versions
+    /// of the program wrote.
+    case valueNotReadable(path: String, object: AnyPersistentID, property: String, type: String, reason: String)
     /// The file is open for writing already, in this process or in another: as far as is known, which, and since when.
     case alreadyOpen(path: String, processID: Int32?, since: Date? = nil)
     /// The folder in which the file should be does not exist; the path is the folder's.
@@ -274,6 +281,9 @@ extension GraphError: CustomStringConvertible {
         case .invalidRecord(let path, let offset, let sequence, let reason):
             "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason.shortened(to: 400)); "
                 + "the file was left as it is"
+        case .valueNotReadable(let path, let object, let property, let type, let reason):
+            "\(path): \(object).\(property) cannot be read as \(type): \(reason.shortened(to: 400)); "
+                + "the file was left as it is. The type must read what earlier versions of the program wrote."
         case .alreadyOpen(let path, let process, let since):
             "\(path): open for writing already" + (process.map { " in process \($0)" } ?? "")
                 + (since.map { " since \($0)" } ?? "")

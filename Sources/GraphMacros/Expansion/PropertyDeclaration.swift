@@ -11,8 +11,8 @@ struct PropertyDeclaration {
         self.source = source
     }
 
-    /// The members of `ManagedObject`, which hide an entity's property of the same name. `id` is no problem: the object's own
-    /// is what one wants there.
+    /// The members of `ManagedObject`, which hide an entity's property of the same name. `id` is another matter: many structs
+    /// have one for other reasons, and their author is only warned.
     static let hiddenNames: Set = [
         "value", "version", "isInserted", "isUpdated", "isDeleted", "hasChanges", "committedValue", "delete", "anyID",
         "context", "replacedBy", "changedValues", "refresh", "discardChanges", "hash", "hashValue", "debugDescription",
@@ -49,6 +49,7 @@ struct PropertyDeclaration {
         let found = try findProblem()
         if let found, !problems.contains(found) { problems.append(found) }
         guard found == nil, variable.isStored, let name = variable.name else { return nil }
+        if name.text == "id", !problems.contains(where: \.isWarning) { problems.append(hiddenIdentifier(name)) }
         let kind = try type()?.kind ?? .attribute
         let method =
             switch kind {
@@ -154,6 +155,13 @@ struct PropertyDeclaration {
         guard Self.hiddenNames.contains(name.text) else { return nil }
         return problem(
             "every managed object has a member '\(name.text)', which would hide this property: choose another name")
+    }
+
+    private func hiddenIdentifier(_ name: Name) -> Problem {
+        let message =
+            "objects have an 'id' of their own, their identifier, which hides this property: choose another name, with "
+            + "'@Attribute(originalName: \"id\")' if there are files already, or read it as 'object.value.id'"
+        return Problem(message: message, range: name.range, isWarning: true)
     }
 
     private func attributeProblem(_ name: Name) -> Problem? {

@@ -44,7 +44,8 @@ package struct MacroPlugin {
             PluginResponse.Diagnostic(
                 message: problem.message,
                 fileName: source.fileName,
-                range: source.fileOffset + problem.range.lowerBound..<source.fileOffset + problem.range.upperBound
+                range: source.fileOffset + problem.range.lowerBound..<source.fileOffset + problem.range.upperBound,
+                isWarning: problem.isWarning
             )
         }
         return .expansion(source: expansion.source, diagnostics)

@@ -54,11 +54,12 @@ enum PluginResponse: Equatable, Sendable {
     case capability(protocolVersion: Int)
     case expansion(source: String?, [Diagnostic])
 
-    /// An error at a range of a file, in UTF-8 units.
+    /// An error or a warning at a range of a file, in UTF-8 units.
     struct Diagnostic: Equatable, Sendable {
         let message: String
         let fileName: String
         let range: Range<Int>
+        var isWarning = false
     }
 
     var json: JSON {
@@ -79,7 +80,7 @@ extension PluginResponse.Diagnostic {
         let file = JSON.string(fileName)
         return .object([
             "message": .string(message),
-            "severity": .string("error"),
+            "severity": .string(isWarning ? "warning" : "error"),
             "position": .object(["fileName": file, "offset": .number(range.lowerBound)]),
             "highlights": .array([
                 .object([

@@ -38,4 +38,6 @@ struct Problem: Error, Equatable, Sendable {
     let message: String
     /// Of bytes in the source text.
     let range: Range<Int>
+    /// Whether the declaration means something all the same.
+    var isWarning = false
 }

@@ -87,14 +87,14 @@ struct ExpansionPair: CustomTestStringConvertible, Sendable {
         )
     }
 
-    /// The problems that the compiler shows, each with its place, in the order of the source.
+    /// The errors that the compiler shows, each with its place, in the order of the source.
     func problems() -> String {
         var problems: [Problem] = []
         if (try? DeclarationReader.read(source))?.attributes.contains(where: { $0.name == "Entity" }) ?? true {
             problems = ["member", "extension"].flatMap { expansion(role: $0).problems }
         }
         problems += propertyProblems()
-        return problems.sorted { $0.range.lowerBound < $1.range.lowerBound }.map { problem in
+        return problems.filter { !$0.isWarning }.sorted { $0.range.lowerBound < $1.range.lowerBound }.map { problem in
             let before = Array(declaration.utf8.prefix(problem.range.lowerBound))
             let line = before.count { $0 == UInt8(ascii: "\n") } + 1
             let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1

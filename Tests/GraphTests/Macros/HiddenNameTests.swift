@@ -27,4 +27,32 @@ struct HiddenNameTests {
         names.insert("hashValue")
         #expect(PropertyDeclaration.hiddenNames == names)
     }
+
+    @Test func `the README lists them`() throws {
+        let readme = try DocumentedProgram.text(of: "README.md")
+        for name in PropertyDeclaration.hiddenNames.union(["id", "schema", "Object", "ID"]) {
+            #expect(readme.contains("`\(name)`"), "\(name)")
+        }
+    }
+
+    @Test func `a property called id is taken, with a warning at its name`() {
+        let declaration = "@Entity struct Post {\n    var id: String\n    static let identity = 1\n}"
+        let expansion = Expansion(
+            of: ExpansionRequest(
+                macro: "EntityMacro", role: "member", attribute: SourceText("@Entity"),
+                declaration: SourceText(declaration)))
+        #expect(expansion.source?.contains(#"$0.attribute("id", \.id)"#) == true)
+        #expect(expansion.problems.map(\.isWarning) == [true])
+        #expect(expansion.problems.first?.message.contains("'object.value.id'") == true)
+        let start = "@Entity struct Post {\n    var ".utf8.count
+        #expect(expansion.problems.first?.range == start..<start + 2)
+    }
+
+    @Test func `the compiler shows the warning, and goes on`() throws {
+        let program = "import Graph\n@Entity struct Post {\n    var id = \"\"\n}\n"
+        let outcome = try SwiftCompiler().compile(
+            ["Post.swift": program], ["-parse-as-library", "-typecheck"], in: TemporaryFolder())
+        #expect(outcome.succeeded)
+        #expect(outcome.output.contains("/Post.swift:3:9: warning: objects have an 'id' of their own"))
+    }
 }

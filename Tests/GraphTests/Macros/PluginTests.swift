@@ -109,5 +109,7 @@ struct PluginTests {
                     + #""position":{"fileName":"/a.swift","offset":3},"severity":"error"}]}}"#,
             ]
         )
+        let warning = PluginResponse.Diagnostic(message: "no", fileName: "", range: 0..<0, isWarning: true)
+        #expect(warning.json["severity"]?.string == "warning")
     }
 }

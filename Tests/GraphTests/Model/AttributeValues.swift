@@ -65,12 +65,28 @@ enum Priority: Int8, CaseIterable, Sendable {
     case high = 127
 }
 
-/// Stored as JSON.
+/// Stored as what it encodes.
 struct Place: Codable, Equatable, Sendable {
     var name: String
     var latitude: Double
     var tags: [String?]
     var counts: [String: Int]
+
+    /// Whether all stored bits are the same, which `==` does not ask.
+    func isSame(as other: Place) -> Bool {
+        func utf8(_ texts: [String?]) -> [[UInt8]?] { texts.map { $0.map { Array($0.utf8) } } }
+        return Array(name.utf8) == Array(other.name.utf8) && latitude.bitPattern == other.latitude.bitPattern
+            && utf8(tags) == utf8(other.tags) && counts == other.counts
+            && utf8(counts.keys.sorted()) == utf8(other.counts.keys.sorted())
+    }
+}
+
+/// Two of these are equal if they have the same number, whatever else they hold.
+struct Badge: Codable, Equatable, Sendable {
+    var number: Int
+    var text: String
+
+    static func == (lhs: Badge, rhs: Badge) -> Bool { lhs.number == rhs.number }
 }
 
 /// Values worth trying and random ones, for each type that may be an attribute.
@@ -110,7 +126,17 @@ enum AttributeValues {
         Place(name: "\0/\"é", latitude: .infinity, tags: [nil, "", "x"], counts: ["b": 2, "a": .min, "": .max]),
         Place(name: "x", latitude: .leastNonzeroMagnitude, tags: [nil], counts: ["": 0]),
         Place(name: "x", latitude: .nan, tags: [], counts: [:]),
+        Place(name: "x", latitude: -.nan, tags: [], counts: [:]),
+        Place(name: "x", latitude: 0, tags: [], counts: [:]),
+        Place(name: "x", latitude: -0.0, tags: [], counts: [:]),
+        Place(name: "x", latitude: 0, tags: ["é"], counts: [:]),
+        Place(name: "x", latitude: 0, tags: ["e\u{301}"], counts: [:]),
+        Place(name: "é", latitude: 0, tags: [], counts: ["é": 1]),
+        Place(name: "e\u{301}", latitude: 0, tags: [], counts: ["é": 1]),
+        Place(name: "é", latitude: 0, tags: [], counts: ["e\u{301}": 1]),
     ]
+
+    static let badges = [Badge(number: 1, text: "old"), Badge(number: 1, text: "new"), Badge(number: 2, text: "old")]
 
     static let decimals: [Decimal] = [
         0, 1, -1, Decimal(string: "0.1")!, Decimal(string: "-123.4500")!, .greatestFiniteMagnitude,

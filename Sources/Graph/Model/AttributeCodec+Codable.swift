@@ -1,0 +1,111 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Values of programs' own types: a length, then bytes whose first one says what they are. 1 is followed by deterministic CBOR;
+/// anything else begins JSON, which files have that were written before there was CBOR.
+private enum StoredForm {
+    static let cbor: UInt8 = 1
+}
+
+extension AttributeCodec {
+    /// Stored as what the type encodes.
+    ///
+    /// What is stored decides whether two values are the same: that the type calls them equal proves nothing, since it may leave
+    /// out what it likes. Two things spare encoding them: the same bits in memory, which a value has that nobody has written
+    /// to, and that the type calls them different, though each equal to itself, as what holds NaN is not.
+    static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
+        var operations = AttributeCodec(
+            kind: "codable",
+            encode: { value, writer in
+                try CBORCoders.withEncoding(of: value) { bytes in
+                    do {
+                        _ = try bytes.withUnsafeBytes { try CBORCoders.decode(Value.self, from: $0) }
+                    } catch {
+                        let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
+                        throw NotReadable(description: "\(Value.self) could not be decoded again: \(reason)")
+                    }
+                    writer.appendVarint(UInt64(bytes.count + 1))
+                    writer.append(StoredForm.cbor)
+                    writer.append(contentsOf: bytes)
+                }
+            },
+            decode: { reader in
+                let bytes = try reader.take(try reader.readCount(minimumBytes: 1))
+                do {
+                    guard bytes.first == StoredForm.cbor else { return try decodeJSON(Value.self, from: bytes) }
+                    return try CBORCoders.decode(Value.self, from: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+                } catch let malformed as CBORDecoding.Malformed {
+                    throw reader.failure("not CBOR: \(malformed.reason), at byte \(malformed.offset) of it")
+                } catch let malformed as MalformedJSON {
+                    throw reader.failure("not JSON: \(malformed.reason)")
+                } catch {
+                    let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
+                    throw UnreadableValue(Value.self, reason)
+                }
+            },
+            isIdentical: { _, _ in false }
+        ).operations
+        operations.isIdentical = { lhs, rhs in
+            let size = MemoryLayout<Value>.size
+            if IndexKey(base: lhs, count: size).compare(IndexKey(base: rhs, count: size)) == 0 { return true }
+            let (first, second) = (lhs.assumingMemoryBound(to: Value.self), rhs.assumingMemoryBound(to: Value.self))
+            if first.pointee != second.pointee, first.pointee == first.pointee, second.pointee == second.pointee {
+                return false
+            }
+            return CBORCoders.haveSameEncoding(first.pointee, second.pointee)
+        }
+        operations.matchesRecord = { lhs, rhs in
+            let (first, second) = (lhs.assumingMemoryBound(to: Value.self), rhs.assumingMemoryBound(to: Value.self))
+            return first.pointee == second.pointee || CBORCoders.haveSameEncoding(first.pointee, second.pointee)
+        }
+        return AttributeCodec(operations)
+    }
+}
+
+/// Bytes that are no JSON at all, whatever the type.
+private struct MalformedJSON: Error {
+    let reason: String
+}
+
+/// Takes nothing of the value: fails only if there is none.
+private struct Whatever: Decodable {
+    init(from decoder: any Decoder) {}
+}
+
+private func decodeJSON<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+        positiveInfinity: "+inf",
+        negativeInfinity: "-inf",
+        nan: "nan"
+    )
+    do {
+        return try decoder.decode(type, from: Data(bytes))
+    } catch {
+        do {
+            _ = try decoder.decode(Whatever.self, from: Data(bytes))
+        } catch {
+            throw MalformedJSON(reason: (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200))
+        }
+        throw error
+    }
+}
+
+extension DecodingError {
+    /// Where in the value something is wrong, and what: bounded, as both may come from a file.
+    fileprivate var summary: String {
+        let (context, reason): (Context, String) =
+            switch self {
+            case .typeMismatch(let type, let context): (context, "\(context.debugDescription), not \(type)")
+            case .valueNotFound(let type, let context): (context, "\(context.debugDescription), not \(type)")
+            case .keyNotFound(let key, let context): (context, "there is no key '\(key.stringValue)'")
+            case .dataCorrupted(let context): (context, context.debugDescription)
+            @unknown default: (Context(codingPath: [], debugDescription: ""), "\(self)")
+            }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return (path.isEmpty ? "" : "at \(path.shortened(to: 200)): ") + reason.shortened(to: 200)
+    }
+}
