@@ -145,7 +145,7 @@ struct AttributeCodecTests {
         try check(sample, AttributeValues.places) { $0.isSame(as: $1) }
         let optional = AttributeSample(codec: AttributeCodec<Place?>.codable())
         try check(optional, [nil, AttributeValues.places[1]], ==)
-        try check(AttributeSample(codec: AttributeCodec<Badge>.codable()), AttributeValues.badges) {
+        try check(AttributeSample(codec: AttributeCodec<Chapter>.codable()), AttributeValues.chapters) {
             $0.number == $1.number && $0.text == $1.text
         }
     }

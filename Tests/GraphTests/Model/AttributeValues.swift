@@ -82,11 +82,11 @@ struct Place: Codable, Equatable, Sendable {
 }
 
 /// Two of these are equal if they have the same number, whatever else they hold.
-struct Badge: Codable, Equatable, Sendable {
+struct Chapter: Codable, Equatable, Sendable {
     var number: Int
     var text: String
 
-    static func == (lhs: Badge, rhs: Badge) -> Bool { lhs.number == rhs.number }
+    static func == (lhs: Chapter, rhs: Chapter) -> Bool { lhs.number == rhs.number }
 }
 
 /// Values worth trying and random ones, for each type that may be an attribute.
@@ -136,7 +136,7 @@ enum AttributeValues {
         Place(name: "é", latitude: 0, tags: [], counts: ["e\u{301}": 1]),
     ]
 
-    static let badges = [Badge(number: 1, text: "old"), Badge(number: 1, text: "new"), Badge(number: 2, text: "old")]
+    static let chapters = [Chapter(number: 1, text: "old"), Chapter(number: 1, text: "new"), Chapter(number: 2, text: "old")]
 
     static let decimals: [Decimal] = [
         0, 1, -1, Decimal(string: "0.1")!, Decimal(string: "-123.4500")!, .greatestFiniteMagnitude,

@@ -161,11 +161,11 @@ struct CBORTests {
         #expect(try encoded(lhs) == encoded(rhs))
         #expect(AttributeSample(codec: AttributeCodec<Bag>.codable()).areIdentical(lhs, rhs))
         #expect(try decoded(encoded(lhs)) == lhs)
-        let sets = Set(unique.map { Badge2(text: $0) })
+        let sets = Set(unique.map { Label(text: $0) })
         #expect(try encoded(sets) == encoded(Set(sets.shuffled(using: &random))))
     }
 
-    private struct Badge2: Codable, Hashable { var text: String }
+    private struct Label: Codable, Hashable { var text: String }
 
     // MARK: What conformances may do
 

@@ -29,10 +29,10 @@ struct CodableAttributeTests {
     }
 
     @Test func `R1: a write that the type's own equality does not see is saved`() async throws {
-        let (old, new) = (Wrapped(badge: Badge(number: 1, text: "old")), Wrapped(badge: Badge(number: 1, text: "new")))
+        let (old, new) = (Wrapped(chapter: Chapter(number: 1, text: "old")), Wrapped(chapter: Chapter(number: 1, text: "new")))
         #expect(old == new)
         let (isChanged, values) = try await overwrite(old, with: new)
-        #expect(isChanged && values.map(\.badge.text) == ["new", "new"])
+        #expect(isChanged && values.map(\.chapter.text) == ["new", "new"])
     }
 
     @Test func `R1: the sign of zero and the bytes of texts inside are saved`() async throws {
@@ -156,7 +156,7 @@ struct CodableAttributeTests {
 }
 
 private struct Wrapped: Codable, Equatable {
-    var badge = Badge(number: 0, text: "")
+    var chapter = Chapter(number: 0, text: "")
     var number = 0.0
     var text = ""
     var set: Set<Int> = []
