@@ -391,6 +391,7 @@ final class ContextState {
         flush()
         showKnownRows(of: Set(places))
         working.discard(places)
+        _ = working.endRestoredChanges()
         endEpoch()
     }
 

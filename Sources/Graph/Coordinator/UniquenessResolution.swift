@@ -77,19 +77,16 @@ struct UniquenessResolution {
 
     // MARK: Rows with the same key
 
-    /// Rows that were written, and may have taken on unique values that others have.
-    mutating func note(_ written: Set<RowPlace>, in state: WorkingState) {
-        for place in written {
-            open.insert(place)
-            guard !known.isEmpty, state.changes[place.entity].kind(of: place.row) != .inserted,
-                let address = state.snapshot.entities[place.entity].rows.address(of: place.row)
-            else { continue }
-            for (number, index) in state.schema.entities[place.entity].indexes.enumerated()
-            where index.uniqueness != nil {
-                var key = ByteWriter(capacity: 64)
-                guard index.appendKey(ofRowAt: address, to: &key) else { continue }
-                known[IndexPlace(entity: place.entity, index: number)]?[key.bytes]?.insert(place.row)
-            }
+    /// A row of the base has new values, maybe with keys that were asked for when it did not have them.
+    mutating func noteKeys(of place: RowPlace, in state: WorkingState) {
+        guard !known.isEmpty, state.changes[place.entity].kind(of: place.row) != .inserted,
+            let address = state.snapshot.entities[place.entity].rows.address(of: place.row)
+        else { return }
+        for (number, index) in state.schema.entities[place.entity].indexes.enumerated()
+        where index.uniqueness != nil {
+            var key = ByteWriter(capacity: 64)
+            guard index.appendKey(ofRowAt: address, to: &key) else { continue }
+            known[IndexPlace(entity: place.entity, index: number)]?[key.bytes]?.insert(place.row)
         }
     }
 

@@ -9,7 +9,7 @@ extension WorkingState {
     ///   are referred to by, among *m*.
     mutating func resolveUniqueness() throws(GraphError) -> UniquenessResolution {
         var resolution = UniquenessResolution()
-        resolution.note(takeSuspects(), in: self)
+        resolution.open.formUnion(takeSuspects())
         guard !resolution.open.isEmpty else { return resolution }
         // One that gives way may make others alike, which referred to it and to the one that stays; what is deleted gives its
         // values away.
@@ -62,7 +62,7 @@ extension WorkingState {
                     let (survivor, policy) = survivor(of: row, of: entity, &resolution)
                 else { continue }
                 replace(row, by: survivor, of: entity, policy, &resolution)
-                resolution.note(takeSuspects(), in: self)
+                resolution.open.formUnion(takeSuspects())
                 isChanged = true
             }
         }
@@ -139,8 +139,10 @@ extension WorkingState {
             let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
             for referrer in snapshot.referrers(inOrderTo: row, through: toOne, of: reference.entity, reference.toOne) {
                 setReference(of: referrer, of: reference.entity, through: toOne, to: survivor)
+                resolution.noteKeys(of: RowPlace(entity: reference.entity, row: referrer), in: self)
             }
         }
+        resolution.noteKeys(of: RowPlace(entity: entity, row: survivor), in: self)
         for number in description.linkLists {
             for member in snapshot.adjacencies[number].memberRowsInOrder(of: row) {
                 handOver(Link(list: number, owner: row, member: member), to: survivor)
@@ -153,7 +155,11 @@ extension WorkingState {
             missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
         }
         remove(row, of: entity)
-        for partner in partners { applyDeleteRule(to: partner, of: entity, besides: survivor, &resolution) }
+        for partner in partners {
+            let target = description.toOnes[partner.toOne].target
+            resolution.noteKeys(of: RowPlace(entity: target, row: partner.row), in: self)
+            applyDeleteRule(to: partner, of: entity, besides: survivor, &resolution)
+        }
     }
 
     // MARK: What loses its other end
@@ -253,7 +259,7 @@ extension WorkingState {
         for (place, _) in leaving where snapshot.entities[place.entity].rows.contains(place.row) {
             delete(place.row, of: place.entity)
         }
-        resolution.note(takeSuspects(), in: self)
+        resolution.open.formUnion(takeSuspects())
         return true
     }
 

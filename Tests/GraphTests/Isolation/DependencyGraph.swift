@@ -186,7 +186,12 @@ struct DependencyGraph {
             return dead.first
         }
         if version == nil && stamp == nil {
-            if let base, !entries[base].version.isDead { return base }
+            if let base, !entries[base].version.isDead {
+                guard let latest = latest(row, reader), !entries[latest].version.isDead,
+                    entries[latest].stamp == entries[base].stamp, entries[latest].matches == entries[base].matches
+                else { return base }
+                return latest
+            }
             if base != nil { note(.garbage, reader, "sees \(row), which is not there") }
             return nil
         }

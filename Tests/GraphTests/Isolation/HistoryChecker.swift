@@ -29,11 +29,10 @@ struct HistoryChecker {
     static func anomalies(of history: History, at level: Level) -> [Anomaly] {
         let graph = DependencyGraph(history, readings: .atBegin)
         let circles = graph.worstCircles()
-        let forbidden = (graph.anomalies + circles).filter { HistoryChecker.Level.snapshot.forbids($0.kind) }
-        guard level == .serializable, forbidden.count < graph.anomalies.count + circles.count else { return forbidden }
-        return forbidden
-            + DependencyGraph(history, readings: .atCommit).worstCircles().filter {
-                !HistoryChecker.Level.snapshot.forbids($0.kind)
-            }
+        let forbidden = circles.filter { HistoryChecker.Level.snapshot.forbids($0.kind) }
+        guard level == .serializable, !circles.isEmpty else { return graph.anomalies + forbidden }
+        let others = DependencyGraph(history, readings: .atCommit).worstCircles()
+        if others.isEmpty || forbidden.isEmpty { return graph.anomalies + others }
+        return graph.anomalies + forbidden + others.filter { !HistoryChecker.Level.snapshot.forbids($0.kind) }
     }
 }

@@ -169,6 +169,14 @@ struct HistoryCheckerTests {
             .T(2, .delete("x", 1), outcome: .committed(2)),
             .T(3, base: 0, .read("x", .absent), .search("P", found: [:]), .write("y", 1, 2), outcome: .committed(3))),
         Example(
+            "a row that came and went, and a write on top of what was written then", snapshot: [.gSingle],
+            serializable: [],
+            [
+                .T(1, .insert("x", matching: ["P"]), outcome: .committed(1)),
+                .T(2, .delete("x", 1), .write("y", 1, 2), outcome: .committed(2)),
+                .T(3, base: 0, .search("P", found: [:]), .write("y", 2, 3), outcome: .committed(3)),
+            ]),
+        Example(
             "a row that came", snapshot: [], serializable: [.g2Item],
             [
                 .T(1, .read("y", 1), .insert("x"), outcome: .committed(1)),

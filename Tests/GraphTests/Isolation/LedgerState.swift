@@ -117,8 +117,12 @@ extension Ledger {
                 for shelf in Set((difference.removed + difference.added).map(\.owner)).sorted() {
                     let members = [before, after].map { $0.keys(of: shelf).map(\.member) }
                     guard members[0] != members[1] else { continue }
+                    // So that two states with the same order look the same.
                     let values = members.map {
-                        $0.isEmpty ? nil : LedgerState.Value(version: 0, stamp: nil, matches: [])
+                        $0.isEmpty
+                            ? nil
+                            : LedgerState.Value(
+                                version: 0, stamp: nil, matches: [History.Predicate(name: "order \($0)")])
                     }
                     changes.append(LedgerState.Change(row: order(of: shelf), old: values[0], new: values[1]))
                 }

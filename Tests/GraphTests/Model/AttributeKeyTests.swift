@@ -98,7 +98,8 @@ struct AttributeKeyTests {
     /// Letters that compose with each other, marks in several orders, syllables, what is never composed, and plain letters.
     private static let composing: [Unicode.Scalar] = [
         "\0", "a", "e", "z", "o", "é", "\u{301}", "\u{300}", "\u{323}", "\u{307}", "\u{1EB7}", "\u{1E9B}", "\u{17F}",
-        "\u{1100}", "\u{1161}", "\u{11A8}", "\u{AC00}", "\u{212B}", "\u{C5}", "\u{2126}", "\u{3A9}", "\u{958}", "\u{915}",
+        "\u{1100}", "\u{1161}", "\u{11A8}", "\u{AC00}", "\u{212B}", "\u{C5}", "\u{2126}", "\u{3A9}", "\u{958}",
+        "\u{915}",
         "\u{93C}", "\u{FB1D}", "\u{5D9}", "\u{5B4}", "\u{1D15E}", "\u{1F600}", "\u{2FF}", "\u{10FFFF}",
         "\u{FFFF}", "\u{AC01}", "\u{1109A}", "\u{11099}", "\u{110BA}", "\u{7FF}", "\u{800}", "\u{D7A3}",
     ]

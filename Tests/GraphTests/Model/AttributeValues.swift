@@ -136,7 +136,9 @@ enum AttributeValues {
         Place(name: "é", latitude: 0, tags: [], counts: ["e\u{301}": 1]),
     ]
 
-    static let chapters = [Chapter(number: 1, text: "old"), Chapter(number: 1, text: "new"), Chapter(number: 2, text: "old")]
+    static let chapters = [
+        Chapter(number: 1, text: "old"), Chapter(number: 1, text: "new"), Chapter(number: 2, text: "old"),
+    ]
 
     static let decimals: [Decimal] = [
         0, 1, -1, Decimal(string: "0.1")!, Decimal(string: "-123.4500")!, .greatestFiniteMagnitude,

@@ -29,7 +29,9 @@ struct CodableAttributeTests {
     }
 
     @Test func `R1: a write that the type's own equality does not see is saved`() async throws {
-        let (old, new) = (Wrapped(chapter: Chapter(number: 1, text: "old")), Wrapped(chapter: Chapter(number: 1, text: "new")))
+        let (old, new) = (
+            Wrapped(chapter: Chapter(number: 1, text: "old")), Wrapped(chapter: Chapter(number: 1, text: "new"))
+        )
         #expect(old == new)
         let (isChanged, values) = try await overwrite(old, with: new)
         #expect(isChanged && values.map(\.chapter.text) == ["new", "new"])
@@ -117,7 +119,8 @@ struct CodableAttributeTests {
         }
     }
 
-    @Test func `a value that its type does not take any more is named with its object, property and type`() async throws {
+    @Test func `a value that its type does not take any more is named with its object, property and type`() async throws
+    {
         let folder = try TemporaryFolder()
         let coordinator = try await Coordinator(for: First.Item.self, at: folder.file())
         try await coordinator.transaction { context in

@@ -130,6 +130,29 @@ struct KeptConflictTests {
         try await context.save()
     }
 
+    /// The reference that the discarded object had taken over is as it was known again, which is no change any more.
+    @Test func `R23 what discarding another object takes back is as others have it`() async throws {
+        let coordinator = try await Coordinator(for: Person.self, Team.self)
+        let (team, person) = try await coordinator.transaction { context in
+            (context.insert(Team(name: "ours")).id, context.insert(Person(name: "Ada")).id)
+        }
+        let context = Context(coordinator)
+        let other = await context.perform { context in
+            context.automaticallyMergesChanges = true
+            let other = context.insert(Team(name: "other"))
+            context[person]?.team = other
+            return other.id
+        }
+        try await coordinator.transaction { $0[person]?.team = $0[team] }
+        while await context.commit < coordinator.snapshot.commit { await Task.yield() }
+        await context.perform { context in
+            #expect(context[person]?.team?.id == other)
+            context[other]?.discardChanges()
+            #expect(context[person]?.team?.id == team && context[team]?.members.ids == [person])
+            #expect(context.hasChanges == false)
+        }
+    }
+
     /// R23a: what is changed while a save is in flight counts from what that save took.
     @Test func `R23a a change made while a policy dropped its predecessor is a conflict`() async throws {
         let disk = GatedDisk()

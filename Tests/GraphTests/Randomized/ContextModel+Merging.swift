@@ -181,6 +181,8 @@ extension ContextModel {
             deletes[id] = deleteCount + number
         }
         deleteCount += request.deleteCount
+        // A row that the other one deleted asks for no members any more.
+        missing = missing.filter { work.rows[$0.list.ownerID] == nil || state.rows[$0.list.ownerID] != nil }
         missing.formUnion(request.missing)
         for id in request.returning where base.rows[id] == nil { returning.insert(id) }
         for id in state.rows.keys { lost[id] = nil }

@@ -2,6 +2,19 @@ import Testing
 
 @testable import Graph
 
+private struct Author: Entity {
+    var name = ""
+    var email = ""
+    var rival: ToOne<Author> = nil
+
+    static let schema = EntitySchema<Author>("Author") {
+        $0.attribute("name", \.name)
+        $0.attribute("email", \.email, unique: true, onConflict: .upsert)
+        $0.toOne("rival", \.rival)
+        $0.unique("name", "rival", onConflict: .keepExisting)
+    }
+}
+
 /// R10: what a save does with values that may occur only once.
 struct UniquenessTests {
     let coordinator: Coordinator
@@ -215,6 +228,23 @@ struct UniquenessTests {
         }
         #expect(coordinator.snapshot.count(of: Tree.self) == 1)
         #expect(try coordinator.snapshot.fetchValues(Twig.self).map(\.leaves) == [2])
+    }
+
+    /// The author who is there takes the pair over before a new one comes to have it, by way of a rival who gives way too.
+    @Test func `R10 a new object gives way to one that took the value over in the same save`() async throws {
+        let coordinator = try await Coordinator(for: Author.self, checksEveryCommit: true)
+        let bee = try await coordinator.transaction { $0.insert(Author(name: "Bee", email: "bee")).id }
+        let context = Context(coordinator)
+        await context.perform { context in
+            context.insert(Author(name: "Dot", email: "cat", rival: ToOne(bee)))
+            let new = context.insert(Author(name: "Dot", email: "eve"))
+            new.rival = context.insert(Author(name: "Bee", email: "bee"))
+        }
+        // Comes after the new ones in the order of rows, and before them in the store.
+        try await coordinator.transaction { _ = $0.insert(Author(name: "Cat", email: "cat")) }
+        try await context.save()
+        #expect(try coordinator.snapshot.fetchValues(Author.self).map(\.email) == ["bee", "cat"])
+        #expect(try coordinator.snapshot.fetchValues(Author.self).map(\.name) == ["Bee", "Dot"])
     }
 
     @Test func `R9 a new object that gives way denies no delete`() async throws {
