@@ -29,10 +29,10 @@ struct HistoryChecker {
     static func anomalies(of history: History, at level: Level) -> [Anomaly] {
         let graph = DependencyGraph(history, readings: .atBegin)
         let circles = graph.worstCircles()
-        let forbidden = circles.filter { HistoryChecker.Level.snapshot.forbids($0.kind) }
-        guard level == .serializable, !circles.isEmpty else { return graph.anomalies + forbidden }
-        let others = DependencyGraph(history, readings: .atCommit).worstCircles()
-        if others.isEmpty || forbidden.isEmpty { return graph.anomalies + others }
-        return graph.anomalies + forbidden + others.filter { !HistoryChecker.Level.snapshot.forbids($0.kind) }
+        guard level == .serializable, !circles.isEmpty else {
+            return graph.anomalies + circles.filter { level.forbids($0.kind) }
+        }
+        let isSerializable = DependencyGraph(history, readings: .atCommit).worstCircles().isEmpty
+        return graph.anomalies + (isSerializable ? [] : circles)
     }
 }

@@ -218,7 +218,7 @@ struct DiagnosticsTests {
                 _ = try await Coordinator.open(schema, on: disk)
                 Issue.record("opened")
             } catch {
-                guard case .invalidRecord(path, _, 3, _) = error else { throw error }
+                guard case .valueNotReadable(path, _, "count", _, _) = error else { throw error }
             }
             #expect(disk.contents(path) == bytes && !disk.names.contains { $0.contains(".torn-") })
         }

@@ -61,14 +61,14 @@ struct RankCriterion: Sendable, CustomStringConvertible {
         RankCriterion(
             name: "color", isDescending: isDescending,
             ordering: isDescending ? .descending(\.color) : .ascending(\.color),
-            precedes: { isBefore($0.color?.rawValue, $1.color?.rawValue) { utf8($0, $1) } })
+            precedes: { isBefore($0.color?.rawValue, $1.color?.rawValue) { text($0, $1) } })
     }
 
     static let all =
         both("number", \.number) { isBefore($0.number, $1.number, total) }
-        + both("text", \.text) { utf8($0.text, $1.text) }
+        + both("text", \.text) { text($0.text, $1.text) }
         + both("day", \.day) { total($0.day.timeIntervalSinceReferenceDate, $1.day.timeIntervalSinceReferenceDate) }
-        + both("code", \.code) { isBefore($0.code, $1.code, utf8) }
+        + both("code", \.code) { isBefore($0.code, $1.code, text) }
         + both("serial", \.serial) { $0.serial < $1.serial }
         + both("plain", \.plain) { $0.plain < $1.plain } + [colors(false), colors(true)]
 
@@ -108,6 +108,8 @@ private func total(_ lhs: Double, _ rhs: Double) -> Bool {
     !rhs.isTotallyOrdered(belowOrEqualTo: lhs)
 }
 
-private func utf8(_ lhs: String, _ rhs: String) -> Bool {
-    Array(lhs.utf8).lexicographicallyPrecedes(Array(rhs.utf8))
+/// Texts that are canonically equivalent are equal.
+private func text(_ lhs: String, _ rhs: String) -> Bool {
+    let (lhs, rhs) = (lhs.precomposedStringWithCanonicalMapping, rhs.precomposedStringWithCanonicalMapping)
+    return Array(lhs.utf8).lexicographicallyPrecedes(Array(rhs.utf8))
 }
