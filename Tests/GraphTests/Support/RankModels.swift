@@ -110,6 +110,9 @@ private func total(_ lhs: Double, _ rhs: Double) -> Bool {
 
 /// Texts that are canonically equivalent are equal.
 private func text(_ lhs: String, _ rhs: String) -> Bool {
+    if lhs.utf8.allSatisfy({ $0 < 0x80 }), rhs.utf8.allSatisfy({ $0 < 0x80 }) {
+        return lhs.utf8.lexicographicallyPrecedes(rhs.utf8)
+    }
     let (lhs, rhs) = (lhs.precomposedStringWithCanonicalMapping, rhs.precomposedStringWithCanonicalMapping)
     return Array(lhs.utf8).lexicographicallyPrecedes(Array(rhs.utf8))
 }
