@@ -73,6 +73,7 @@ public struct RelatedObjects<Target: Entity> {
         if let reads = context.reads {
             for row in members.rows { reads.readRow(row, of: relationship.source) }
         }
+        context.didReadValues(of: members.rows, relationship.source)
         return members
     }
 
