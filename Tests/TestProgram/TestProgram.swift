@@ -4,12 +4,15 @@ import Graph
 /// The one entity of the store: its numbers are what a test finds again.
 @Entity struct Entry {
     @Indexed var number = 0
+    /// Of the length that a save is to have.
+    var filling = Data()
 }
 
 /// A program with a store, which does what the lines that it reads tell it and answers each with one line.
 ///
 ///     open PATH      opened COUNT
 ///     save NUMBER    saved
+///     save NUMBER N  saved             with so many bytes beside the number
 ///     numbers        numbers 1 2 3
 ///     close          closed
 ///     release        released          the store goes away without being closed
@@ -21,13 +24,14 @@ import Graph
 ///     go PATH        gone              changes the current folder
 ///     limit files N  limited           so many more may be opened
 ///     limit bytes N  limited           the length of a file; without N there is no limit
-///     user NUMBER    is NUMBER         if the program is root, it gives that up
 ///     shed           shed              closes the standard streams; the protocol goes on with copies
 ///     streams        streams 0 2       which of the standard streams are open
 ///     stream         saved 1, saved 2 … until killed
 ///     trap           ends the program as a programming error does
 ///
 /// Where something goes wrong the answer is `refused CASE DESCRIPTION`, in one line.
+///
+/// Arguments: `survives-limits`, `open-mask`, and `unprivileged`, for a program that gives up root's rights if it has them.
 @main struct TestProgram {
     private var store: Coordinator?
     private var input: Int32 = 0
@@ -37,10 +41,23 @@ import Graph
     private var child: pid_t = 0
     private var started: [Process] = []
 
-    static func main() async {
+    /// Rights belong to threads, and what changes them for all races with those that are being made: so it comes before any is.
+    static func main() {
         // Whether a write beyond the limit fails or ends the program is inherited.
         signal(SIGXFSZ, CommandLine.arguments.contains("survives-limits") ? SIG_IGN : SIG_DFL)
         if CommandLine.arguments.contains("open-mask") { umask(0) }
+        if CommandLine.arguments.contains("unprivileged"), geteuid() == 0, setegid(65_534) != 0 || seteuid(65_534) != 0
+        {
+            exit(1)
+        }
+        Task.detached {
+            await run()
+            exit(0)
+        }
+        DispatchSemaphore(value: 0).wait()
+    }
+
+    private static func run() async {
         var program = TestProgram()
         while let line = program.readLine() {
             do {
@@ -61,7 +78,8 @@ import Graph
             self.store = store
             return "opened \(store.snapshot.count(of: Entry.self))"
         case "save":
-            try await save(Int(argument)!)
+            let numbers = argument.split(separator: " ").compactMap { Int($0) }
+            try await save(numbers[0], bytes: numbers.count > 1 ? numbers[1] : 0)
             return "saved"
         case "numbers":
             let numbers = try required.snapshot.fetchValues(Entry.self).map(\.number).sorted()
@@ -94,11 +112,6 @@ import Graph
             guard FileManager.default.changeCurrentDirectoryPath(argument) else { throw CocoaError(.fileNoSuchFile) }
             return "gone"
         case "limit": return try limit(argument.split(separator: " ").map(String.init))
-        case "user":
-            if geteuid() == 0, setegid(gid_t(argument)!) != 0 || seteuid(uid_t(argument)!) != 0 {
-                throw CocoaError(.executableNotLoadable)
-            }
-            return "is \(geteuid())"
         case "shed":
             input = fcntl(input, F_DUPFD_CLOEXEC, 100)
             output = fcntl(output, F_DUPFD_CLOEXEC, 100)
@@ -125,8 +138,9 @@ import Graph
         }
     }
 
-    private func save(_ number: Int) async throws {
-        try await Context(required).transaction { _ = $0.insert(Entry(number: number)) }
+    private func save(_ number: Int, bytes: Int = 0) async throws {
+        let filling = Data(repeating: 0x47, count: bytes)
+        try await Context(required).transaction { _ = $0.insert(Entry(number: number, filling: filling)) }
     }
 
     // MARK: Processes

@@ -53,6 +53,8 @@ extension Context {
     }
 
     /// The first object that matches, or nil; otherwise as `fetch`.
+    ///
+    /// Complexity: as ``fetch(_:where:sortedBy:offset:limit:)`` with a limit of 1.
     @inlinable
     public func first<E: Entity>(
         _ type: E.Type = E.self,
@@ -68,6 +70,8 @@ extension Context {
     /// writes outside is that actor's own, unless it begins with `@Sendable in`.
     ///
     /// - Parameter includesPendingChanges: false gives the committed state that the context started from.
+    ///
+    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``, indexes included.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -84,6 +88,8 @@ extension Context {
     /// The values of all objects, without making objects of them; otherwise as `fetch`.
     ///
     /// - Parameter includesPendingChanges: false gives the committed state that the context started from.
+    ///
+    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``, indexes included.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -97,6 +103,8 @@ extension Context {
     }
 
     /// The identifiers of the objects that match; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``, indexes included.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -111,6 +119,8 @@ extension Context {
     }
 
     /// The identifiers of all objects; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``, indexes included.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -131,6 +141,8 @@ extension Context {
     }
 
     /// The number of objects that match; otherwise as `fetchValues`.
+    ///
+    /// Complexity: O(*n*) for *n* objects of the entity.
     @inlinable
     public func fetchCount<E: Entity>(
         _ type: E.Type = E.self,

@@ -4,6 +4,9 @@ extension Context {
     /// Adds an object with these values. Its identifier is permanent from here on.
     ///
     /// - Precondition: the store was opened with the entity.
+    ///
+    /// Complexity: O(1), and O(log *n*) for each index of the entity when the row is written. Objects that the value
+    /// names as members of a to-many relationship are written at once, O(log *n*) each.
     @discardableResult
     public func insert<E: Entity>(_ value: E) -> ManagedObject<E> {
         state.insert(value)
@@ -14,6 +17,8 @@ extension Context {
     /// The sequence is iterated some thousand values at a time: only then they are rows that it could find in the context.
     ///
     /// - Precondition: the store was opened with the entity.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* values. Index entries are sorted and inserted 16,384 rows at a time.
     @discardableResult @inlinable
     public func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
         state.insert(contentsOf: values)
@@ -22,12 +27,17 @@ extension Context {
     /// Deletes an object, with what its relationships' delete rules say.
     ///
     /// - Precondition: the object belongs to this context.
+    ///
+    /// Complexity: O(*r* log *n*) for *r* objects that are deleted, references that end, and links that end.
     public func delete<E>(_ object: ManagedObject<E>) {
         state.requireOwn(object)
         object.delete()
     }
 
     /// The object, or nil if this context's state does not have it.
+    ///
+    /// Complexity: O(1) for an object that the context has in memory, otherwise O(log *n*) for *n* objects of the
+    /// entity, with a base of 16.
     @inlinable
     public subscript<E>(id: PersistentID<E>) -> ManagedObject<E>? {
         state.object(for: id, in: registry)
@@ -36,6 +46,9 @@ extension Context {
     /// The object.
     ///
     /// - Throws: `GraphError.objectNotFound`.
+    ///
+    /// Complexity: O(1) for an object that the context has in memory, otherwise O(log *n*) for *n* objects of the
+    /// entity, with a base of 16.
     @inlinable
     public func object<E>(for id: PersistentID<E>) throws(GraphError) -> ManagedObject<E> {
         guard let object = state.object(for: id, in: registry) else { throw .objectNotFound(id) }

@@ -12,6 +12,11 @@ extension Context {
     ///
     /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. A
     /// `catch` without a pattern after it, which throws on, avoids that.
+    ///
+    /// Complexity: O(*d* log *n*) for *d* objects, references and links that are changed here, or looked at because of
+    /// what is deleted, and `validate()` and `willSave()` of the changed objects. If others have committed since the
+    /// context read its state, also O(what they changed). With a file, one write and one sync, which saves at the same
+    /// time share.
     public func save(
         mergePolicy: MergePolicy? = nil,
         fileID: StaticString = #fileID,
@@ -36,6 +41,8 @@ extension Context {
     ///   - mergePolicy: what to do about conflicts; the context's, if nil.
     /// - Throws: as `save()`; `.retriesExhausted` if others were faster each time. The context has taken over what they committed
     ///   then, with its changes on top.
+    ///
+    /// Complexity: as `save()` and `refresh()`, for each attempt.
     public func save(
         retries: Int,
         mergePolicy: MergePolicy? = nil,
@@ -136,6 +143,8 @@ extension Context {
     /// What a save would do, without doing it, once a save in flight has ended.
     ///
     /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    ///
+    /// Complexity: as `save()` without its write.
     public func dryRun(
         mergePolicy: MergePolicy? = nil,
         fileID: StaticString = #fileID,
@@ -157,6 +166,9 @@ extension Context {
     // MARK: Moving
 
     /// Drops all unsaved changes and reads the newest state, once a save in flight has ended.
+    ///
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes; for the newest state also O(what others have committed
+    /// since), if there are objects of these entities in memory.
     public func rollback(to state: RollbackTarget) async {
         await beginSave()
         defer { endSave() }
@@ -175,6 +187,9 @@ extension Context {
     /// A transaction of the coordinator reads one state from its begin to its end: in it this does nothing.
     ///
     /// - Returns: the objects that both sides changed, and what of them.
+    ///
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes; also O(what others have committed since), if there are
+    /// objects of these entities in memory.
     @discardableResult
     public func refresh() async -> [MergeOverlap] {
         await beginSave()
@@ -184,6 +199,8 @@ extension Context {
 
     /// Drops all unsaved changes, reads the newest state, and forgets every object that nobody holds, retained ones included,
     /// and what could be undone. Objects that somebody holds go on as they are in that state.
+    ///
+    /// Complexity: as `rollback(to: .latest)`, and O(objects in memory).
     public func reset() async {
         await beginSave()
         defer { endSave() }

@@ -1,5 +1,7 @@
 extension Context {
     /// Runs a closure on this context and gives back what it returns.
+    ///
+    /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
     @discardableResult
     public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
         try visit(body)
@@ -7,6 +9,8 @@ extension Context {
 
     /// Runs a closure on this context and gives back what it returns. Other work may run on the context wherever the closure
     /// waits.
+    ///
+    /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
     @discardableResult
     public func perform<Result>(
         _ body: @Sendable (isolated Context) async throws -> Result
@@ -23,6 +27,8 @@ extension Context {
     ///
     /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
     /// - Throws: what the closure throws, and what `save()` throws.
+    ///
+    /// Complexity: as `save()`, besides the closure. To undo what the closure did takes O(*d* log *n*) for *d* changes.
     @discardableResult
     public func transaction<Result>(
         mergePolicy: MergePolicy? = nil,
@@ -41,6 +47,9 @@ extension Context {
     ///
     /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
     /// - Throws: what the closure throws, and what `save()` throws.
+    ///
+    /// Complexity: as `save()`, besides the closure; also O(*d* log *n*) to take over *d* changes of the closure. Its
+    /// context takes O(1) to make.
     @discardableResult
     public func transaction<Result>(
         mergePolicy: MergePolicy? = nil,
@@ -58,6 +67,8 @@ extension Context {
 
     /// Runs a closure of code that is on this context already, in an extension of `Context`, and saves; otherwise the same as
     /// `transaction`. The closure may use the objects around it.
+    ///
+    /// Complexity: as `transaction`.
     @discardableResult
     public func atomically<Result>(
         mergePolicy: MergePolicy? = nil,
@@ -78,6 +89,8 @@ extension Context {
     /// - Parameters:
     ///   - isolation: the caller's actor; leave it to the compiler.
     /// - Precondition: the caller runs on the context's executor.
+    ///
+    /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
     public func sync<Result>(
         isolation: isolated any Actor = #isolation,
         _ body: @Sendable (isolated Context) throws -> Result

@@ -16,11 +16,15 @@ extension Context {
 
     /// Whether there is a group to undo. What a save in flight has taken is out of reach until it ends, and everything while an
     /// explicit group is open.
+    ///
+    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
     public var canUndo: Bool {
         state.isTrue(.canUndo)
     }
 
     /// Whether there is a group to do again: one that was undone, with nothing changed since.
+    ///
+    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
     public var canRedo: Bool {
         state.isTrue(.canRedo)
     }
@@ -35,24 +39,34 @@ extension Context {
     ///
     /// - Returns: what of the group did not become as it was before, since others have put something else in its place. Nothing,
     ///   too, if there was no group.
+    ///
+    /// Complexity: O((*g* + *d*) log *n*) for *g* objects, references and links that the group changed, and *d* unsaved
+    /// changes.
     @discardableResult
     public func undo() -> [UndoRemainder] {
         state.undo()
     }
 
     /// Does again what the last `undo()` took back, in the same way.
+    ///
+    /// Complexity: O((*g* + *d*) log *n*) for *g* objects, references and links that the group changed, and *d* unsaved
+    /// changes.
     @discardableResult
     public func redo() -> [UndoRemainder] {
         state.redo()
     }
 
     /// Makes one group of everything up to `endUndoGroup()`. Groups inside it are part of it.
+    ///
+    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
     public func beginUndoGroup() {
         state.beginExplicitUndoGroup()
         state.tellChanges()
     }
 
     /// Ends the group that the last `beginUndoGroup()` began.
+    ///
+    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
     public func endUndoGroup() {
         state.endExplicitUndoGroup()
         state.tellChanges()

@@ -6,6 +6,11 @@
 /// A context is an actor, and its objects are not `Sendable`: that they stay inside is what the compiler checks. Write
 /// operations of your own as extensions, or pass a closure to `perform` or `transaction`.
 ///
+/// What is written to an object goes into the context's state, with its index entries, when the context next looks at that as a
+/// whole: in a fetch, a look at members, a question about changes, a save. The complexities that are given here leave that out:
+/// O(log *n*) for each object written, among *n* of its entity. They leave out observation, too: a context that is tracked tells of
+/// each property that has become another one.
+///
 /// ```swift
 /// extension Context {
 ///     func rename(_ id: Team.ID, to name: String) async throws {
@@ -46,6 +51,8 @@ public actor Context {
     ///   - executor: where the context runs; nil gives it a place of its own, as actors have.
     ///   - isObservable: whether `withObservationTracking`, and with it views, can track what is read here: properties, members,
     ///     and what fetches look at. That makes each read and write slower. nil: on the main actor.
+    ///
+    /// Complexity: O(1), whatever the size of the store.
     public init(
         _ coordinator: Coordinator,
         mergePolicy: MergePolicy = .error,
@@ -98,6 +105,8 @@ public actor Context {
     ///   - author: the parent's, if nil.
     ///   - executor: where the context runs; nil gives it a place of its own.
     ///   - isObservable: whether what is read here can be tracked; nil: on the main actor.
+    ///
+    /// Complexity: O(1), whatever the size of the store and the number of the parent's changes.
     public init(
         parent: Context,
         mergePolicy: MergePolicy? = nil,
@@ -183,6 +192,9 @@ public actor Context {
     // MARK: Objects
 
     /// The object of an identifier whose entity is known only at run time, or nil if this context's state does not have it.
+    ///
+    /// Complexity: O(1) for an object that the context has in memory, otherwise O(log *n*) for *n* objects of the
+    /// entity.
     public func object(for id: AnyPersistentID) -> (any AnyManagedObject)? {
         func find<E: Entity>(_ type: E.Type) -> (any AnyManagedObject)? {
             state.object(for: PersistentID<E>(row: id.row), in: registry)
@@ -191,6 +203,8 @@ public actor Context {
     }
 
     /// The object if somebody holds it or it has unsaved changes; nil otherwise, even if the store has it.
+    ///
+    /// Complexity: O(1).
     public func registeredObject<E>(for id: PersistentID<E>) -> ManagedObject<E>? {
         state.registeredObject(for: id)
     }
@@ -208,21 +222,31 @@ public actor Context {
     ///
     /// The three lists below, and what objects say of themselves, leave out what a save in flight took with it: it counts as
     /// saved, until the save fails.
+    ///
+    /// Complexity: O(1).
     public var hasChanges: Bool { state.isTrue(.hasChanges) }
 
     /// The objects inserted since the last save, entity by entity in the order of insertion.
+    ///
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes of any kind among *n* objects.
     public var insertedObjects: [any AnyManagedObject] { state.objects(.inserted) }
 
     /// The objects that differ from what the context read, inserted ones left out.
+    ///
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes of any kind among *n* objects.
     public var updatedObjects: [any AnyManagedObject] { state.objects(.updated) }
 
     /// The objects deleted since the last save; they keep their last values.
+    ///
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes of any kind among *n* objects.
     public var deletedObjects: [any AnyManagedObject] { state.objects(.deleted) }
 
     /// Has the next save fail, or its merge policy asked, if others have changed or deleted the object since this context read
     /// it, although nothing of it is changed here: for changes that follow from it.
     ///
     /// - Precondition: the object belongs to this context.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
     public func require<E>(unchanged object: ManagedObject<E>) {
         state.requireOwn(object)
         state.require(object.id.row, of: object.entity)
@@ -233,6 +257,9 @@ public actor Context {
     ///
     /// Changes that a save in flight took with it are out of reach. Identifiers of other objects, and of objects without changes,
     /// are passed over.
+    ///
+    /// Complexity: O((*k* + *d*) log *n*) for *k* objects, references and links that go, come back or are looked at on
+    /// the way, and *d* objects that are deleted and not saved, with what refers or is linked to them.
     public func discard(_ ids: some Sequence<AnyPersistentID>) {
         state.discard(
             ids.compactMap { id in
@@ -244,6 +271,8 @@ public actor Context {
     /// The same for one object.
     ///
     /// - Precondition: the object belongs to this context.
+    ///
+    /// Complexity: as for several.
     public func discard<E>(_ object: ManagedObject<E>) {
         state.requireOwn(object)
         object.discardChanges()
@@ -253,6 +282,8 @@ public actor Context {
     /// transaction began, with the changes from before it.
     ///
     /// Changes that a save in flight took with it are out of reach.
+    ///
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes.
     public func rollback() {
         state.rollback(to: nil)
         registry.endVisit()

@@ -71,6 +71,8 @@ extension ContextActor {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { context.unownedExecutor }
 
     /// Runs a closure on the context at once and gives back what it returns; objects are the actor's own.
+    ///
+    /// Complexity: as ``Context/sync(isolation:_:)``.
     public func withContext<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
         try context.sync(body)
     }

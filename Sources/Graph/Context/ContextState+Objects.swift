@@ -116,6 +116,12 @@ extension ContextState {
         observation?.access(ContextObservation.Key(entity: entity))
     }
 
+    /// Notes that rows were read as a whole.
+    func didReadValues(of rows: [RowNumber], _ entity: Int) {
+        guard let observation else { return }
+        for row in rows { observation.access(ContextObservation.Key(entity: entity, row: row)) }
+    }
+
     // MARK: Facts about the context
 
     /// What a fact is, for somebody who may track it.

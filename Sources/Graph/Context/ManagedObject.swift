@@ -93,6 +93,9 @@ struct ObjectFlags: OptionSet, Sendable {
 
 extension ManagedObject {
     /// The row as a plain value, which may go anywhere. A to-many relationship shows nothing in it; see `ToMany`.
+    ///
+    /// Complexity: O(1); O(log *n*) where the context's state has moved since the last access, by a refresh, a
+    /// rollback, a delete or a change of relationships, say.
     @inlinable
     public var value: E {
         checkIsolation()
@@ -101,15 +104,21 @@ extension ManagedObject {
 
     /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits,
     /// and for a changed row the base that the change began from.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
     public var version: RowVersion { contextState.version(of: id.row, of: entity) }
 
     /// The context that the object belongs to; nil once that is gone, since objects do not keep it.
     public var context: Context? { contextState.reference.context }
 
     /// Whether the object's insert is not saved yet.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
     public var isInserted: Bool { contextState.changeKind(of: id.row, of: entity) == .inserted }
 
     /// Whether the object differs from what it was when the context read it.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
     public var isUpdated: Bool { contextState.changeKind(of: id.row, of: entity) == .updated }
 
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others. Once the context is gone it stays
@@ -128,13 +137,19 @@ extension ManagedObject {
     }
 
     /// Whether a save would write or delete this object; false once its context is gone.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
     public var hasChanges: Bool { contextState.changeKind(of: id.row, of: entity) != nil }
 
     /// The row as the context's base has it: without unsaved changes. nil for an object that was never saved.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
     public var committedValue: E? { contextState.committedValue(of: id, entity) }
 
     /// The attributes and to-one relationships whose values differ from what the context read, by name: all of a new object's,
     /// and none of a deleted one's. To-many relationships are kept by the members, or by links.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity, and O(properties).
     public var changedValues: [String: Any] {
         let value = value
         let properties = contextState.changedProperties(of: id.row, of: entity)
@@ -145,6 +160,8 @@ extension ManagedObject {
     }
 
     /// Deletes the object, with what its relationships' delete rules say. Does nothing if it is deleted already.
+    ///
+    /// Complexity: O(*r* log *n*) for *r* objects that are deleted, references that end, and links that end.
     public func delete() {
         // The value that it keeps is the last one.
         if !epoch.isCurrent { catchUp() }
@@ -158,6 +175,8 @@ extension ManagedObject {
     /// nested context the state stays.
     ///
     /// - Parameter mergeChanges: whether this object's unsaved changes stay too; if not, they are dropped first.
+    ///
+    /// Complexity: as ``Context/refresh()``.
     public func refresh(mergeChanges: Bool) {
         if !mergeChanges { discardChanges() }
         contextState.refreshToPublished()
@@ -165,6 +184,8 @@ extension ManagedObject {
     }
 
     /// Drops the object's unsaved changes; see `Context.discard(_:)`.
+    ///
+    /// Complexity: as ``Context/discard(_:)-(Sequence<AnyPersistentID>)``.
     public func discardChanges() {
         contextState.discard([RowPlace(entity: entity, row: id.row)])
     }
@@ -174,6 +195,9 @@ extension ManagedObject {
     // MARK: Properties
 
     /// The current value of a property.
+    ///
+    /// Complexity: O(1); O(log *n*) where the context's state has moved since the last access, by a refresh, a
+    /// rollback, a delete or a change of relationships, say.
     @inlinable
     public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V {
         checkIsolation()
@@ -182,6 +206,8 @@ extension ManagedObject {
 
     /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
     /// context; an equal one is no change.
+    ///
+    /// Complexity: O(1), and O(log *n*) for each index of the property when the row is written.
     @_disfavoredOverload @inlinable
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get {
@@ -205,6 +231,9 @@ extension ManagedObject {
     /// The object that this one refers to; nil if there is none. The inverse follows at once.
     ///
     /// - Precondition: a new value belongs to the same context.
+    ///
+    /// Complexity: O(1) to read, if the context has the target in memory, otherwise O(log *n*); O(log *n*) to write, at
+    /// once or with the row.
     @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ManagedObject<Target>? {
         get {
@@ -220,6 +249,8 @@ extension ManagedObject {
 
     /// A reference as the row has it. A new one is followed by the inverse at once; whether its object exists is checked when
     /// it is saved.
+    ///
+    /// Complexity: O(1) to read; O(log *n*) to write, at once or with the row.
     @_disfavoredOverload @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ToOne<Target> {
         get {
@@ -329,6 +360,8 @@ extension ManagedObject {
     /// that it amounts to.
     ///
     /// - Precondition: the property is a stored one; new members belong to the same context.
+    ///
+    /// Complexity: O(1) to read: no members are looked at. O(*k* log *n*) to write, for *k* old and new members.
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
         get { relatedObjects(keyPath) }
         set { relatedObjects(keyPath).replaceMembers(by: newValue) }
@@ -341,6 +374,8 @@ extension ManagedObject {
 
     /// A new value says which objects are to refer to this one, and applies at once. Reading gives the plain value, which
     /// shows no members.
+    ///
+    /// Complexity: O(1) to read; O(*k* log *n*) to write, for *k* old and new members.
     @_disfavoredOverload
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> ToMany<Target> {
         get { value[keyPath: keyPath] }

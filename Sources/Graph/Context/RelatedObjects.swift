@@ -26,6 +26,8 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     /// Objects to be assigned to a relationship.
+    ///
+    /// Complexity: O(*k*) for *k* objects.
     public init(_ objects: some Sequence<ManagedObject<Target>>) {
         source = .list(Array(objects), from: 0)
     }
@@ -33,6 +35,8 @@ public struct RelatedObjects<Target: Entity> {
     // MARK: Reading
 
     /// The members' identifiers, in order.
+    ///
+    /// Complexity: O(log *n* + *k*) for *k* members, among *n* of all objects.
     public var ids: [PersistentID<Target>] {
         switch source {
         case .relationship: rows.map { PersistentID(row: $0) }
@@ -41,6 +45,8 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     /// The members' values, in order, without making objects of them.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* objects.
     @inlinable public var values: [Target] {
         var values: [Target] = []
         forEachValue { values.append($0) }
@@ -51,6 +57,8 @@ public struct RelatedObjects<Target: Entity> {
     /// large collection has.
     ///
     /// - Parameter body: may change objects; the values stay those of the time of the call.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* objects.
     @inlinable
     public func forEachValue(_ body: (Target) throws -> Void) rethrows {
         if let members = storedMembers { return try members.forEachValue(body) }
@@ -65,6 +73,7 @@ public struct RelatedObjects<Target: Entity> {
         if let reads = context.reads {
             for row in members.rows { reads.readRow(row, of: relationship.source) }
         }
+        context.didReadValues(of: members.rows, relationship.source)
         return members
     }
 
@@ -97,6 +106,8 @@ public struct RelatedObjects<Target: Entity> {
     /// ordered, a new member comes last.
     ///
     /// - Precondition: the object belongs to the same context.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
     public func insert(_ member: ManagedObject<Target>) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         context.requireOwn(member)
@@ -109,11 +120,15 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     /// The same as `insert`: only an ordered relationship knows a last place, and there a new member has it anyway.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
     public func append(_ member: ManagedObject<Target>) {
         insert(member)
     }
 
     /// Makes these objects members too.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* objects, among *n* members of all objects.
     public func append(contentsOf members: some Sequence<ManagedObject<Target>>) {
         for member in members { insert(member) }
     }
@@ -122,7 +137,8 @@ public struct RelatedObjects<Target: Entity> {
     ///
     /// - Precondition: the relationship is ordered, the object belongs to the same context, and there is such a place.
     ///
-    /// Complexity: O(log *n*) for *n* members of all objects.
+    /// Complexity: O(log *n*) for *n* members of all objects. Where several contexts have put members at one place, also O(*k*) for
+    /// *k* members.
     public func insert(_ member: ManagedObject<Target>, at index: Int) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         precondition(relationship.isOrdered, "members of this relationship have no order of their own")
@@ -136,11 +152,15 @@ public struct RelatedObjects<Target: Entity> {
     /// Moves the member at one place to another, at which it is to be found afterwards.
     ///
     /// - Precondition: the relationship is ordered, and both places exist.
+    ///
+    /// Complexity: as ``insert(_:at:)``.
     public func move(from index: Int, to other: Int) {
         insert(self[index], at: other)
     }
 
     /// Makes an object no member. Does nothing if it is none.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
     public func remove(_ member: ManagedObject<Target>) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         context.requireOwn(member)
@@ -155,6 +175,8 @@ public struct RelatedObjects<Target: Entity> {
     /// Makes the object at a place no member, and gives it back.
     ///
     /// - Precondition: there is such a place.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
     @discardableResult
     public func remove(at index: Int) -> ManagedObject<Target> {
         let member = self[index]
@@ -163,6 +185,8 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     /// Makes no object a member.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* of all objects.
     public func removeAll() {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         context.changeMembers(relationship) {
@@ -171,6 +195,8 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     /// Makes these objects members too.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* objects, among *n* members of all objects.
     public static func += (lhs: inout RelatedObjects, rhs: some Sequence<ManagedObject<Target>>) {
         lhs.append(contentsOf: rhs)
     }
@@ -201,6 +227,8 @@ extension RelatedObjects: RandomAccessCollection {
     }
 
     /// The place after the last one.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
     public var endIndex: Int { startIndex + count }
 
     /// The number of members.
@@ -216,9 +244,13 @@ extension RelatedObjects: RandomAccessCollection {
     }
 
     /// Whether there are no members.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
     public var isEmpty: Bool { first == nil }
 
     /// The first member.
+    ///
+    /// Complexity: O(log *n*) for *n* members of all objects.
     public var first: ManagedObject<Target>? {
         switch source {
         case .relationship(let context, let owner, let relationship):
@@ -248,6 +280,8 @@ extension RelatedObjects: RandomAccessCollection {
     }
 
     /// The members at these places at the time of the call, which later changes of the relationship do not change.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* places, among *n* members of all objects.
     public subscript(bounds: Range<Int>) -> Slice<RelatedObjects> {
         precondition(bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex, "there are no places \(bounds)")
         var part = RelatedObjects(bounds.map { self[$0] })
@@ -256,6 +290,8 @@ extension RelatedObjects: RandomAccessCollection {
     }
 
     /// What the closure makes of each of the members at the time of the call. It may change the relationship.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* of all objects, besides the closure.
     public func map<Result, Failure>(
         _ transform: (ManagedObject<Target>) throws(Failure) -> Result
     ) throws(Failure) -> [Result] {
@@ -265,9 +301,13 @@ extension RelatedObjects: RandomAccessCollection {
     }
 
     /// The members at the time of the call, the last one first.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* of all objects.
     public func reversed() -> [ManagedObject<Target>] { Array(self).reversed() }
 
     /// The members at the time of the call; changes made while iterating do not disturb the iteration.
+    ///
+    /// Complexity: O(log *n* + *k*) for *k* members, among *n* of all objects.
     public func makeIterator() -> Iterator {
         switch source {
         case .relationship(let context, _, let relationship):
@@ -288,6 +328,8 @@ extension RelatedObjects: RandomAccessCollection {
         @usableFromInline var objects: IndexingIterator<[ManagedObject<Target>]> = [].makeIterator()
 
         /// The next member that still exists.
+        ///
+        /// Complexity: O(1) for a member that the context has in memory, otherwise O(log *n*) for *n* objects.
         @inlinable
         public mutating func next() -> ManagedObject<Target>? {
             guard let context else { return objects.next() }
@@ -304,6 +346,8 @@ extension RelatedObjects: RandomAccessCollection {
 
 extension RelatedObjects: ExpressibleByArrayLiteral {
     /// Objects to be assigned to a relationship.
+    ///
+    /// Complexity: O(*k*) for *k* objects.
     public init(arrayLiteral elements: ManagedObject<Target>...) {
         source = .list(elements, from: 0)
     }
@@ -311,6 +355,8 @@ extension RelatedObjects: ExpressibleByArrayLiteral {
 
 extension RelatedObjects: Equatable {
     /// Whether both have the same members; in the same order, if one of them belongs to an ordered relationship.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members of both, among *n* of all objects.
     public static func == (lhs: RelatedObjects, rhs: RelatedObjects) -> Bool {
         lhs.isOrdered || rhs.isOrdered ? lhs.elementsEqual(rhs) : Set(lhs) == Set(rhs)
     }

@@ -1,17 +1,23 @@
 extension Coordinator {
     /// An identifier as text that means the same object wherever it is read: `graph://<store>/Person/p26`, with the store's UUID. A
     /// store in memory has one for as long as its coordinator lives.
+    ///
+    /// Complexity: O(length of the entity's name).
     public nonisolated func uri(for id: AnyPersistentID) -> String {
         "graph://\(storeID)/\(id.entityName.percentEncoded)/p\(id.row)"
     }
 
     /// The same for an identifier with its type.
+    ///
+    /// Complexity: O(length of the entity's name).
     public nonisolated func uri<E>(for id: PersistentID<E>) -> String {
         uri(for: AnyPersistentID(id))
     }
 
     /// The identifier that `uri(for:)` wrote; nil if it is another store's, if the store has no such entity, or if the text is no
     /// such URI. Whether there is such an object is for a context to say.
+    ///
+    /// Complexity: O(length of the text and of the entities' names).
     public nonisolated func id(forURI uri: String) -> AnyPersistentID? {
         let prefix = "graph://\(storeID)/"
         guard uri.hasPrefix(prefix) else { return nil }

@@ -23,6 +23,10 @@ extension Coordinator {
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
     /// - Throws: what the closure throws; `.retriesExhausted` with the last conflicts; what `Context.save()` throws, if it would
     ///   without the changes of others too, `.cancelled` among that.
+    ///
+    /// Complexity: as ``Context/save(mergePolicy:fileID:line:)``, for each attempt, besides the closure. A serializable
+    /// one also compares what it has read: O(*r* log *n*) for *r* objects and members, and for each entity that it
+    /// searched O(what others have changed there since).
     @discardableResult
     public nonisolated func transaction<Result: Sendable>(
         isolation: IsolationLevel = .snapshot,

@@ -183,6 +183,8 @@ public actor Coordinator {
     /// - Throws: what the save of a context that saves by itself throws, after all of them have been tried; of several failures the
     ///   first. The coordinator is open then, and the context has its changes. Also what the store's file makes of its end: then
     ///   the coordinator is closed.
+    ///
+    /// Complexity: that of the saves that it waits for and of those that it makes.
     public func close(discardingChanges: Bool = false) async throws(GraphError) {
         if !isClosed, !discardingChanges { try await saveContexts() }
         isClosed = true

@@ -50,6 +50,8 @@ extension ErrorList: RandomAccessCollection {
     public var endIndex: Int { elements.count }
 
     /// The element at a position, from 0.
+    ///
+    /// Complexity: O(1).
     public subscript(position: Int) -> Element { elements[position] }
 }
 

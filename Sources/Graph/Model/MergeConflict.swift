@@ -40,9 +40,13 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
     }
 
     /// The properties that either side changed, in the order of their declaration; none where one side has no row.
+    ///
+    /// Complexity: O(properties).
     public var differences: [PropertyDifference] { entity.differences(base, ours, theirs) }
 
     /// The three rows with their type; nil if the object is of another entity.
+    ///
+    /// Complexity: O(1).
     public func rows<E: Entity>(of type: E.Type = E.self) -> (base: E?, ours: E?, theirs: E?)? {
         guard id.typed(as: type) != nil else { return nil }
         return (base as? E, ours as? E, theirs as? E)

@@ -99,11 +99,15 @@ public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleBy
 
     /// These objects and no others, when the value is written. The order counts where the relationship is
     /// ordered; doubles count once.
+    ///
+    /// Complexity: O(*k*) for *k* identifiers.
     public init(_ ids: some Sequence<PersistentID<Target>>) {
         initialIDs = Array(ids)
     }
 
     /// These objects and no others, when the value is written.
+    ///
+    /// Complexity: O(*k*) for *k* identifiers.
     @inlinable
     public init(arrayLiteral elements: PersistentID<Target>...) {
         self.init(elements)

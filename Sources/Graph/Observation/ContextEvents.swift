@@ -56,6 +56,8 @@ public struct ContextEvents: AsyncSequence, Sendable {
         fileprivate let buffer: EventBuffer
 
         /// The next event, once there is one; nil if there will be none, or when the task is cancelled.
+        ///
+        /// Complexity: O(1), besides waiting.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ContextEvent? {
             await buffer.next(isolation: actor)
         }

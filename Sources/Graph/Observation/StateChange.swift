@@ -36,6 +36,8 @@ public struct StateChange: Sendable {
     }
 
     /// What became of one object; nil if nothing did.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
     public func change<E>(of id: PersistentID<E>) -> ObjectChange<E>? {
         guard let entity = after.schema.index(of: E.self) else { return nil }
         let (old, new) = (before.entities[entity].rows, after.entities[entity].rows)

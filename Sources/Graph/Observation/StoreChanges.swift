@@ -8,6 +8,8 @@ public struct StoreChange: Sendable {
     public let state: StateChange
 
     /// The objects of an entity that were inserted, changed or deleted; see `StateChange`.
+    ///
+    /// Complexity: O(changed objects).
     public func changes<E: Entity>(of type: E.Type = E.self) -> [ObjectChange<E>] {
         state.changes(of: type)
     }
@@ -55,6 +57,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
         fileprivate var last: Snapshot
 
         /// The next commit, once there is one; nil if there will be none, or when the task is cancelled.
+        ///
+        /// Complexity: O(1), besides waiting: what a commit has changed is found when it is asked for.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> StoreChange? {
             let published = follower.published
             while true {
@@ -122,6 +126,8 @@ public struct EntityChanges<E: Entity>: AsyncSequence, Sendable {
         fileprivate var commits: StoreChanges.Iterator
 
         /// The next commit that touches the entity; nil if there will be none, or when the task is cancelled.
+        ///
+        /// Complexity: O(changed objects of the entity), besides waiting.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while let commit = await commits.next(isolation: actor) {
                 let changes = commit.changes(of: E.self)
@@ -160,6 +166,8 @@ public struct ObjectChanges<E: Entity>: AsyncSequence, Sendable {
         fileprivate let id: PersistentID<E>
 
         /// What the next commit that touches the object makes of it; nil if there will be none, or when the task is cancelled.
+        ///
+        /// Complexity: O(log *n*) for each commit on the way and *n* objects of the entity, besides waiting.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ObjectChange<E>? {
             while let commit = await commits.next(isolation: actor) {
                 if let change = commit.state.change(of: id) { return change }
@@ -176,14 +184,20 @@ public struct ObjectChanges<E: Entity>: AsyncSequence, Sendable {
 
 extension Coordinator {
     /// The commits from now on, those of all contexts.
+    ///
+    /// Complexity: O(1).
     public nonisolated var commits: StoreChanges { StoreChanges(published) }
 
     /// The commits from now on that touch an entity.
+    ///
+    /// Complexity: O(1).
     public nonisolated func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
         EntityChanges(commits: commits)
     }
 
     /// The commits from now on that touch one object.
+    ///
+    /// Complexity: O(1).
     public nonisolated func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
         ObjectChanges(commits: commits, id: id)
     }
@@ -197,6 +211,8 @@ extension Context {
     /// A context that neither merges by itself (``automaticallyMergesChanges``) nor saves or refreshes takes nothing over. For a
     /// nested context the commits are those that its parent has taken over before. See ``Coordinator/commits`` for all of them at
     /// once.
+    ///
+    /// Complexity: O(1).
     public var commits: StoreChanges {
         let feed = state.feed ?? PublishedSnapshot(state.committed ?? state.base)
         state.feed = feed
@@ -206,12 +222,16 @@ extension Context {
     }
 
     /// The commits from now on that touch an entity, each once this context has taken it over; see ``commits``.
+    ///
+    /// Complexity: O(1).
     public func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
         EntityChanges(commits: commits)
     }
 
     /// The commits from now on that touch one object, each once this context has taken it over: the object in hand shows what
     /// the element says, or unsaved changes of this context. See ``commits``.
+    ///
+    /// Complexity: O(1).
     public func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
         ObjectChanges(commits: commits, id: id)
     }

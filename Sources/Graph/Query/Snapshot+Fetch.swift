@@ -25,6 +25,8 @@ extension Snapshot {
     }
 
     /// How often the object was committed by then, or nil if this state does not have it.
+    ///
+    /// Complexity: O(log *n*), with a base of 16.
     public func version<E>(of id: PersistentID<E>) -> RowVersion? {
         schema.index(of: E.self).flatMap { entities[$0].rows.version(of: id.row) }
     }
@@ -83,6 +85,8 @@ extension Snapshot {
     }
 
     /// The identifiers of the objects that match; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -99,6 +103,8 @@ extension Snapshot {
     }
 
     /// The identifiers of all objects; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -143,6 +149,8 @@ extension Snapshot {
     /// The members of a to-many relationship, in their order; none if this state does not have the owner.
     ///
     /// - Throws: `GraphError.unknownEntity`.
+    ///
+    /// Complexity: O(log *n* + *k*) for *k* members, among *n* of all objects.
     public func related<E, Target>(
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
         of id: PersistentID<E>
@@ -154,6 +162,8 @@ extension Snapshot {
     /// The values of a to-many relationship's members, in their order; none if this state does not have the owner.
     ///
     /// - Throws: `GraphError.unknownEntity`.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* objects.
     @inlinable
     public func relatedValues<E, Target>(
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
@@ -168,6 +178,8 @@ extension Snapshot {
     /// add up what a large collection has.
     ///
     /// - Throws: `GraphError.unknownEntity`, and what the body throws.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* objects.
     @inlinable
     public func forEachRelatedValue<E, Target>(
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,

@@ -116,6 +116,39 @@ struct DamageTests {
             without == DamageCount(refused: 4_878, (3, [.unfinishedWrite], 79), (4, [.unfinishedWrite], 401)))
     }
 
+    /// Behind the last record there is room for anything: zeros are no change, and other bytes an unfinished write.
+    @Test func `with its lock file a closed file shows any number of bytes that came in or were lost`() throws {
+        let file = try DamagedFile(.closed)
+        let length = file.end - 8_192
+        for shift in [9, 15, 17, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 300, 400, 511, 512, 543] {
+            #expect(
+                count(file, withLock: true, removals(file, shift)) == DamageCount(refused: length + 1 - shift),
+                "\(shift) bytes less")
+            let added = count(file, withLock: true, insertions(file, shift))
+            #expect(added.refused > 2 * (length - 8), "\(shift) bytes more: \(added)")
+            #expect(
+                added.refused + added.opened(commits: file.commits.count) == added.total,
+                "\(shift) bytes more: \(added)")
+        }
+        #expect(count(file, withLock: true, removals(file, length)) == DamageCount(refused: 1))
+    }
+
+    private func zeroedRanges(_ file: DamagedFile, _ count: Int) -> some Sequence<(comment: String, bytes: [UInt8])> {
+        (8_192...(file.end - count)).lazy.map { offset in
+            var damaged = file.bytes
+            for index in offset..<(offset + count) { damaged[index] = 0 }
+            return (comment: "\(count) zeros at \(offset)", bytes: damaged)
+        }
+    }
+
+    @Test func `with its lock file a closed file shows every range of zeros that was something else`() throws {
+        let file = try DamagedFile(.closed)
+        for length in [1, 2, 3, 8, 21, 40, 41, 64, 104, 200, 300, 512] {
+            let found = count(file, withLock: true, zeroedRanges(file, length))
+            #expect(found == DamageCount(refused: found.total) && found.total > 0, "\(length): \(found)")
+        }
+    }
+
     // MARK: Tails
 
     /// At each byte; of the zeros ahead, some.

@@ -186,6 +186,14 @@ struct DamageCount: Equatable, CustomStringConvertible {
     private var counts: [DamagedFile.Outcome: Int] = [:]
 
     var refused: Int { counts[.refused] ?? 0 }
+    var total: Int { counts.values.reduce(0, +) }
+
+    /// How many opened with so many commits, whatever was said of them.
+    func opened(commits: Int) -> Int {
+        counts.reduce(0) { sum, count in
+            if case .opened(commits, _) = count.key { sum + count.value } else { sum }
+        }
+    }
 
     init() {}
 

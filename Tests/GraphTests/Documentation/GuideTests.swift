@@ -7,7 +7,26 @@ struct GuideTests {
 
     private struct SymbolGraph: Decodable {
         struct Symbol: Decodable {
+            struct Kind: Decodable {
+                let identifier: String
+            }
+
+            struct Identifier: Decodable {
+                let precise: String
+            }
+
+            struct Comment: Decodable {
+                struct Line: Decodable {
+                    let text: String
+                }
+
+                let lines: [Line]
+            }
+
             let pathComponents: [String]
+            let kind: Kind
+            let identifier: Identifier
+            let docComment: Comment?
         }
 
         let symbols: [Symbol]
@@ -69,6 +88,27 @@ struct GuideTests {
         for guide in try Self.guides() {
             let isGuide = try DocumentedProgram.text(of: "\(Self.folder)/\(guide).md").hasPrefix("# ``") == false
             #expect(!isGuide || page.contains("- <doc:\(guide)>"), "\(guide)")
+        }
+    }
+
+    /// Of the types whose methods do the work. What the standard library adds says so itself.
+    @Test func `what does work says what it costs`() throws {
+        let types: Set = [
+            "Context", "ContextActor", "Coordinator", "ManagedObject", "RelatedObjects", "Snapshot", "StateChange",
+            "StoreChange",
+        ]
+        let kinds: Set = ["swift.init", "swift.method", "swift.subscript", "swift.type.method"]
+        let graph = try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler().symbolGraph())
+        let symbols = graph.symbols.filter { symbol in
+            types.contains(symbol.pathComponents[0]) && kinds.contains(symbol.kind.identifier)
+                && !symbol.identifier.precise.contains("::SYNTHESIZED::")
+        }
+        #expect(symbols.count > 80)
+        for symbol in symbols {
+            let name = symbol.pathComponents.joined(separator: ".")
+            let isOfIdentity = ["ManagedObject.hash(into:)", "ManagedObject.==(_:_:)"].contains(name)
+            let comment = symbol.docComment?.lines.map(\.text) ?? []
+            #expect(isOfIdentity || comment.contains { $0.contains("Complexity: ") }, "\(name)")
         }
     }
 }

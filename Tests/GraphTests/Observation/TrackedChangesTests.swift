@@ -117,6 +117,37 @@ import Testing
         #expect(context.sync { $0.canUndo })
     }
 
+    @Test(.bug(id: "untracked-members", "a view that counts what members have did not see one change"))
+    func `values of members are tracked, however they are read, and those of others are not`() async throws {
+        let (team, bob) = context.sync { ($0.insert(Team(name: "red")), $0.insert(Person(name: "Bob"))) }
+        person.team = team
+        let trackers = [
+            changes { team.members.values.contains { $0.age > 3 } },
+            changes {
+                var sum = 0
+                team.members.forEachValue { sum += $0.age }
+                return sum > 3
+            },
+            changes { team.members.contains { $0.age > 100 } },
+        ]
+        let count = changes { team.members.count > 1 }
+        func values() -> [Int] { trackers.map(\.value) }
+        person.age = 5
+        #expect(values() == [1, 1, 1] && count.value == 0)
+        person.age = 5
+        bob.age = 5
+        #expect(values() == [1, 1, 1] && count.value == 0)
+        bob.team = team
+        #expect(values().allSatisfy { $0 == 2 } && count.value == 1)
+        bob.age = 6
+        #expect(values() == [3, 3, 3] && count.value == 1)
+        try await context.save()
+        try await coordinator.transaction { [id] context in context[id]?.age = 7 }
+        #expect(values() == [3, 3, 3])
+        await context.refresh()
+        #expect(values() == [4, 4, 4] && count.value == 1)
+    }
+
     @Test func `who asks what has changed from an observer gets the answer`() async throws {
         var seen: [Bool] = []
         let tracker = changes { [person, context] in

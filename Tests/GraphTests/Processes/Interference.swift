@@ -18,6 +18,8 @@ struct Interference: Sendable, CustomTestStringConvertible {
         case everything(String)
         /// What the second program has saved into a store that is not the first one's.
         case others(String)
+        /// A file that was damaged, and is refused with one of these: nothing of it is taken for all there was.
+        case damaged([String])
     }
 
     let testDescription: String
@@ -82,6 +84,20 @@ struct Interference: Sendable, CustomTestStringConvertible {
             let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path(name)))
             try file.truncate(atOffset: count)
             try file.close()
+        }
+
+        /// Writes into the file that is there.
+        func overwrite(_ name: String, at offset: Int, _ text: String) throws {
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path(name)))
+            try file.seek(toOffset: UInt64(offset))
+            try file.write(contentsOf: Data(text.utf8))
+            try file.close()
+        }
+
+        /// Behind the last byte that is not zero.
+        func end(of name: String) throws -> Int {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path(name)))
+            return (bytes.lastIndex { $0 != 0 } ?? -1) + 1
         }
 
         func append(_ name: String, _ text: String) throws {
@@ -163,6 +179,31 @@ extension Interference {
             try place.cut(store, to: size - 4_096)
         },
         Interference("the file is extended", second: .alreadyOpen) { try $0.append(store, "\0") },
+        Interference("the file is cut in the midst of what was saved", second: .alreadyOpen) {
+            try $0.cut(store, to: UInt64($0.end(of: store) - 20))
+        }.with { $0.remains = .damaged(["corrupt"]) },
+        Interference("the file is emptied", second: .alreadyOpen) { try $0.cut(store, to: 0) }
+            .with { $0.remains = .damaged(["notAStore"]) },
+        Interference("the file is overwritten where a save was", second: .alreadyOpen) {
+            try $0.overwrite(store, at: $0.end(of: store) - 20, "dear diary")
+        }.with {
+            $0.firstSaves = true
+            $0.remains = .damaged(["corrupt", "invalidRecord"])
+        },
+        Interference("the file is overwritten at its beginning, in both headers", second: .alreadyOpen) {
+            try $0.overwrite(store, at: 0, "dear diary")
+            try $0.overwrite(store, at: 4_096, "dear diary")
+        }.with {
+            $0.firstSaves = true
+            $0.remains = .damaged(["notAStore"])
+        },
+        Interference("the file is overwritten far behind the last save", second: .alreadyOpen) {
+            try $0.overwrite(store, at: 100_000, "dear diary")
+        }.with { $0.firstSaves = true },
+        Interference("the file is given other times", second: .alreadyOpen) {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: $0.path(store))
+        }.with { $0.firstSaves = true },
         Interference("the file gets a second name, and is opened by that", second: .unusable) {
             try $0.link(store, "s/second.graph")
         }.with {
@@ -211,6 +252,15 @@ extension Interference {
             .with { $0.isPutRight = { try $0.remove("s/second.lock") } },
         Interference("the lock file is emptied", second: .alreadyOpen) { try $0.cut(lock, to: 0) }
             .with { $0.firstSaves = true },
+        Interference("the lock file is overwritten", second: .alreadyOpen) {
+            try $0.overwrite(lock, at: 0, "dear diary")
+        }.with {
+            $0.firstSaves = true
+            $0.isPutRight = { try $0.remove(lock) }
+        },
+        Interference("the end in the lock file is overwritten", second: .alreadyOpen) {
+            try $0.overwrite(lock, at: 520, "dear diary")
+        }.with { $0.firstSaves = true },
     ]
 
     /// What happens to the folder.

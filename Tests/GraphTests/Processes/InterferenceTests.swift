@@ -54,6 +54,12 @@ import Testing
 
         switch interference.remains {
         case .nothing: return
+        case .damaged(let errors):
+            for program in [second, third] {
+                let answer = try await program.run("open \(place.path("s/store.graph"))")
+                #expect(errors.contains { answer.hasPrefix("refused \($0) ") }, "\(answer)")
+            }
+            return
         case .others(let name):
             expected = [100, 101]
             #expect(try await third.run("open \(place.path(name))") == "opened 2")
@@ -86,5 +92,43 @@ import Testing
             #expect(try await third.run("numbers") == "numbers \(number)")
             #expect(try await third.run("close") == "closed")
         }
+    }
+
+    @Test func `a copy of a file that is open is a store of its own`() async throws {
+        let folder = try TemporaryFolder()
+        let place = Interference.Place(folder: folder.path)
+        let (first, second) = (try StoreProcess(), try StoreProcess())
+        #expect(try await first.run("open \(place.path("a"))") == "opened 0")
+        for number in 1...2 { #expect(try await first.run("save \(number)") == "saved") }
+        try place.copy("a", "b")
+        #expect(try await second.run("open \(place.path("b"))") == "opened 2")
+        #expect(try await first.run("save 3") == "saved")
+        #expect(try await second.run("save 10") == "saved")
+        for program in [first, second] { program.kill() }
+        let third = try StoreProcess()
+        for (name, numbers) in [("a", "1 2 3"), ("b", "1 2 10")] {
+            #expect(try await third.run("open \(place.path(name))") == "opened 3")
+            #expect(try await third.run("numbers") == "numbers \(numbers)")
+            #expect(try await third.run("close") == "closed")
+        }
+    }
+
+    @Test func `an open file that goes with its folder takes no more saves, and a new one may be made`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let place = Interference.Place(folder: folder.path)
+        try place.makeFolder("s")
+        let (first, second) = (try StoreProcess(), try StoreProcess())
+        #expect(try await first.run("open \(place.path("s/a"))") == "opened 0")
+        #expect(try await first.run("save 1") == "saved")
+        try place.remove("s")
+        #expect(try await first.run("save 2").hasPrefix("refused storeFailed "))
+        #expect(try await second.run("open \(place.path("s/a"))").hasPrefix("refused directoryMissing "))
+        try place.makeFolder("s")
+        #expect(try await second.run("open \(place.path("s/a"))") == "opened 0")
+        #expect(try await second.run("save 10") == "saved")
+        #expect(try await first.run("save 3").hasPrefix("refused storeFailed "))
+        #expect(try await second.run("save 11") == "saved")
     }
 }

@@ -84,8 +84,7 @@ import Testing
         #expect(try await owner.run("save 1") == "saved")
         #expect(try await owner.run("close") == "closed")
         let bytes = FileManager.default.contents(atPath: path)
-        let program = try StoreProcess()
-        #expect(try await program.run("user 65534").hasPrefix("is "))
+        let program = try StoreProcess("unprivileged")
         // Neither the folder, nor the lock file, nor the file.
         try setPermissions(0o555, folder.path)
         let isOwner = geteuid() != 0
@@ -101,5 +100,64 @@ import Testing
         try setPermissions(0o600, path)
         try setPermissions(0o600, path + ".lock")
         #expect(try await owner.run("open \(path)") == "opened 1")
+    }
+
+    // MARK: While the store is open
+
+    /// A program without root's rights, for which permissions mean nothing otherwise.
+    private func openStore() async throws -> StoreProcess {
+        try setPermissions(0o777, folder.path)
+        let program = try StoreProcess("unprivileged")
+        #expect(try await program.run("open \(path)").hasPrefix("opened "))
+        return program
+    }
+
+    @Test func `a program whose files lose their permissions goes on, and nobody else opens them`()
+        async throws
+    {
+        let first = try await openStore()
+        #expect(try await first.run("save 1") == "saved")
+        for suffix in ["", ".lock"] { try setPermissions(0, path + suffix) }
+        #expect(try await first.run("save 2") == "saved")
+        let second = try StoreProcess("unprivileged")
+        #expect(try await second.run("open \(path)").hasPrefix("refused permissionDenied "))
+        #expect(try await first.run("save 3") == "saved")
+        first.kill()
+        #expect(try await second.run("open \(path)").hasPrefix("refused permissionDenied "))
+        for suffix in ["", ".lock"] { try setPermissions(0o600, path + suffix) }
+        #expect(try await second.run("open \(path)") == "opened 3")
+        #expect(try await second.run("numbers") == "numbers 1 2 3")
+    }
+
+    @Test func `a program that may not look into its folder any more takes no more saves`() async throws {
+        let first = try await openStore()
+        #expect(try await first.run("save 1") == "saved")
+        try setPermissions(0, folder.path)
+        #expect(try await first.run("save 2").hasPrefix("refused permissionDenied "))
+        #expect(try await first.run("save 3").hasPrefix("refused storeFailed "))
+        let second = try StoreProcess("unprivileged")
+        #expect(try await second.run("open \(path)").hasPrefix("refused permissionDenied "))
+        try setPermissions(0o777, folder.path)
+        // It has failed for good, and still has the file.
+        #expect(try await first.run("save 4").hasPrefix("refused storeFailed "))
+        #expect(try await second.run("open \(path)").hasPrefix("refused alreadyOpen "))
+        _ = try await first.run("close")
+        #expect(try await second.run("open \(path)") == "opened 1")
+        #expect(try await second.run("numbers") == "numbers 1")
+    }
+
+    @Test func `a folder that may not be written does for a store that is there, open or not`() async throws {
+        let first = try await openStore()
+        #expect(try await first.run("save 1") == "saved")
+        try setPermissions(0o555, folder.path)
+        #expect(try await first.run("save 2") == "saved")
+        #expect(try await first.run("close") == "closed")
+        #expect(try await first.run("open \(path)") == "opened 2")
+        #expect(try await first.run("save 3") == "saved")
+        first.kill()
+        let second = try StoreProcess("unprivileged")
+        #expect(try await second.run("open \(path)") == "opened 3")
+        #expect(try await second.run("open \(path)2").hasPrefix("refused permissionDenied "))
+        try setPermissions(0o755, folder.path)
     }
 }
