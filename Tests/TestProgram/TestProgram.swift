@@ -113,8 +113,9 @@ import Graph
             return "gone"
         case "limit": return try limit(argument.split(separator: " ").map(String.init))
         case "shed":
-            // What the runtime opens for timers, it opens for the first one: not where the streams were.
-            try await Task.sleep(nanoseconds: 1)
+            // What the runtime opens for timers it opens for the first one that is not over when it is set: not where the
+            // streams were.
+            try await Task.sleep(for: .milliseconds(100), clock: .continuous)
             input = fcntl(input, F_DUPFD_CLOEXEC, 100)
             output = fcntl(output, F_DUPFD_CLOEXEC, 100)
             for descriptor in Int32(0)...2 { Foundation.close(descriptor) }

@@ -73,7 +73,8 @@ struct SmallDiskTests {
         if opened == "opened 0" {
             try await expect(saved, second, "\(kilobytes) KB, full")
             // Of what was refused nothing is left that would have to be kept.
-            #expect(try !FileManager.default.contentsOfDirectory(atPath: folder.path).contains { $0.contains(".torn-") })
+            #expect(
+                try !FileManager.default.contentsOfDirectory(atPath: folder.path).contains { $0.contains(".torn-") })
             #expect(try await second.run("save 1000 200000").hasPrefix("refused diskFull ") || kilobytes > 200)
         }
         try disk.resize(bytes: 4_194_304)
