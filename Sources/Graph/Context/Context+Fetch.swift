@@ -133,6 +133,37 @@ extension Context {
             .fetchIDs(type, sortedBy: orderings, offset: offset, limit: limit)
     }
 
+    /// The values of the objects that match, each with its identifier; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
+    @inlinable
+    public func fetchIdentifiedValues<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: (E) throws -> Bool,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil,
+        includesPendingChanges: Bool = true
+    ) throws -> [IdentifiedValue<E>] {
+        try state.snapshot(toSearch: type, includesPendingChanges)
+            .fetchIdentifiedValues(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
+    }
+
+    /// The values of all objects, each with its identifier; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``.
+    @inlinable
+    public func fetchIdentifiedValues<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil,
+        includesPendingChanges: Bool = true
+    ) throws -> [IdentifiedValue<E>] {
+        try state.snapshot(toSearch: type, includesPendingChanges)
+            .fetchIdentifiedValues(type, sortedBy: orderings, offset: offset, limit: limit)
+    }
+
     /// The number of all objects; otherwise as `fetchValues`.
     ///
     /// Complexity: O(1), and writing what objects have that were changed.

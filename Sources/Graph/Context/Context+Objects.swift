@@ -24,13 +24,14 @@ extension Context {
         state.insert(contentsOf: values)
     }
 
-    /// Deletes an object, with what its relationships' delete rules say.
+    /// Deletes an object, with what its relationships' delete rules say: for code that has the object and so is where the context
+    /// runs, on the main actor or elsewhere. The same as `object.delete()`.
     ///
     /// - Precondition: the object belongs to this context.
     ///
     /// Complexity: O(*r* log *n*) for *r* objects that are deleted, references that end, and links that end.
-    public func delete<E>(_ object: ManagedObject<E>) {
-        state.requireOwn(object)
+    public nonisolated func delete<E>(_ object: ManagedObject<E>) {
+        object.requireContext(self)
         object.delete()
     }
 

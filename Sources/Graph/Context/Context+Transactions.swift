@@ -11,7 +11,7 @@ extension Context {
     /// waits.
     ///
     /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
-    @discardableResult
+    @_disfavoredOverload @discardableResult
     public func perform<Result>(
         _ body: @Sendable (isolated Context) async throws -> Result
     ) async rethrows -> Result {
@@ -50,7 +50,7 @@ extension Context {
     ///
     /// Complexity: as `save()`, besides the closure; also O(*d* log *n*) to take over *d* changes of the closure. Its
     /// context takes O(1) to make.
-    @discardableResult
+    @_disfavoredOverload @discardableResult
     public func transaction<Result>(
         mergePolicy: MergePolicy? = nil,
         fileID: StaticString = #fileID,
@@ -60,26 +60,60 @@ extension Context {
         try requireOpen()
         let nested = transactionContext()
         let result = try await nested.runTransaction(body)
+        // The one way out that Swift 6.3 leaves open: it loses track of what a closure converts to `Any`.
+        if Result.self == Any.self {
+            precondition(
+                !(result is any AnyManagedObject), "an object cannot leave its context: return its 'id' or its 'value'")
+        }
         let changes = await nested.changesOfTransaction(mergePolicy, origin(fileID, line))
         try await saving(mergePolicy, fileID, line) { _ = try absorb(changes) }
         return result
     }
 
-    /// Runs a closure of code that is on this context already, in an extension of `Context`, and saves; otherwise the same as
-    /// `transaction`. The closure may use the objects around it.
+    // MARK: From code on the same executor
+
+    /// Runs a closure of code that is where the context is, which may use the objects around it, and saves, earlier unsaved changes
+    /// included; otherwise the same as `transaction`: if the closure throws, or the save fails, what the closure did is undone;
+    /// earlier changes stay.
+    ///
+    /// ```swift
+    /// @MainActor func rename(_ item: Item.Object, to title: String) async throws {
+    ///     try await context.atomically {
+    ///         item.title = title
+    ///         item.list?.isSorted = false
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// That code is an extension of `Context`, a ``ContextActor``, or the main actor's, for a context that is made with
+    /// `executor: .main`. The closure does not wait. Only this context's objects are undone: neither other contexts' nor what else
+    /// the closure changes.
+    ///
+    /// - Parameters:
+    ///   - isolation: the caller's actor; leave it to the compiler.
+    ///   - mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Throws: what the closure throws, and what `save()` throws.
+    /// - Precondition: the caller runs on the context's executor.
     ///
     /// Complexity: as `transaction`.
     @discardableResult
     public func atomically<Result>(
+        isolation: isolated any Actor = #isolation,
         mergePolicy: MergePolicy? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ body: () throws -> Result
     ) async throws -> Result {
-        try await saving(mergePolicy, fileID, line) { try body() }
+        isolation.preconditionIsolated("Context.atomically was called from elsewhere than its actor")
+        executor.requireCurrent("Context.atomically is for code that runs where the context does")
+        return try await withoutActuallyEscaping(body) { body in
+            _ = isolation
+            // Sound, because the executor has just said that it is the one running: it runs the closure, and nothing else does
+            // meanwhile. What it returns goes back to where it comes from.
+            let body = unsafeBitCast(body, to: (@Sendable () throws -> Result).self)
+            return try await saving(mergePolicy, fileID, line) { SameExecutor(value: try body()) }
+        }.value
     }
-
-    // MARK: From code on the same executor
 
     /// Runs a closure on this context at once and gives back what it returns, which may be objects: for code that runs where the
     /// context does, on the main actor or on a ``ContextActor``.
@@ -91,6 +125,7 @@ extension Context {
     /// - Precondition: the caller runs on the context's executor.
     ///
     /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
+    @discardableResult
     public func sync<Result>(
         isolation: isolated any Actor = #isolation,
         _ body: @Sendable (isolated Context) throws -> Result
@@ -105,7 +140,7 @@ extension Context {
         }
     }
 
-    private func visit<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
+    func visit<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
         beginVisit()
         defer { endVisit() }
         return try body(self)
@@ -113,7 +148,7 @@ extension Context {
 
     // MARK: -
 
-    private func saving<Result>(
+    func saving<Result>(
         _ mergePolicy: MergePolicy?,
         _ fileID: StaticString,
         _ line: UInt,
@@ -153,4 +188,9 @@ extension Context {
     private func changesOfTransaction(_ mergePolicy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {
         SaveRequest(state: state.savepoint().working, policy: mergePolicy ?? self.mergePolicy, origin: origin)
     }
+}
+
+/// What is handed to code of another actor that runs on the same executor, and stays there.
+private struct SameExecutor<Value>: @unchecked Sendable {
+    let value: Value
 }

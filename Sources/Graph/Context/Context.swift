@@ -247,9 +247,9 @@ public actor Context {
     /// - Precondition: the object belongs to this context.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
-    public func require<E>(unchanged object: ManagedObject<E>) {
-        state.requireOwn(object)
-        state.require(object.id.row, of: object.entity)
+    public nonisolated func require<E>(unchanged object: ManagedObject<E>) {
+        object.requireContext(self)
+        object.contextState.require(object.id.row, of: object.entity)
     }
 
     /// Drops the unsaved changes of single objects: inserted ones go, updated ones are as the context read them, and deleted ones
@@ -273,8 +273,8 @@ public actor Context {
     /// - Precondition: the object belongs to this context.
     ///
     /// Complexity: as for several.
-    public func discard<E>(_ object: ManagedObject<E>) {
-        state.requireOwn(object)
+    public nonisolated func discard<E>(_ object: ManagedObject<E>) {
+        object.requireContext(self)
         object.discardChanges()
     }
 

@@ -26,7 +26,7 @@ public struct ContextExecutor: Sendable {
 
     /// One of its own, on the threads that all actors share.
     static func new() -> ContextExecutor {
-        let actor = ContextOfTheObject()
+        let actor = `context: use objects, sync and atomically where it runs; elsewhere pass ids or values, and await`()
         return ContextExecutor(
             unowned: actor.unownedExecutor,
             owner: actor,
@@ -45,8 +45,9 @@ public struct ContextExecutor: Sendable {
 
 /// Lends its executor: an actor that says itself where it runs cannot have the one that it would have otherwise.
 ///
-/// What the Swift runtime prints when a program uses an object elsewhere has this name in it.
-actor ContextOfTheObject {}
+/// When a program uses an object elsewhere, the Swift runtime ends it before a message of ours is asked for. It prints which
+/// executor it expected, by the name of this type: so the name says what to do.
+actor `context: use objects, sync and atomically where it runs; elsewhere pass ids or values, and await` {}
 
 /// An actor that runs where a context does, and so uses the context and its objects without waiting.
 ///
@@ -73,6 +74,7 @@ extension ContextActor {
     /// Runs a closure on the context at once and gives back what it returns; objects are the actor's own.
     ///
     /// Complexity: as ``Context/sync(isolation:_:)``.
+    @discardableResult
     public func withContext<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
         try context.sync(body)
     }

@@ -367,7 +367,7 @@ extension ManagedObject {
         set { relatedObjects(keyPath).replaceMembers(by: newValue) }
     }
 
-    private func relatedObjects<Target>(_ keyPath: KeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
+    func relatedObjects<Target>(_ keyPath: KeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
         RelatedObjects(
             context: contextState, owner: id.row, relationship: contextState.schema.toMany(keyPath, of: entity))
     }
@@ -389,6 +389,10 @@ extension ManagedObject {
     }
 
     // MARK: Keeping up with the context
+
+    func requireContext(_ context: Context) {
+        precondition(self.context === context, "\(id) belongs to another context")
+    }
 
     /// Takes over the row from the working state after it moved under the object; ephemeral values stay the object's own.
     @usableFromInline

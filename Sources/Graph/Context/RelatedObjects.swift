@@ -194,6 +194,14 @@ public struct RelatedObjects<Target: Entity> {
         }
     }
 
+    /// Makes no member of the objects that the closure accepts. It is asked about each of the members at the time of the call, in
+    /// their order, before the first of them leaves; if it throws, all stay.
+    ///
+    /// Complexity: O(*m* log *n*) for *m* members here of *n* members of all objects.
+    public func removeAll(where shouldBeRemoved: (ManagedObject<Target>) throws -> Bool) rethrows {
+        for member in try filter(shouldBeRemoved) { remove(member) }
+    }
+
     /// Makes these objects members too.
     ///
     /// Complexity: O(*k* log *n*) for *k* objects, among *n* members of all objects.

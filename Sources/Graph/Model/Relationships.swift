@@ -39,6 +39,7 @@ public protocol RelationshipValue<Target>: Sendable {
 /// A reference to at most one object of another entity, as a row stores it: eight bytes, the identifier alone.
 ///
 /// In a `ManagedObject` the property reads as the object itself; see `ManagedObject`.
+@dynamicMemberLookup
 public struct ToOne<Target: Entity>: RelationshipValue, Hashable, ExpressibleByNilLiteral {
     @usableFromInline
     var row: RowNumber

@@ -119,6 +119,101 @@ extension Snapshot {
         return ids
     }
 
+    /// The values of the objects that match, each with its identifier; otherwise as `fetchValues`.
+    ///
+    /// ```swift
+    /// for person in try snapshot.fetchIdentifiedValues(Person.self, where: { $0.age > 30 }) {
+    ///     print(person.id, person.name)
+    /// }
+    /// ```
+    ///
+    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)``.
+    @inlinable
+    public func fetchIdentifiedValues<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: (E) throws -> Bool,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [IdentifiedValue<E>] {
+        var values: [IdentifiedValue<E>] = []
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, address in
+            values.append(IdentifiedValue(row, at: address))
+        }
+        return values
+    }
+
+    /// The values of all objects, each with its identifier; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``fetchValues(_:sortedBy:offset:limit:)``.
+    @inlinable
+    public func fetchIdentifiedValues<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [IdentifiedValue<E>] {
+        var values: [IdentifiedValue<E>] = []
+        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, address in
+            values.append(IdentifiedValue(row, at: address))
+        }
+        return values
+    }
+
+    /// Calls the body with identifier and value of the objects that match, in the order of `fetchValues`, without an array of them:
+    /// the way to add up or write out what a large table has. What the body throws ends it.
+    ///
+    /// ```swift
+    /// try snapshot.forEachValue(Person.self) { id, person in print(id, person.name) }
+    /// ```
+    ///
+    /// - Throws: what `fetchValues` throws, and what the body throws.
+    ///
+    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)``. Without orderings each row is passed on when it is found;
+    /// with them, rows that are to be sorted are found first, as addresses.
+    @inlinable @inline(__always)
+    public func forEachValue<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: (E) throws -> Bool,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil,
+        _ body: (PersistentID<E>, E) throws -> Void
+    ) throws {
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, address in
+            try body(PersistentID(row: row), address.assumingMemoryBound(to: E.self).pointee)
+        }
+    }
+
+    /// Calls the body with identifier and value of all objects; otherwise as the `forEachValue` with a predicate.
+    ///
+    /// Complexity: as ``fetchValues(_:sortedBy:offset:limit:)``.
+    @inlinable @inline(__always)
+    public func forEachValue<E: Entity>(
+        _ type: E.Type = E.self,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil,
+        _ body: (PersistentID<E>, E) throws -> Void
+    ) throws {
+        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, address in
+            try body(PersistentID(row: row), address.assumingMemoryBound(to: E.self).pointee)
+        }
+    }
+
+    /// The value of the first object that matches, or nil; otherwise as `fetchValues`.
+    ///
+    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)`` with a limit of 1. Without orderings the search ends at the
+    /// first match.
+    @inlinable
+    public func first<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: (E) throws -> Bool = { _ in true },
+        sortedBy orderings: [Ordering<E>] = []
+    ) throws -> E? {
+        try fetchValues(type, where: predicate, sortedBy: orderings, limit: 1).first
+    }
+
     /// The number of all objects.
     ///
     /// - Throws: `GraphError.unknownEntity`.

@@ -21,21 +21,21 @@ struct CompilerTests {
     static let rejected = [
         Rejected(
             testDescription: "returning an object from perform",
-            message: "non-Sendable 'ManagedObject<Person>'-typed result can not be returned",
+            message: "non-Sendable 'Person.Object' (aka 'ManagedObject<Person>')-typed result can not be returned",
             source: """
                 func leak(_ context: Context) async {
-                    let person = await context.perform { $0.insert(Person(name: "Ada")) }
+                    let person: Person.Object = await context.perform { $0.insert(Person(name: "Ada")) }
                     print(person)
                 }
                 """
         ),
         Rejected(
             testDescription: "returning an object from a transaction",
-            message: "non-Sendable 'ManagedObject<Person>'-typed result can not be returned",
+            message: "non-Sendable '[ManagedObject<Person>]'-typed result can not be returned",
             source: """
                 func leak(_ context: Context) async throws {
-                    let person = try await context.transaction { $0.insert(Person(name: "Ada")) }
-                    print(person)
+                    let people = try await context.transaction { [$0.insert(Person(name: "Ada"))] }
+                    print(people)
                 }
                 """
         ),
@@ -78,9 +78,11 @@ struct CompilerTests {
             message: "sending 'person' risks causing data races",
             source: """
                 extension Context {
+                    func take(_ person: Person.Object) {}
+
                     func leak(to other: Context) async {
                         let person = insert(Person(name: "Ada"))
-                        await other.delete(person)
+                        await other.take(person)
                     }
                 }
                 """
@@ -148,11 +150,11 @@ struct CompilerTests {
         ),
         Rejected(
             testDescription: "returning an object from a transaction of the coordinator",
-            message: "does not conform to the 'Sendable' protocol",
+            message: "conformance of 'ManagedObject<E>' to 'Sendable' is unavailable: an object stays in its context",
             source: """
-                func leak(_ coordinator: Coordinator) async throws {
-                    let person = try await coordinator.transaction { $0.insert(Person(name: "Ada")) }
-                    print(person)
+                func leak(_ coordinator: Coordinator, _ id: Person.ID) async throws {
+                    let person = try await coordinator.transaction { $0[id] }
+                    print(person?.name ?? "")
                 }
                 """
         ),
@@ -167,6 +169,38 @@ struct CompilerTests {
                             insert(Person(name: "Ada"))
                         }
                     }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "a transaction around objects from nowhere in particular",
+            message: "'nil' is not compatible with expected argument type 'any Actor'",
+            source: """
+                func leak(_ context: Context) async throws {
+                    try await context.atomically {}
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "a transaction that waits around objects of the main actor",
+            message: "cannot pass function of type",
+            source: """
+                @MainActor func mix(_ context: Context, _ person: Person.Object) async throws {
+                    try await context.atomically {
+                        await Task.yield()
+                        person.name = "Eve"
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "sending away an object that a transaction on the main actor returns",
+            message: "sending 'person' risks causing data races",
+            source: """
+                actor Other { func take(_ person: Person.Object) {} }
+                @MainActor func leak(_ context: Context, to other: Other) async throws {
+                    let person = try await context.atomically { context.sync { $0.insert(Person(name: "Ada")) } }
+                    await other.take(person)
                 }
                 """
         ),
