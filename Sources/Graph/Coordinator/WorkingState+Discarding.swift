@@ -79,6 +79,9 @@ extension WorkingState {
             schema.entities[place.entity].areIdentical(current, original)
         {
             changes[place.entity].remove(place.row)
+            // What is here already may have the version that it would have had with the change.
+            let version = base.entities[place.entity].rows.version(of: place.row) ?? .none
+            _ = snapshot.entities[place.entity].rows.set(place.row, version: version, copying: original)
         }
         update(place.row, of: place.entity, copying: original)
         restoreOrder(of: place)

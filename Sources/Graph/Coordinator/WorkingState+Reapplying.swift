@@ -150,8 +150,10 @@ extension WorkingState {
         let (row, entity) = (place.row, place.entity)
         let description = schema.entities[entity]
         guard let theirs = snapshot.entities[entity].rows.address(of: row) else { return }
+        // Not `theirs`: a change reapplied before may have parted the row from its partner already, which others did not do.
+        let committed = base.entities[entity].rows.address(of: row) ?? theirs
         description.layout.withCopy(of: theirs) { merged in
-            description.layout.withCopy(of: theirs) { known in
+            description.layout.withCopy(of: committed) { known in
                 var isConflict = false
                 for toOne in change.nullified where toOne.target(ofRowAt: theirs) == toOne.target(ofRowAt: change.known)
                 {
@@ -163,7 +165,7 @@ extension WorkingState {
                     guard !operations.isIdentical(change.ours + offset, change.known + offset) else { continue }
                     operations.assign(merged + offset, change.ours + offset)
                     // Also if both sides made the same of it: two who count one up have counted two.
-                    if keepingBases, !operations.isIdentical(theirs + offset, change.known + offset) {
+                    if keepingBases, !operations.isIdentical(committed + offset, change.known + offset) {
                         operations.assign(known + offset, change.known + offset)
                         isConflict = true
                     }

@@ -130,6 +130,50 @@ struct KeptConflictTests {
         try await context.save()
     }
 
+    /// Its row is as others have it before it is discarded; what is published then are the rows of the context.
+    @Test func `R1 a discarded object has the version that others gave it`() async throws {
+        let (context, id) = try await Self.merged {
+            $0.balance = 1
+            $0.memo = "ours"
+        } theirs: {
+            $0.balance = 1
+        }
+        try await context.coordinator.transaction { $0[id]?.points = 1 }
+        while await context.commit < context.coordinator.snapshot.commit { await Task.yield() }
+        let other = await context.perform { context in
+            context[id]?.memo = ""
+            context[id]?.discardChanges()
+            #expect(context.hasChanges == false)
+            return context.insert(Account()).id
+        }
+        try await context.save()
+        #expect(context.coordinator.snapshot.version(of: id) == RowVersion(3))
+        #expect(context.coordinator.snapshot.version(of: other) == RowVersion(1))
+    }
+
+    /// Here the card has gone from one account to another, of which others know nothing.
+    @Test func `R32 an object that was parted from its partner here is no overlap`() async throws {
+        let coordinator = try await Coordinator.bank()
+        let (first, second, card) = try await coordinator.transaction { context in
+            let (first, second) = (context.insert(Account()), context.insert(Account()))
+            let card = context.insert(Card())
+            second.card = card
+            return (first.id, second.id, card.id)
+        }
+        let context = Context(coordinator)
+        await context.perform { context in
+            context.automaticallyMergesChanges = true
+            context[first]?.card = context[card]
+        }
+        try await coordinator.transaction { _ = $0.insert(Advisor()) }
+        while await context.commit < coordinator.snapshot.commit { await Task.yield() }
+        await context.perform { context in
+            context[second]?.card = context[card]
+            #expect(context.hasChanges == false)
+            #expect(context.updatedObjects.isEmpty)
+        }
+    }
+
     /// The reference that the discarded object had taken over is as it was known again, which is no change any more.
     @Test func `R23 what discarding another object takes back is as others have it`() async throws {
         let coordinator = try await Coordinator(for: Person.self, Team.self)
