@@ -86,8 +86,31 @@ private struct CommitIndex {
         }
     }
 
+    /// The rows that meet one of these predicates after a commit.
+    func rows(meeting predicates: Set<History.Predicate>, in commit: UInt64) -> [(row: History.Row, stamp: Int)] {
+        guard let state = states[commit] else { return [] }
+        var rows: [(row: History.Row, stamp: Int)] = []
+        for (row, value) in state.values where !value.matches.isDisjoint(with: predicates) {
+            if let stamp = value.stamp { rows.append((row, stamp)) }
+        }
+        return rows
+    }
+
     func has(_ row: History.Row, in commit: UInt64?) -> Bool {
         commit.flatMap { states[$0] }?.values[row] != nil
+    }
+}
+
+extension History.Write {
+    /// Whether a commit does not have what this inserted, because something else stands for it.
+    fileprivate func givesWay(in changes: [History.Row: CommitIndex.Change]) -> Bool {
+        from == .unborn && !to.isDead && changes[row] == nil && matches.contains { $0.takesOver != nil }
+    }
+
+    fileprivate var void: History.Write {
+        var write = self
+        write.isVoid = true
+        return write
     }
 }
 
@@ -181,13 +204,29 @@ extension History.Transaction {
         var (unchanged, others): ([History.Operation], [History.Operation]) = ([], [])
         var known: Set<History.Row> = []
         let writes = lastWrites
-        for (place, write) in writes {
+        var takenOver: Set<History.Row> = []
+        for (place, write) in writes where write.givesWay(in: changes) {
+            operations[place] = .write(write.void)
+            known.insert(write.row)
+            let survivors = index.rows(meeting: write.matches, in: commit)
+            if survivors.count != 1 {
+                contradictions.append("was committed as \(commit) with \(survivors) for \(write)")
+            }
+            guard write.matches.contains(where: { $0.takesOver == true }) else { continue }
+            takenOver.formUnion(survivors.map(\.row))
+            if !survivors.allSatisfy({ stamps.contains($0.stamp) }) {
+                contradictions.append("was committed as \(commit), and nothing has taken over \(write)")
+            }
+        }
+        for (place, write) in writes where !write.givesWay(in: changes) {
             var write = write
             known.insert(write.row)
             if let change = changes[write.row] {
-                if !write.isDerived, !write.to.isDead, change.state.new?.stamp != write.stamp {
+                let isTakenOver = takenOver.contains(write.row)
+                if !write.isDerived, !write.to.isDead, !isTakenOver, change.state.new?.stamp != write.stamp {
                     contradictions.append("was committed as \(commit), which has another \(write.row)")
                 }
+                if isTakenOver { write.stamp = change.state.new?.stamp }
                 // Others' links and places are in the commit, too, which the transaction did not see.
                 if write.commutes {
                     others.append(change.write)
@@ -214,6 +253,10 @@ extension History.Transaction {
         }
         let hasDeletes = writes.contains { !$0.write.isDerived && $0.write.to.isDead }
         for (row, change) in changes.sorted(by: { $0.key < $1.key }) where !known.contains(row) {
+            if takenOver.contains(row) {
+                others.append(change.write)
+                continue
+            }
             if !hasDeletes
                 || (change.state.isVersioned && change.state.new.map { $0.stamp != change.state.old?.stamp } ?? false)
             {

@@ -43,6 +43,14 @@ enum Ledger {
         var account: ToOne<Account> = nil
     }
 
+    /// Gives way to another one with the same value, in each of the ways that there are.
+    @Entity struct Key {
+        var stamp = 0
+        @Unique(onConflict: .upsert) var upserted: Int?
+        @Unique(onConflict: .replace) var replaced: Int?
+        @Unique(onConflict: .keepExisting) var kept: Int?
+    }
+
     /// Tells which commit is whose. Nobody reads these.
     @Entity struct Signature {
         var stamp = 0
@@ -79,6 +87,7 @@ enum Ledger {
         var vaults: [Vault.ID] = []
         var tags: [Tag.ID] = []
         var cards: [Card.ID] = []
+        var keys: [Key.ID] = []
 
         /// Whether there is more than branches and accounts.
         var hasRelations: Bool { !tags.isEmpty }
@@ -90,6 +99,7 @@ enum Ledger {
             vaults += other.vaults
             tags += other.tags
             cards += other.cards
+            keys += other.keys
         }
     }
 }
@@ -133,6 +143,7 @@ extension Schema {
             EntityDescription(Ledger.Branch.self), EntityDescription(Ledger.Account.self),
             EntityDescription(Ledger.Shelf.self), EntityDescription(Ledger.Vault.self),
             EntityDescription(Ledger.Tag.self), EntityDescription(Ledger.Card.self),
+            EntityDescription(Ledger.Key.self),
             EntityDescription(Ledger.Signature.self),
         ])
     }
@@ -168,6 +179,6 @@ struct StepClock: Clock {
     var minimumResolution: Duration { .zero }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        for _ in 0..<40 { await Task.yield() }
+        for _ in 0..<(deadline.offset == .zero ? 3 : 40) { await Task.yield() }
     }
 }

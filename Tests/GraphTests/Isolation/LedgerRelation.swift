@@ -289,7 +289,7 @@ extension Context {
     }
 
     /// Notes what the closure does as writes; that a new member comes last in an order has looked at the order.
-    private func writing(_ trace: inout LedgerTrace, _ body: (inout LedgerTrace) -> Void) {
+    func writing(_ trace: inout LedgerTrace, _ body: (inout LedgerTrace) -> Void) {
         let before = state.flushed
         body(&trace)
         let after = state.flushed
@@ -438,6 +438,7 @@ extension Ledger {
         case let value as Vault: value.stamp
         case let value as Tag: value.stamp
         case let value as Card: value.stamp
+        case let value as Key: value.stamp
         default: nil
         }
     }

@@ -123,6 +123,9 @@ extension Context {
             rows.vaults = vaults.map(\.id)
             rows.tags = tags.map(\.id)
             rows.cards = cards.map(\.id)
+            rows.keys = Ledger.KeyKind.allCases.enumerated().map { number, kind in
+                insert(kind.key(0, stamp: -600 - number)).id
+            }
         }
         try await save()
         return rows

@@ -36,6 +36,10 @@ struct LedgerSession: Sendable {
         /// With how often to yield after each.
         var steps: [(step: LedgerStep, yields: Int)] = []
         var isAbandoned = false
+        /// Whether the context of a transaction on the coordinator is told to save by itself, which it must not.
+        var autosaves = false
+        /// Whether somebody goes on with such a context when the transaction has ended.
+        var isLeaked = false
     }
 
     mutating func run() async {
@@ -103,6 +107,7 @@ struct LedgerSession: Sendable {
                 (.random(&random, hasRelations: recorder.hasSignatures), Int.random(in: 0...2, using: &random)))
         }
         plan.isAbandoned = chance(12)
+        (plan.autosaves, plan.isLeaked) = (chance(4), chance(8))
         return plan
     }
 
@@ -155,6 +160,7 @@ struct LedgerSession: Sendable {
         let outcome = await this.outcome {
             try await this.coordinator.transaction(isolation: this.level, retries: 2) { context in
                 let transaction = attempts.begin(on: context)
+                if plan.autosaves { context.autosave = .zero }
                 for (step, yields) in plan.steps {
                     transaction.add(try context.take(step, recorder.choices()))
                     for _ in 0..<yields { await Task.yield() }
@@ -171,8 +177,24 @@ struct LedgerSession: Sendable {
             }
         }
         if let context = attempts.context { recorder.see(await context.baseState) }
+        if plan.isLeaked, let context = attempts.context { await this.goOn(with: context) }
         attempts.end(outcome)
         recorder.count("\(other == nil ? "coordinator" : "waiting") \(outcome)")
+    }
+
+    /// R20: whatever is done with the context of a transaction that has ended goes nowhere, and says so.
+    private func goOn(with context: Context) async {
+        let choices = recorder.choices()
+        await context.perform { context in
+            _ = context.insert(Ledger.Account(stamp: choices.stamp, branch: ToOne(choices.branch(0))))
+        }
+        do {
+            try await context.save()
+            recorder.note("session \(number): a save after the end of a transaction succeeded")
+        } catch GraphError.transactionEnded {
+        } catch {
+            recorder.note("session \(number): \(error) after the end of a transaction")
+        }
     }
 
     /// A transaction that only reads: one state, whatever happens meanwhile.
@@ -197,6 +219,7 @@ struct LedgerSession: Sendable {
             switch error {
             case is Abandoned, GraphError.cancelled, GraphError.conflicts, GraphError.retriesExhausted: break
             case GraphError.deleteDenied where recorder.hasSignatures,
+                GraphError.notUnique where recorder.hasSignatures,
                 GraphError.danglingReferences where recorder.hasSignatures:
                 recorder.count("rules broken")
             case GraphError.outcomeUnknown where mayFail: return .unknown

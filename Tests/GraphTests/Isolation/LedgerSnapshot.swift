@@ -30,6 +30,16 @@ extension Snapshot {
             for id in rows.cards { read(id, &trace) }
         case .relate(.page(let search, _, _, _, _)):
             read(search, .values, &trace)
+        case .key(.change(let key)), .key(.delete(let key)):
+            read(choices.key(key), &trace)
+        case .key(.insert(let kind, let value)), .key(.find(let kind, let value)):
+            let ids = (try? fetchIDs(Ledger.Key.self, where: { $0.value(kind) == value })) ?? []
+            var found: [History.Row: History.Sighting] = [:]
+            for id in ids {
+                found[History.Row(name: id.name)] = .present(
+                    version: version(of: id)?.number, stamp: self.value(for: id)?.stamp)
+            }
+            trace.operations.append(.search(kind.predicate(value), found: found))
         }
         return trace
     }

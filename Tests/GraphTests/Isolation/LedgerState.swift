@@ -161,6 +161,9 @@ extension Ledger {
         case "Shelf": stamp = read(Shelf.self).stamp
         case "Vault": stamp = read(Vault.self).stamp
         case "Tag": stamp = read(Tag.self).stamp
+        case "Key":
+            let key = read(Key.self)
+            (stamp, matches) = (key.stamp, key.matches)
         default: stamp = read(Card.self).stamp
         }
         return LedgerState.Value(version: version?.number ?? 0, stamp: stamp, matches: matches)

@@ -11,6 +11,7 @@ enum LedgerStep: Sendable, Hashable {
     case members(branch: Int, MembersForm)
     case search(Ledger.Search, SearchForm)
     case relate(LedgerRelation)
+    case key(LedgerKeyStep)
 
     /// How a to-many relationship is read.
     enum MembersForm: Sendable, Hashable, CaseIterable {
@@ -30,7 +31,13 @@ enum LedgerStep: Sendable, Hashable {
 
     /// - Parameter hasRelations: whether the store has more than branches and accounts.
     static func random(_ random: inout SeededGenerator, hasRelations: Bool) -> LedgerStep {
-        if hasRelations, Int.random(in: 0..<5, using: &random) < 3 { return .relate(.random(&random)) }
+        if hasRelations {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<11: return .relate(.random(&random))
+            case 11..<14: return .key(.random(&random))
+            default: break
+            }
+        }
         func number() -> Int { Int.random(in: 0..<60, using: &random) }
         switch Int.random(in: 0..<16, using: &random) {
         case 0..<4: return .read(account: number())
@@ -53,6 +60,7 @@ struct LedgerChoices: Sendable {
     let stamp: Int
 
     func branch(_ number: Int) -> Ledger.Branch.ID { rows.branches[number % rows.branches.count] }
+    func key(_ number: Int) -> Ledger.Key.ID { rows.keys[number % rows.keys.count] }
     func account(_ number: Int) -> Ledger.Account.ID { rows.accounts[number % rows.accounts.count] }
 }
 
@@ -96,6 +104,8 @@ extension Context {
             try search(predicate, form, &trace)
         case .relate(let relation):
             try take(relation, choices, &trace)
+        case .key(let step):
+            try take(step, choices, &trace)
         }
         return trace
     }

@@ -232,7 +232,12 @@ extension Context {
     func compareThoroughly(with model: ContextModel) throws {
         try compareVersions(with: model.base, model.kept)
         for (entity, type) in StoreShape.types.enumerated() { try compareThoroughly(type, entity, with: model) }
-        let findings = state.working.snapshot.checkInvariants()
+        try compareStructures()
+    }
+
+    /// The structures underneath.
+    func compareStructures() throws {
+        let findings = state.flushed.checkInvariants() + state.working.wrongVersions
         try demand(findings.isEmpty) { "invariants: \(findings)" }
     }
 
@@ -257,5 +262,24 @@ extension Context {
             try demand(committed == expected) { "\(object) was \(committed ?? []), not \(expected ?? [])" }
             try demand(self[object.id] === object) { "\(object) leads to another object" }
         }
+    }
+}
+
+extension WorkingState {
+    /// Rows without the version that a save with nobody in between would publish them with.
+    fileprivate var wrongVersions: [String] {
+        var wrong: [String] = []
+        for (entity, description) in schema.entities.enumerated() {
+            let (old, new) = (base.entities[entity].rows, snapshot.entities[entity].rows)
+            new.forEachRow(notSharedWith: old) { row, oldVersion, version in
+                guard let version, !changes[entity].countsFromLostBase(row) else { return }
+                let known = oldVersion ?? RowVersion.none
+                let expected = changes[entity].kind(of: row) == nil ? known : known.next
+                if version != expected {
+                    wrong.append("\(description.name)/p\(row) has version \(version), not \(expected)")
+                }
+            }
+        }
+        return wrong
     }
 }

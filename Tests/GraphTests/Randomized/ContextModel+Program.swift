@@ -50,7 +50,12 @@ extension ContextModel {
     private mutating func perform(_ change: MemberChange, on list: StoreModel.List) {
         switch change {
         case .insert(let row): work.insertMember(row, list)
-        case .append(let rows): for row in rows { work.insertMember(row, list) }
+        case .append(let rows):
+            // In an order each is looked at: the first time may take back what the second one does anew.
+            for row in rows {
+                work.insertMember(row, list)
+                if list.shape.isOrdered { endRestoredChanges() }
+            }
         case .insertAt(let row, let index): work.place(row, list, at: index)
         case .move(let index, let other): work.place(work.members(list)[index], list, at: other)
         case .remove(let row): work.removeMember(row, list)

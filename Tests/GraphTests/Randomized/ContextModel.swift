@@ -132,9 +132,12 @@ struct ContextModel: Sendable {
                     continue
                 }
                 if let theirs = merged.rows[id] {
-                    var known = theirs
+                    // Changes made before may have parted this row from its partner already.
+                    var known = head.rows[id] ?? theirs
                     merged.write(id, self.merged(id, ours: ours, original: original, theirs: theirs, known: &known))
-                    if keepingBases, known != theirs { kept[id] = Kept(version: version(id), known: known) }
+                    if keepingBases, let row = head.rows[id], known != row {
+                        kept[id] = Kept(version: version(id), known: known)
+                    }
                     lost[id] = nil
                 } else if lost[id] == nil, !letsGoOnly(id) {
                     lost[id] = Lost(version: version(id), base: original, ours: ours)
@@ -147,7 +150,7 @@ struct ContextModel: Sendable {
         linkMissing()
     }
 
-    /// - Parameter known: theirs; gets the original values of properties that both sides changed.
+    /// - Parameter known: the row of the new base; gets the original values of properties that both sides changed.
     private func merged(
         _ id: StoreModel.ID,
         ours: StoreModel.Row,

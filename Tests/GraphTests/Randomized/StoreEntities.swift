@@ -28,9 +28,20 @@ enum Library {
         }
     }
 
+    /// Calls values equal that are stored differently.
+    struct Grade: Codable, Equatable {
+        var level = 0
+        var shade = 0
+
+        init(_ number: Int) { (level, shade) = (number / 2, number % 2) }
+        var number: Int { 2 * level + shade }
+        static func == (lhs: Grade, rhs: Grade) -> Bool { lhs.level == rhs.level }
+    }
+
     struct Book: StoreEntity {
         var title = ""
         var isbn: Int?
+        var grade = Grade(0)
         var author: ToOne<Author> = nil
         var cover: ToOne<Cover> = nil
         var chapters: ToMany<Chapter> = []
@@ -40,6 +51,7 @@ enum Library {
         static let schema = EntitySchema<Book>("Book") {
             $0.attribute("title", \.title)
             $0.attribute("isbn", \.isbn, unique: true, onConflict: .replace)
+            $0.attribute("grade", \.grade)
             $0.toOne("author", \.author)
             $0.toOne("cover", \.cover, inverse: \Cover.book, deleteRule: .cascade)
             $0.toMany("chapters", \.chapters, inverse: \Chapter.book, deleteRule: .cascade, ordered: true, maximum: 4)
@@ -171,12 +183,13 @@ extension Library.Author {
 extension Library.Book {
     static let attributes: [AttributeAccess<Self>] = [
         AttributeAccess(\.title) { String($0) }, AttributeAccess(\.isbn) { $0 == 0 ? nil : $0 },
+        AttributeAccess(\.grade) { Library.Grade($0) },
     ]
     static let references = [ReferenceAccess(\Self.author), ReferenceAccess(\Self.cover)]
     static let collections = [
         CollectionAccess(\Self.chapters), CollectionAccess(\Self.tags), CollectionAccess(\Self.shelves),
     ]
-    var numbers: [Int] { [Int(title) ?? -1, isbn ?? 0] }
+    var numbers: [Int] { [Int(title) ?? -1, isbn ?? 0, grade.number] }
     var targets: [RowNumber] { [author.row, cover.row] }
 }
 

@@ -16,7 +16,7 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     enum Action: Sendable {
         /// Several changes are made without looking at the context in between.
         case change([Change])
-        case transaction([Change], isAbandoned: Bool, StorePolicy)
+        case transaction(Transaction)
         /// Work in a nested context, while this one goes on.
         case nested(Nested)
         case save(rollsBackOnFailure: Bool, StorePolicy)
@@ -46,6 +46,14 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case delete(entity: Int, row: Int)
     }
 
+    struct Transaction: Sendable {
+        /// What comes first, and is rolled back in the transaction.
+        var rolledBack: [Change] = []
+        var changes: [Change]
+        let isAbandoned: Bool
+        let policy: StorePolicy
+    }
+
     struct Nested: Sendable {
         var changes: [Change]
         /// What happens here before the nested context saves.
@@ -53,6 +61,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         let policy: StorePolicy
         /// Work in a context nested in this one, which it takes over first.
         var inner: [Change] = []
+        /// What comes first in a transaction, and is rolled back in it.
+        var rolledBack: [Change] = []
         /// Whether this is a transaction that waits meanwhile.
         let isTransaction: Bool
         let isAbandoned: Bool
@@ -65,6 +75,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         var changes: [Change]
         /// How the context ends what it does meanwhile.
         let end: End
+        /// A context whose save is on its way before.
+        var rival: Int?
 
         enum End { case nothing, rollback, undo }
     }
@@ -151,12 +163,9 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case .change(var changes) where changes.indices.contains(position):
             changes.remove(at: position)
             program.steps[number] = Step(context: steps[number].context, action: .change(changes))
-        case .transaction(var changes, let isAbandoned, let policy) where changes.indices.contains(position):
-            changes.remove(at: position)
-            program.steps[number] = Step(
-                context: steps[number].context,
-                action: .transaction(changes, isAbandoned: isAbandoned, policy)
-            )
+        case .transaction(var transaction) where transaction.changes.indices.contains(position):
+            transaction.changes.remove(at: position)
+            program.steps[number] = Step(context: steps[number].context, action: .transaction(transaction))
         case .nested(var nested) where position < nested.changes.count + nested.meanwhile.count:
             if nested.changes.indices.contains(position) {
                 nested.changes.remove(at: position)

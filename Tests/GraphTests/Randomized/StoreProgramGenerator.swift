@@ -46,10 +46,13 @@ struct StoreProgramGenerator {
         for entity in entities {
             // Several rooms would take each other's only shelf.
             for number in 0..<(entity == StoreShape.room ? 1 : 2 + number(below: 4)) {
-                inserts.append(insert(entity, values: [2 * number + 2, 2 * number + 2]))
+                inserts.append(insert(entity, values: [2 * number + 2, 2 * number + 2, 2 * number + 2]))
             }
         }
-        var steps = [StoreProgram.Step(context: 0, action: .transaction(inserts, isAbandoned: false, .error))]
+        var steps = [
+            StoreProgram.Step(
+                context: 0, action: .transaction(.init(changes: inserts, isAbandoned: false, policy: .error)))
+        ]
         for context in 1..<StoreProgram.contextCount {
             steps.append(StoreProgram.Step(context: context, action: .refresh))
         }
@@ -67,8 +70,8 @@ struct StoreProgramGenerator {
         return switch number(below: 100) {
         case ..<46: .change([change()])
         case ..<60: .change(chance(1, in: 6) ? inserts() : (0..<(2 + number(below: 3))).map { _ in change() })
-        case ..<62: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: true, policy())
-        case ..<65: .transaction((0..<(1 + number(below: 3))).map { _ in change() }, isAbandoned: false, policy())
+        case ..<62: .transaction(transaction(isAbandoned: true))
+        case ..<65: .transaction(transaction(isAbandoned: false))
         case ..<71: .nested(nested())
         case ..<74: .discard([any()] + (0..<number(below: 3)).map { _ in any() })
         case ..<86: .save(rollsBackOnFailure: chance(1, in: 2), policy())
@@ -81,12 +84,22 @@ struct StoreProgramGenerator {
 
     private mutating func changes() -> [StoreProgram.Change] { (0..<(1 + number(below: 3))).map { _ in change() } }
 
+    private mutating func transaction(isAbandoned: Bool) -> StoreProgram.Transaction {
+        StoreProgram.Transaction(
+            rolledBack: chance(1, in: 3) ? changes() : [],
+            changes: changes(),
+            isAbandoned: isAbandoned,
+            policy: policy()
+        )
+    }
+
     private mutating func flight() -> StoreProgram.Flight {
         StoreProgram.Flight(
             policy: policy(),
             isFailing: chance(1, in: 4),
             changes: changes(),
-            end: chance(2, in: 3) ? .nothing : chance(1, in: 2) ? .undo : .rollback
+            end: chance(2, in: 3) ? .nothing : chance(1, in: 2) ? .undo : .rollback,
+            rival: chance(1, in: 3) ? number(below: StoreProgram.contextCount) : nil
         )
     }
 
@@ -107,6 +120,7 @@ struct StoreProgramGenerator {
             meanwhile: chance(1, in: 2) ? [] : (0..<(1 + number(below: 2))).map { _ in meanwhile() },
             policy: policy(),
             inner: chance(1, in: 3) ? changes() : [],
+            rolledBack: chance(1, in: 4) ? changes() : [],
             isTransaction: chance(1, in: 2),
             isAbandoned: chance(1, in: 5)
         )
@@ -146,14 +160,14 @@ struct StoreProgramGenerator {
         case 4:
             return .delete(entity: anyEntity(), row: any())
         default:
-            return insert(anyEntity(), values: [value(), chance(1, in: 2) ? 0 : value()])
+            return insert(anyEntity(), values: [value(), chance(1, in: 2) ? 0 : value(), value()])
         }
     }
 
     /// Of one entity.
     private mutating func inserts() -> [StoreProgram.Change] {
         let entity = anyEntity()
-        return (0..<(2 + number(below: 5))).map { _ in insert(entity, values: [value(), value()]) }
+        return (0..<(2 + number(below: 5))).map { _ in insert(entity, values: [value(), value(), value()]) }
     }
 
     private mutating func insert(_ entity: Int, values: [Int]) -> StoreProgram.Change {

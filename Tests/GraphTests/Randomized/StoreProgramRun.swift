@@ -125,7 +125,9 @@ struct StoreProgramRun {
         case .redo where models[c].undo.canRedo:
             models[c].undoOrRedo(isUndo: false)
             await contexts[c].redo()
-        case .undo, .redo:
+        case .undo:
+            try await undoSaved(c)
+        case .redo:
             break
         case .setMerging(let isOn):
             merging[c] = isOn
@@ -134,8 +136,8 @@ struct StoreProgramRun {
             try await save(c, while: flight)
         case .onCoordinator(let transaction):
             try await run(transaction)
-        case .transaction(let changes, let isAbandoned, let policy):
-            try await transaction(changes, isAbandoned: isAbandoned, policy, in: c)
+        case .transaction(let transaction):
+            try await run(transaction, in: c)
         case .nested(let nested):
             try await run(nested, in: c)
         case .save(let rollsBackOnFailure, let policy):
@@ -161,15 +163,67 @@ struct StoreProgramRun {
         }
     }
 
-    private mutating func transaction(
-        _ changes: [StoreProgram.Change], isAbandoned: Bool,
-        _ policy: StorePolicy,
-        in c: Int
-    ) async throws {
+    /// Takes back a saved group, which is a change of its own, does it again, and takes it back again to save that or not. What
+    /// that leads to depends on what others have done; then the context begins anew.
+    private mutating func undoSaved(_ c: Int) async throws {
+        let model = models[c]
+        guard let (before, after) = model.undo.savedGroup, !model.hasChanges else { return }
+        let (current, result, remainders) = await contexts[c].perform { context in
+            let current = context.storeModel()
+            let remainders = context.undo()
+            return (current, context.storeModel(), remainders)
+        }
+        try SavedUndo(before: before, after: after, current: current, result: result, remainders: remainders).check()
+        await contexts[c].redo()
+        try await compare(c)
+        await contexts[c].undo()
+        try await contexts[c].perform { context in
+            let again = context.storeModel()
+            try demand(again.rows == result.rows && again.lists == result.lists) { "undone again, it is another" }
+            try context.compareStructures()
+        }
+        if next.reduce(0, +) % 2 == 0 {
+            await contexts[c].rollback()
+            try await compare(c)
+        } else {
+            try await saveUndo(of: c, current, result)
+        }
+        await contexts[c].rollback(to: .latest)
+        models[c].rollback(to: head)
+        await contexts[c].perform { $0.undoLimit = 0 }
+        await contexts[c].perform { $0.undoLimit = 1_000 }
+        models[c].undo.start(at: models[c])
+    }
+
+    /// - Parameters:
+    ///   - before: what there was before the undo.
+    ///   - after: what it led to.
+    private mutating func saveUndo(of c: Int, _ before: StoreModel, _ after: StoreModel) async throws {
+        do {
+            try await contexts[c].save(mergePolicy: .error)
+        } catch {
+            // What follows from rows that are there again, or not any more, others may deny.
+            return
+        }
+        head = StoreModel(coordinator.snapshot)
+        try await compareStore()
+        let (current, result, remainders) = await contexts[c].perform { context in
+            let current = context.storeModel()
+            let remainders = context.redo()
+            return (current, context.storeModel(), remainders)
+        }
+        try SavedUndo(before: before, after: after, current: current, result: result, remainders: remainders).check()
+        try await contexts[c].perform { try $0.compareStructures() }
+    }
+
+    private mutating func run(_ transaction: StoreProgram.Transaction, in c: Int) async throws {
+        let (isAbandoned, policy) = (transaction.isAbandoned, transaction.policy)
         let savepoint = models[c]
         let oldHead = head
         let looksAtEach = !models[c].kept.isEmpty
-        let changes = changes.compactMap { models[c].perform($0, next: &next) }
+        let rolledBack = transaction.rolledBack.compactMap { models[c].perform($0, next: &next) }
+        models[c] = savepoint
+        let changes = transaction.changes.compactMap { models[c].perform($0, next: &next) }
         models[c].undo.endGroup(at: models[c])
         var expected: ContextModel.Failure?
         var replaced: [StoreModel.ID: StoreModel.ID] = [:]
@@ -186,6 +240,8 @@ struct StoreProgramRun {
         var actual: ContextModel.Failure?
         do {
             try await contexts[c].transaction(mergePolicy: policy.mergePolicy) { [held = held[c]] context in
+                try context.perform(rolledBack, looksAtEach: looksAtEach)
+                if !rolledBack.isEmpty { context.rollback() }
                 try context.perform(changes, looksAtEach: looksAtEach)
                 if isAbandoned { throw Abandoned() }
                 held?.hold(context.insertedObjects)
@@ -201,8 +257,13 @@ struct StoreProgramRun {
 
     private mutating func run(_ nested: StoreProgram.Nested, in c: Int) async throws {
         var child = models[c].nested
+        guard !nested.isTransaction else {
+            let rolledBack = nested.rolledBack.compactMap { child.perform($0, next: &next) }
+            child = models[c].nested
+            let changes = nested.changes.compactMap { child.perform($0, next: &next) }
+            return try await runTransaction(nested, child, rolledBack, changes, in: c)
+        }
         let changes = nested.changes.compactMap { child.perform($0, next: &next) }
-        if nested.isTransaction { return try await runTransaction(nested, child, changes, in: c) }
         let context = await Context(parent: contexts[c], mergePolicy: nested.policy.mergePolicy)
         try await context.perform { context in
             try context.perform(changes)
@@ -258,19 +319,28 @@ struct StoreProgramRun {
 
     /// A save that the disk holds up, while the context goes on.
     private mutating func save(_ c: Int, while flight: StoreProgram.Flight) async throws {
-        var newHead = head
+        let rival = self.rival(of: c, flight)
+        var newHead = rival?.head ?? head
+        let rivalHead = newHead
         var captured = models[c]
         var commit: (replaced: [StoreModel.ID: StoreModel.ID], settled: [StoreModel.ID])?
         if captured.hasChanges { commit = try? captured.commit(to: &newHead, flight.policy) }
-        guard let disk, let commit, newHead.commits > head.commits else {
+        guard let disk, let commit, newHead.commits > rivalHead.commits else {
             try await save(c, rollsBackOnFailure: false, flight.policy)
             return try await change(flight.changes, in: c)
         }
         disk.hold()
-        let save = Task { [context = contexts[c]] in
-            try await context.save(mergePolicy: flight.policy.mergePolicy)
+        func start(_ context: Context) -> Task<Void, any Error> {
+            Task { try await context.save(mergePolicy: flight.policy.mergePolicy) }
         }
-        await disk.waitForArrival()
+        let rivalSave = rival.map { start(contexts[$0.context]) }
+        if rival != nil { await disk.waitForArrival() }
+        let save = start(contexts[c])
+        if rival == nil {
+            await disk.waitForArrival()
+        } else {
+            while await !contexts[c].isSaveUnderWay { await Task.yield() }
+        }
         captured = models[c]
         models[c].move(to: captured.whileSaving)
         models[c].undo.didMove(to: models[c], isRefresh: false)
@@ -293,6 +363,7 @@ struct StoreProgramRun {
         if flight.isFailing { disk.fill() }
         disk.release()
         do {
+            try await rivalSave?.value
             try await save.value
             try demand(!flight.isFailing) { "a save succeeded on a full disk" }
         } catch let error as GraphError {
@@ -331,11 +402,35 @@ struct StoreProgramRun {
         models[c] = later
         let replaced = flight.isFailing ? [:] : commit.replaced
         try await compareOutcome(c, nil, nil, replaced, since: oldHead)
+        if let rival {
+            models[rival.context] = rival.model
+            try await compareOutcome(rival.context, nil, nil, rival.replaced, since: head)
+            // One that merges by itself is doing so.
+            if !merging[rival.context] { try await compare(rival.context) }
+        }
         guard !replaced.isEmpty else { return }
         // What later changes of objects that gave way become is for other tests.
         await contexts[c].reset()
         models[c].rollback(to: head)
         if undoes { models[c].undo.start(at: models[c]) }
+    }
+
+    /// What becomes of another context that saves just before, if it can, and of the store by that.
+    private func rival(of c: Int, _ flight: StoreProgram.Flight) -> Rival? {
+        guard let r = flight.rival, r != c, !flight.isFailing, models[r].hasChanges else { return nil }
+        var rival = Rival(context: r, model: models[r], head: head)
+        rival.model.undo.endGroup(at: rival.model)
+        guard let replaced = try? rival.model.save(to: &rival.head, flight.policy), rival.head.commits > head.commits
+        else { return nil }
+        rival.replaced = replaced
+        return rival
+    }
+
+    private struct Rival {
+        let context: Int
+        var model: ContextModel
+        var head: StoreModel
+        var replaced: [StoreModel.ID: StoreModel.ID] = [:]
     }
 
     /// Runs a transaction that tries again after conflicts.
@@ -410,6 +505,7 @@ struct StoreProgramRun {
     private mutating func runTransaction(
         _ nested: StoreProgram.Nested,
         _ child: ContextModel,
+        _ rolledBack: [StoreChange],
         _ changes: [StoreChange],
         in c: Int
     ) async throws {
@@ -417,6 +513,8 @@ struct StoreProgramRun {
         let transaction = Task { [context = contexts[c]] in
             try await context.transaction(mergePolicy: nested.policy.mergePolicy) { context in
                 defer { began.continuation.finish() }
+                try context.perform(rolledBack)
+                if !rolledBack.isEmpty { context.rollback() }
                 try context.perform(changes)
                 began.continuation.finish()
                 for await _ in mayEnd.stream {}

@@ -57,7 +57,10 @@ struct StoreProgramTests {
         in folder: TemporaryFolder?
     ) async -> StoreProgramRun.Mismatch? {
         let path = folder?.file(UUID().uuidString)
-        defer { if let path { try? FileManager.default.removeItem(atPath: path) } }
+        // Opening lists the folder, in which nothing is to pile up.
+        defer {
+            for file in path.map({ [$0, $0 + ".lock"] }) ?? [] { try? FileManager.default.removeItem(atPath: file) }
+        }
         return await StoreProgramRun.mismatch(of: program, path: path)
     }
 

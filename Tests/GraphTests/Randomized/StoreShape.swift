@@ -63,7 +63,7 @@ enum StoreShape {
     static let entities = [
         Entity(
             name: "Book",
-            attributeCount: 2,
+            attributeCount: 3,
             toOnes: [
                 ToOne(name: "author", target: author, inverse: .toMany(1)),
                 ToOne(name: "cover", target: cover, inverse: .toOne(slot: 0), rule: .cascade),

@@ -4,8 +4,15 @@
 /// committed since.
 struct UndoModel: Sendable {
     private struct Group: Sendable {
+        /// One each: an array is a box.
         var before: [ContextModel]
+        var after: [ContextModel]
         var number: Int
+
+        mutating func rebase(_ rebase: (ContextModel) -> ContextModel) {
+            before = before.map(rebase)
+            after = after.map(rebase)
+        }
     }
 
     private var done: [Group] = []
@@ -19,7 +26,13 @@ struct UndoModel: Sendable {
     /// Whether what an undo, or a redo, would take back is not saved.
     var canUndo: Bool { done.last.map { $0.number > savedThrough } ?? false }
     var canRedo: Bool { undone.last.map { $0.number > savedThrough } ?? false }
-    var hasUndone: Bool { !undone.isEmpty }
+    /// The states between which the group to undo happened, if that is saved.
+    var savedGroup: (before: StoreModel, after: StoreModel)? {
+        guard let group = done.last, group.number <= savedThrough, let before = group.before.first,
+            let after = group.after.first
+        else { return nil }
+        return (before.work, after.work)
+    }
 
     private static func state(_ model: ContextModel) -> ContextModel {
         var model = model
@@ -37,7 +50,7 @@ struct UndoModel: Sendable {
         guard isOn, let before = mark.first else { return }
         if before.work.rows != model.work.rows || before.work.lists != model.work.lists {
             lastNumber += 1
-            done.append(Group(before: [before], number: lastNumber))
+            done.append(Group(before: [before], after: [Self.state(model)], number: lastNumber))
             undone = []
         }
         mark = [Self.state(model)]
@@ -59,10 +72,10 @@ struct UndoModel: Sendable {
     mutating func didSave(what taken: UndoModel, as model: ContextModel, _ rebase: (ContextModel) -> ContextModel) {
         savedThrough = taken.lastNumber
         for place in done.indices where done[place].number > taken.lastNumber {
-            done[place].before = done[place].before.map(rebase)
+            done[place].rebase(rebase)
         }
         for place in undone.indices where undone[place].number > taken.lastNumber {
-            undone[place].before = undone[place].before.map(rebase)
+            undone[place].rebase(rebase)
         }
         didMove(to: model, isRefresh: false)
     }
@@ -91,7 +104,7 @@ struct UndoModel: Sendable {
         }
         state.moveIfNeeded(to: model.base, keepingBases: true)
         lastNumber += 1
-        let reverse = Group(before: [Self.state(model)], number: lastNumber)
+        let reverse = Group(before: [Self.state(model)], after: [Self.state(state)], number: lastNumber)
         if isUndo { undone.append(reverse) } else { done.append(reverse) }
         mark = [state]
         return state
