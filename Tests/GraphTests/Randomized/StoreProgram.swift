@@ -26,8 +26,10 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case onCoordinator(OnCoordinator)
         /// The numbers are read modulo the count of changed objects.
         case discard([Int])
-        /// Of what is not saved.
+        /// The last group, saved or not.
         case undo
+        /// After another context has committed something, and this one has read it.
+        case undoOverOthers(other: Int, [Change])
         case redo
         /// Whether the context takes over others' commits by itself.
         case setMerging(Bool)
@@ -101,7 +103,7 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     var hasUndo: Bool {
         steps.contains {
             switch $0.action {
-            case .undo, .redo: true
+            case .undo, .undoOverOthers, .redo: true
             case .saveInFlight(let flight): flight.end == .undo
             default: false
             }
@@ -176,6 +178,10 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case .saveInFlight(var flight) where flight.changes.indices.contains(position):
             flight.changes.remove(at: position)
             program.steps[number] = Step(context: steps[number].context, action: .saveInFlight(flight))
+        case .undoOverOthers(let other, var changes) where changes.indices.contains(position):
+            changes.remove(at: position)
+            program.steps[number] = Step(
+                context: steps[number].context, action: .undoOverOthers(other: other, changes))
         case .onCoordinator(var transaction) where transaction.changes.indices.contains(position):
             transaction.changes.remove(at: position)
             program.steps[number] = Step(context: steps[number].context, action: .onCoordinator(transaction))

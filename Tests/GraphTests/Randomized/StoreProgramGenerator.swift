@@ -64,7 +64,11 @@ struct StoreProgramGenerator {
 
     private mutating func action() -> StoreProgram.Action {
         if merges, chance(1, in: 12) { return .setMerging(chance(3, in: 4)) }
-        if undoes, chance(1, in: 6) { return chance(3, in: 5) ? .undo : .redo }
+        if undoes, chance(1, in: 6) {
+            guard chance(3, in: 5) else { return .redo }
+            guard chance(1, in: 3) else { return .undo }
+            return .undoOverOthers(other: number(below: StoreProgram.contextCount), changes() + changes())
+        }
         if flies, chance(1, in: 10) { return .saveInFlight(flight()) }
         if chance(1, in: 30) { return .onCoordinator(onCoordinator()) }
         return switch number(below: 100) {

@@ -127,6 +127,17 @@ struct StoreProgramRun {
             await contexts[c].redo()
         case .undo:
             try await undoSaved(c)
+        case .undoOverOthers(let other, let changes):
+            if other != c {
+                let actions: [StoreProgram.Action] = [
+                    .rollbackToLatest, .change(changes), .save(rollsBackOnFailure: true, .error),
+                ]
+                for action in actions {
+                    try await perform(StoreProgram.Step(context: other, action: action))
+                }
+                try await perform(StoreProgram.Step(context: c, action: .refresh))
+            }
+            try await perform(StoreProgram.Step(context: c, action: .undo))
         case .redo:
             break
         case .setMerging(let isOn):
@@ -185,6 +196,10 @@ struct StoreProgramRun {
         if next.reduce(0, +) % 2 == 0 {
             await contexts[c].rollback()
             try await compare(c)
+            // What was dropped was the undo.
+            await contexts[c].undo()
+            let again = await contexts[c].perform { $0.storeModel() }
+            try demand(again.rows == result.rows && again.lists == result.lists) { "undone after all, it is another" }
         } else {
             try await saveUndo(of: c, current, result)
         }

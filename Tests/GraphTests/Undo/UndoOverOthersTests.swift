@@ -205,4 +205,25 @@ struct UndoOverOthersTests {
 
 extension Context {
     fileprivate var commit: CommitNumber { state.base.commit }
+
+    /// A move changes no row, and so nothing that the group had changed.
+    @Test func `R36 an undo leaves an object at the place that others gave it`() async throws {
+        let coordinator = try await Coordinator.bank()
+        let (client, first, second) = try await coordinator.transaction { context in
+            let accounts = [context.insert(Account(balance: 1)), context.insert(Account(balance: 2))]
+            let client = context.insert(Client())
+            client.accounts += accounts
+            return (client.id, accounts[0].id, accounts[1].id)
+        }
+        let context = await Self.context(coordinator)
+        await context.perform { $0[first]?.memo = "ours" }
+        try await context.save()
+        try await coordinator.transaction { $0[client]?.accounts.move(from: 0, to: 1) }
+        await context.refresh()
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[client]?.accounts.ids } == [second, first])
+        #expect(await context.perform { $0[first]?.memo } == "")
+        try await context.save()
+        #expect(try coordinator.snapshot.related(\Client.accounts, of: client) == [second, first])
+    }
 }
