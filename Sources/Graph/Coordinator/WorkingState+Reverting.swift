@@ -191,6 +191,7 @@ extension WorkingState {
         guard let current = snapshot.entities[place.entity].rows.address(of: place.row) else {
             return remainders.append(remainder(place, nil))
         }
+        let targets = description.toOnes.map { $0.target(ofRowAt: current) }
         description.layout.withCopy(of: current) { copy in
             for (number, property) in description.properties.enumerated() {
                 let (offset, operations) = (property.offset, property.operations)
@@ -212,7 +213,8 @@ extension WorkingState {
             }
             update(place.row, of: place.entity, copying: copy)
         }
-        for toOne in description.toOnes {
+        // Where it has been all the time others may have moved it.
+        for (toOne, target) in zip(description.toOnes, targets) where toOne.target(ofRowAt: old) != target {
             restorePlace(of: place.row, among: toOne.target(ofRowAt: old), through: toOne, as: change.before)
         }
     }

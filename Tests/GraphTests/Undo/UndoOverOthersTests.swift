@@ -201,10 +201,6 @@ struct UndoOverOthersTests {
         try await parent.save()
         #expect(coordinator.snapshot.version(of: id) == RowVersion(1))
     }
-}
-
-extension Context {
-    fileprivate var commit: CommitNumber { state.base.commit }
 
     /// A move changes no row, and so nothing that the group had changed.
     @Test func `R36 an undo leaves an object at the place that others gave it`() async throws {
@@ -226,4 +222,8 @@ extension Context {
         try await context.save()
         #expect(try coordinator.snapshot.related(\Client.accounts, of: client) == [second, first])
     }
+}
+
+extension Context {
+    fileprivate var commit: CommitNumber { state.base.commit }
 }
