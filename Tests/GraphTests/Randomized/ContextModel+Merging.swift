@@ -46,7 +46,7 @@ extension ContextModel {
             lost[id] = nil
             if work.rows[id] == nil {
                 // One that was never in the store is new there.
-                if base.rows[id] == nil, versions[id] != 0 { returning.insert(id) }
+                if base.rows[id] == nil, let version = versions[id], version != 0 { returning[id] = version }
                 work.insert(id, row)
             } else {
                 work.write(id, row)
@@ -184,7 +184,7 @@ extension ContextModel {
         // A row that the other one deleted asks for no members any more.
         missing = missing.filter { work.rows[$0.list.ownerID] == nil || state.rows[$0.list.ownerID] != nil }
         missing.formUnion(request.missing)
-        for id in request.returning where base.rows[id] == nil { returning.insert(id) }
+        returning.merge(request.returning.filter { base.rows[$0.key] == nil }) { _, new in new }
         for id in state.rows.keys { lost[id] = nil }
         work = state
         linkMissing()

@@ -333,14 +333,14 @@ extension StoreModel {
     // MARK: Committing
 
     /// The state that the next commit makes of this one, or head if there is nothing to commit.
-    fileprivate func committed(after head: StoreModel, returning: Set<ID>) -> StoreModel {
+    fileprivate func committed(after head: StoreModel, returning: [ID: UInt64]) -> StoreModel {
         guard rows != head.rows || lists != head.lists else { return head }
         var state = self
         state.versions = head.versions.filter { rows[$0.key] != nil }
         for (id, row) in rows where head.rows[id] != row { state.versions[id, default: 0] += 1 }
         state.commits += 1
         // Nothing that was ever called by this identifier had this version.
-        for id in returning where rows[id] != nil && head.rows[id] == nil { state.versions[id] = state.commits }
+        for id in returning.keys where rows[id] != nil && head.rows[id] == nil { state.versions[id] = state.commits }
         state.denyingLinks = []
         state.lastRows = [:]
         return state

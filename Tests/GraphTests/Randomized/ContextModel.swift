@@ -37,8 +37,8 @@ struct ContextModel: Sendable {
     /// Which of the context's deletes removed a row.
     var deletes: [StoreModel.ID: Int] = [:]
     var deleteCount = 0
-    /// Rows that were in the store before, and were deleted there, and that this context inserts again.
-    var returning: Set<StoreModel.ID> = []
+    /// Rows that were in the store before, and were deleted there, and that this context inserts again, with their last versions.
+    var returning: [StoreModel.ID: UInt64] = [:]
     var undo = UndoModel()
 
     init(base: StoreModel) {
@@ -48,7 +48,9 @@ struct ContextModel: Sendable {
 
     /// What a row's changes count from.
     func known(_ id: StoreModel.ID) -> StoreModel.Row? { lost[id]?.base ?? kept[id]?.known ?? base.rows[id] }
-    func version(_ id: StoreModel.ID) -> UInt64 { lost[id]?.version ?? kept[id]?.version ?? base.versions[id] ?? 0 }
+    func version(_ id: StoreModel.ID) -> UInt64 {
+        lost[id]?.version ?? kept[id]?.version ?? base.versions[id] ?? returning[id] ?? 0
+    }
 
     /// By comparing all rows, lost ones included.
     var changes: Changes {
