@@ -186,7 +186,8 @@ extension Context {
     ///
     /// A transaction of the coordinator reads one state from its begin to its end: in it this does nothing.
     ///
-    /// - Returns: the objects that both sides changed, and what of them.
+    /// - Returns: the objects that both sides changed, and what of them; also those that the next save was to require unchanged and
+    ///   that others have changed. From then on they are required as they are now.
     ///
     /// Complexity: O(*d* log *n*) for *d* unsaved changes; also O(what others have committed since), if there are
     /// objects of these entities in memory.
@@ -244,7 +245,8 @@ public enum RollbackTarget: Sendable {
 public struct MergeOverlap: Sendable, Hashable {
     /// The object.
     public let id: AnyPersistentID
-    /// The properties that both sides changed; the context's values stay. None if one side deleted the object.
+    /// The properties that both sides changed; the context's values stay. None if one side deleted the object. Of an object that
+    /// the next save requires to be unchanged, the properties that others changed.
     public let properties: [String]
     /// Whether others deleted the object.
     public let isDeletedThere: Bool

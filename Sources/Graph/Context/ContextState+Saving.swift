@@ -13,11 +13,12 @@ extension ContextState {
         }
         endUndoGroup()
         let captured = working
-        inFlight = (captured, registry?.release() ?? [])
+        let objects = registry?.release() ?? []
         working = WorkingState(base: captured.snapshot, store: committed, reads: reads)
         history.didCapture(captured, goingOnFrom: working)
         var request = captured
         willSaveChangedRows = runningHooks && request.runWillSave()
+        inFlight = (captured, request, objects)
         return request
     }
 
@@ -31,19 +32,31 @@ extension ContextState {
 
     /// The save taken last is in the new base.
     func didSave(_ outcome: Outcome) {
-        let captured = inFlight?.state
+        let (captured, request) = (inFlight?.state, inFlight?.request)
         // Visits that ended meanwhile have looked at them in vain.
         registry?.didRelease((inFlight?.objects ?? []).map(\.rowPlace))
         inFlight = nil
         flush()
         history.note(working)
         let base = WorkingState(outcome.base, reads: reads)
-        history.didEndSave(isSuccess: true, replacements: outcome.replacements) { state in
-            guard let captured else { return state }
-            return state.counted(from: captured, outcome.settled)
-                .moved(onto: base, keepingBases: true, replacements: outcome.replacements)
+        let saved = outcome.commit?.change.after ?? outcome.base.snapshot
+        // What the save itself made of its rows is nothing that others did.
+        let result = request?.result(savedAs: saved, outcome.overwritten)
+        let isChanged = willSaveChangedRows || !outcome.overwritten.isEmpty
+        func counted(_ state: WorkingState) -> WorkingState {
+            guard let captured, let result else { return state }
+            let state =
+                isChanged ? state.moved(onto: WorkingState(base: result, store: committed, reads: reads)) : state
+            return state.counted(from: captured, savedAs: saved, outcome.settled)
         }
-        if let captured { working = working.counted(from: captured, outcome.settled) }
+        if let captured, let request, willSaveChangedRows {
+            history.didRunHooks(on: captured.snapshot, request.snapshot)
+        }
+        history.didEndSave(isSuccess: true, replacements: outcome.replacements) { state in
+            counted(state).moved(onto: base, keepingBases: true, replacements: outcome.replacements)
+        }
+        working = counted(working)
+        history.move(to: working)
         // What a nested context has read counts until the transaction ends.
         if published != nil { reads?.removeAll() }
         note(outcome.replacements)
@@ -142,9 +155,11 @@ extension ContextState {
         return overlaps
     }
 
-    func refreshToPublished() {
+    /// Moves the base as `refresh(to:)` does, and looks at one row only: of all others the program has not been told.
+    func refreshToPublished(for place: RowPlace) {
         guard let published, inFlight == nil, !isBaseFixed else { return }
-        _ = refresh(to: ContextBase(snapshot: published.value))
+        _ = refresh(to: ContextBase(snapshot: published.value), keepingBases: true)
+        if working.countFromBase(place) { endEpoch() }
     }
 
     // MARK: Nested contexts

@@ -23,7 +23,9 @@ final class ContextState {
     /// nil if the context is nested.
     let published: PublishedSnapshot?
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
-    var inFlight: (state: WorkingState, objects: [any RegisteredObject])?
+    ///
+    /// `request` is the state with what `willSave()` did to it.
+    var inFlight: (state: WorkingState, request: WorkingState, objects: [any RegisteredObject])?
     /// New rows that gave way to others when they were saved and whose objects somebody held then.
     var replacements: Replacements = [:]
     /// Whether the rows of the save in flight are other than those that objects have.

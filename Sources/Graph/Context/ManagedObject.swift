@@ -170,16 +170,18 @@ extension ManagedObject {
         contextState.registry?.keep(self)
     }
 
-    /// Has the whole context read the newest durable state, with its unsaved changes on top, as `Context.refresh()` does: objects
-    /// of one context always show one state. It does not wait: while a save is in flight the state moves when that ends. In a
-    /// nested context the state stays.
+    /// Has the whole context read the newest durable state, with its unsaved changes on top: objects of one context always show one
+    /// state. It does not wait: while a save is in flight the state moves when that ends. In a nested context the state stays.
+    ///
+    /// This object's changes count from that state, as after `Context.refresh()`. Those of others do as they do in a context that
+    /// merges by itself: where others have changed the same property of them, a save still reports the conflict.
     ///
     /// - Parameter mergeChanges: whether this object's unsaved changes stay too; if not, they are dropped first.
     ///
     /// Complexity: as ``Context/refresh()``.
     public func refresh(mergeChanges: Bool) {
         if !mergeChanges { discardChanges() }
-        contextState.refreshToPublished()
+        contextState.refreshToPublished(for: rowPlace)
         if let published = contextState.published { contextState.tellCommits(from: published) }
     }
 

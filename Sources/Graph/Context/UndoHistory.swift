@@ -14,6 +14,12 @@ struct UndoStep: Sendable {
 
     /// Whether nothing has become of all that was done: an object was inserted and deleted again.
     var isEmpty: Bool { before.snapshot.hasSameContents(as: after.snapshot) }
+
+    func hasChanged(_ row: RowNumber, of entity: Int) -> Bool {
+        guard let new = after.snapshot.entities[entity].rows.address(of: row) else { return false }
+        guard let old = before.snapshot.entities[entity].rows.address(of: row) else { return true }
+        return !after.schema.entities[entity].areIdentical(old, new)
+    }
 }
 
 /// What can be undone, and what can be done again.
@@ -169,6 +175,24 @@ struct UndoHistory {
     mutating func didCapture(_ state: WorkingState, goingOnFrom next: WorkingState) {
         takenThrough = lastNumber
         move(to: next)
+    }
+
+    /// `willSave()` has made something else of the rows that a save has taken: that belongs to what was done to such a row last.
+    mutating func didRunHooks(on captured: Snapshot, _ result: Snapshot) {
+        guard isOn, let taken = takenThrough else { return }
+        var steps = done.indices.flatMap { group in done[group].steps.indices.map { \Self.done[group].steps[$0] } }
+        steps += undone.indices.flatMap { group in undone[group].steps.indices.map { \Self.undone[group].steps[$0] } }
+        steps += open.indices.map { \Self.open[$0] }
+        steps = steps.filter { self[keyPath: $0].number > savedThrough && self[keyPath: $0].number <= taken }
+            .sorted { self[keyPath: $0].number > self[keyPath: $1].number }
+        for entity in result.schema.entities.indices {
+            result.forEachChange(of: entity, since: captured) { row, _, new in
+                guard let new, let last = steps.first(where: { self[keyPath: $0].hasChanged(row, of: entity) }) else {
+                    return
+                }
+                self[keyPath: last].after.update(row, of: entity, copying: new)
+            }
+        }
     }
 
     /// - Parameter rebase: puts a state that counts from the one that was saved on top of what became of that.

@@ -29,6 +29,8 @@ struct CommitState: Sendable {
         let isAsRequested: Bool
         /// New rows that gave way to others.
         let replacements: Replacements
+        /// Rows that have taken over what those had.
+        let overwritten: Set<RowPlace>
         /// The rows whose conflicts the policy has settled.
         let settled: [RowPlace]
         /// Whether nothing of the save is left to do; then it takes no number.
@@ -70,7 +72,8 @@ struct CommitState: Sendable {
             state: merged,
             origin: origin,
             isAsRequested: isFastForward && !judged.isChanged,
-            replacements: judged.replacements,
+            replacements: judged.uniqueness.replacements,
+            overwritten: judged.uniqueness.overwritten,
             settled: settled,
             isEmpty: isEmpty
         )
@@ -108,8 +111,8 @@ extension WorkingState {
     /// Applies and checks all rules but those about others' changes.
     ///
     /// - Parameter isForgiving: whether references to rows that are gone become nil, where that is allowed.
-    /// - Returns: which new rows gave way to others, and whether anything was changed.
-    mutating func judge(isForgiving: Bool) throws(GraphError) -> (replacements: Replacements, isChanged: Bool) {
+    /// - Returns: what new rows that gave way to others came to, and whether anything was changed.
+    mutating func judge(isForgiving: Bool) throws(GraphError) -> (uniqueness: UniquenessResolution, isChanged: Bool) {
         var isChanged = applyDeleteRules()
         if isForgiving, dropDanglingReferences() { isChanged = true }
         let resolution = try resolveUniqueness()
@@ -120,7 +123,7 @@ extension WorkingState {
         var failures = countFailures()
         if failures.isEmpty { failures = validationFailures() }
         guard failures.isEmpty else { throw .validationFailed(failures) }
-        return (resolution.replacements, isChanged || !resolution.replacements.isEmpty)
+        return (resolution, isChanged || !resolution.replacements.isEmpty)
     }
 
     /// The rules that also hold between a context and its parent: what uncommitted rows are still to become cannot break them.

@@ -343,6 +343,7 @@ public actor Coordinator {
             base: ContextBase(snapshot: newest),
             isAsCaptured: commit.isAsRequested && !commit.isEmpty && newest.commit == commit.number,
             replacements: commit.replacements,
+            overwritten: commit.overwritten,
             settled: commit.settled,
             commit: commit.isEmpty
                 ? nil

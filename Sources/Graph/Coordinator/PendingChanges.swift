@@ -86,11 +86,12 @@ struct RowChanges: Sendable {
         var lostBases: RowTable
         var lostRows: RowTable
         var lastRows: RowTable
+        var returnBases: RowTable
         var required: RowTable
 
         init(layout: RowLayout) {
             let none = RowTable(layout: layout)
-            (lostBases, lostRows, lastRows, required) = (none, none, none, none)
+            (lostBases, lostRows, lastRows, returnBases, required) = (none, none, none, none, none)
         }
     }
 
@@ -141,6 +142,12 @@ struct RowChanges: Sendable {
         _modify { yield &exceptions.lastRows }
     }
 
+    /// Rows that come back, as they were when this side last knew them. If others bring the same row back, changes count from this.
+    var returnBases: RowTable {
+        get { exceptions.returnBases }
+        _modify { yield &exceptions.returnBases }
+    }
+
     /// Rows that are to be in the store as they were when the context read them, whether or not they are changed here.
     var required: RowTable {
         get { exceptions.required }
@@ -173,6 +180,11 @@ struct RowChanges: Sendable {
         hasReturns && kind(of: row) == .inserted && baseVersion(of: row) != RowVersion.none
     }
 
+    /// Whether a row was never in the store.
+    func isNew(_ row: RowNumber) -> Bool {
+        kind(of: row) == .inserted && !isComingBack(row)
+    }
+
     mutating func set(_ row: RowNumber, _ kind: ChangeKind, baseVersion: RowVersion, delete: DeleteNumber = 0) {
         if kind == .deleted { hasDeletes = true }
         if kind == .inserted, baseVersion != .none { hasReturns = true }
@@ -188,6 +200,7 @@ struct RowChanges: Sendable {
         lostBases.remove(row)
         lostRows.remove(row)
         lastRows.remove(row)
+        returnBases.remove(row)
     }
 
     /// A deleted row is there again.

@@ -64,7 +64,8 @@ struct Rebase {
         merged.reapply(ours)
         for (entity, rows) in settlement.rows.enumerated() {
             rows.forEachRow { row, lastVersion, address in
-                merged.settle(RowPlace(entity: entity, row: row), copying: address, lastVersion: lastVersion)
+                let known = request.knownRow(row, of: entity)
+                merged.settle(RowPlace(entity: entity, row: row), copying: address, lastVersion: lastVersion, known)
             }
         }
         // Rows that came back may be ends of links that were made here.
@@ -346,12 +347,19 @@ extension EntityDescription {
 
 extension WorkingState {
     /// Writes a row as a policy wants it, whether or not it is there.
-    fileprivate mutating func settle(_ place: RowPlace, copying row: UnsafeRawPointer, lastVersion: RowVersion) {
+    ///
+    /// - Parameter known: the row that its changes counted from.
+    fileprivate mutating func settle(
+        _ place: RowPlace,
+        copying row: UnsafeRawPointer,
+        lastVersion: RowVersion,
+        _ known: UnsafeRawPointer?
+    ) {
         if snapshot.entities[place.entity].rows.contains(place.row) {
             update(place.row, of: place.entity, copying: row)
         } else {
             changes[place.entity].remove(place.row)
-            insert(place.row, of: place.entity, copying: row, lastVersion: lastVersion)
+            insert(place.row, of: place.entity, copying: row, lastVersion: lastVersion, known: known)
         }
     }
 }

@@ -15,6 +15,8 @@ struct Outcome: Sendable {
     let isAsCaptured: Bool
     /// New rows that gave way to others.
     let replacements: Replacements
+    /// Rows that have taken over what those had.
+    var overwritten: Set<RowPlace> = []
     /// Rows of which the save may contain something else than was captured, since a policy settled a conflict.
     var settled: [RowPlace] = []
     /// What the commit made of the store, and its number; nil in a nested context, and if there was nothing to commit.

@@ -22,6 +22,8 @@ struct UniquenessResolution {
     var replacements: Replacements = [:]
     /// Rows that stay in place of others.
     private(set) var survivors: Set<RowPlace> = []
+    /// Those of them that have taken over what the others had.
+    var overwritten: Set<RowPlace> = []
     /// Rows that lost their owners, with the ties to these that are still there. They are deleted when no other row gives way
     /// any more, but for those that new rows have given way to: what was imported again stays.
     private(set) var outgoing: [RowPlace: [(owner: RowPlace, ownership: Ownership)]] = [:]
@@ -79,7 +81,7 @@ struct UniquenessResolution {
 
     /// A row of the base has new values, maybe with keys that were asked for when it did not have them.
     mutating func noteKeys(of place: RowPlace, in state: WorkingState) {
-        guard !known.isEmpty, state.changes[place.entity].kind(of: place.row) != .inserted,
+        guard !known.isEmpty, !state.changes[place.entity].isNew(place.row),
             let address = state.snapshot.entities[place.entity].rows.address(of: place.row)
         else { return }
         for (number, index) in state.schema.entities[place.entity].indexes.enumerated()
@@ -132,7 +134,7 @@ struct UniquenessResolution {
         var rows: Set<RowNumber> = []
         _ = key.withUnsafeBytes { prefix in
             state.snapshot.entities[entity].indexes[number].forEachRow(withPrefix: prefix) { row in
-                if state.changes[entity].kind(of: row) != .inserted { rows.insert(row) }
+                if !state.changes[entity].isNew(row) { rows.insert(row) }
                 return true
             }
         }

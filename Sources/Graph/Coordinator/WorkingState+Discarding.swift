@@ -87,6 +87,23 @@ extension WorkingState {
         restoreOrder(of: place)
     }
 
+    /// Has a row's changes count from the base's row, if there is one. False if they did already.
+    mutating func countFromBase(_ place: RowPlace) -> Bool {
+        guard changes[place.entity].countsFromLostBase(place.row),
+            changes[place.entity].kind(of: place.row) == .updated,
+            let original = base.entities[place.entity].rows.address(of: place.row),
+            let current = snapshot.entities[place.entity].rows.address(of: place.row)
+        else { return false }
+        changes[place.entity].removeLostBase(place.row)
+        let version = store.entities[place.entity].rows.version(of: place.row) ?? .none
+        if schema.entities[place.entity].areIdentical(current, original) {
+            changes[place.entity].remove(place.row)
+        } else {
+            changes[place.entity].set(place.row, .updated, baseVersion: version)
+        }
+        return true
+    }
+
     /// Has what was taken back by hand be no change any more, in rows that count from a base of their own: a property that is as
     /// it was there again shows the value that the base has now, though others have changed it meanwhile. A row of which both
     /// sides have changed nothing alike counts from the base again.

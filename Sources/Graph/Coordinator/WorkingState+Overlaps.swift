@@ -1,16 +1,28 @@
 extension WorkingState {
-    /// What this state's changes and another state, which came after its base, have both changed.
+    /// What this state's changes and another state, which came after its base, have both changed, and what the next save requires
+    /// to be unchanged and is not.
     func overlaps(with other: Snapshot) -> [MergeOverlap] {
         var overlaps: [MergeOverlap] = []
         for (entity, changes) in changes.entities {
             let description = schema.entities[entity]
             let (old, new) = (base.entities[entity].rows, other.entities[entity].rows)
-            let kept = changes.lostBases
+            let (kept, returned) = (changes.lostBases, changes.returnBases)
+            var listed: Set<RowNumber> = []
+            func differ(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, _ property: Property) -> Bool {
+                property.isStored && !property.operations.isIdentical(lhs + property.offset, rhs + property.offset)
+            }
+            func append(_ row: RowNumber, _ names: [String], isDeletedThere: Bool) {
+                listed.insert(row)
+                let id = schema.id(of: row, of: entity)
+                overlaps.append(MergeOverlap(id: id, properties: names, isDeletedThere: isDeletedThere))
+            }
             changes.forEachChange { row, kind, _ in
                 // What was known of a row may be older than the base, if the context has kept up by itself.
                 let knownVersion = kept.version(of: row) ?? old.version(of: row)
-                guard kind != .inserted, let original = kept.address(of: row) ?? old.address(of: row) else { return }
+                let known =
+                    kind == .inserted ? returned.address(of: row) : kept.address(of: row) ?? old.address(of: row)
                 let theirs = new.address(of: row)
+                guard let original = known, kind != .inserted || theirs != nil else { return }
                 // In a context's parent a row may have changed without a version of its own.
                 guard
                     knownVersion != new.version(of: row)
@@ -20,21 +32,26 @@ extension WorkingState {
                 guard ours != nil || theirs != nil else { return }
                 var names: [String] = []
                 if let ours, let theirs {
-                    func differ(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, _ property: Property) -> Bool {
-                        !property.operations.isIdentical(lhs + property.offset, rhs + property.offset)
-                    }
                     let nullified = Set(nullifiedReferences(from: original, to: ours, of: entity).map(\.property))
                     names = description.properties.enumerated()
                         .filter { number, property in
-                            property.isStored && differ(ours, original, property) && differ(theirs, original, property)
+                            differ(ours, original, property) && differ(theirs, original, property)
                                 && !nullified.contains(number)
                         }
                         .map(\.element.name)
                     guard !names.isEmpty else { return }
                 }
-                overlaps.append(
-                    MergeOverlap(id: schema.id(of: row, of: entity), properties: names, isDeletedThere: theirs == nil)
-                )
+                append(row, names, isDeletedThere: theirs == nil)
+            }
+            changes.required.forEachRow { row, version, known in
+                let theirs = new.address(of: row)
+                let isSame = theirs.map { new.version(of: row) == version && description.areIdentical($0, known) }
+                guard !listed.contains(row), isSame != true else { return }
+                let names = theirs.map { theirs in
+                    description.properties.filter { differ(theirs, known, $0) }.map(\.name)
+                }
+                guard names?.isEmpty != true else { return }
+                append(row, names ?? [], isDeletedThere: theirs == nil)
             }
         }
         return overlaps

@@ -57,11 +57,28 @@ extension WorkingState {
         return moved
     }
 
-    /// The same changes, where rows on which they were made have become something else with their save, since a policy settled a
-    /// conflict: the version that such a row was to have is another commit's, so that what was changed later counts from the
-    /// version that the save itself counted from.
-    func counted(from captured: WorkingState, _ settled: [RowPlace]) -> WorkingState {
+    /// The same changes, where rows on which they were made do not have the version that they were to have with their save.
+    ///
+    /// - A policy settled a conflict: that version is another commit's, so that what was changed later counts from the version
+    ///   that the save itself counted from.
+    /// - The row came back: its version is the number of the commit.
+    ///
+    /// - Parameter saved: what the save's commit made of the store.
+    func counted(from captured: WorkingState, savedAs saved: Snapshot, _ settled: [RowPlace]) -> WorkingState {
         var state = self
+        for (entity, returned) in captured.changes.entities where returned.hasReturns {
+            returned.forEachChange { row, _, _ in
+                guard returned.isComingBack(row), let version = saved.entities[entity].rows.version(of: row)
+                else { return }
+                if let kind = changes[entity].kind(of: row) {
+                    let delete = changes[entity].delete(of: row)
+                    state.changes[entity].set(row, kind, baseVersion: version, delete: delete)
+                }
+                if changes[entity].hasRequirements, let required = changes[entity].required.address(of: row) {
+                    state.changes[entity].required.set(row, version: version, copying: required)
+                }
+            }
+        }
         for place in settled {
             guard let kind = changes[place.entity].kind(of: place.row),
                 let version = captured.changes[place.entity].baseVersion(of: place.row)
@@ -70,6 +87,27 @@ extension WorkingState {
             state.changes[place.entity].set(place.row, kind, baseVersion: version, delete: delete)
         }
         return state
+    }
+
+    /// What the save of this state makes of its rows by itself: what they are here, and what those take over to which new rows
+    /// give way.
+    ///
+    /// - Parameter saved: what the save's commit made of the store.
+    func result(savedAs saved: Snapshot, _ overwritten: Set<RowPlace>) -> Snapshot {
+        var state = self
+        for place in overwritten {
+            let description = schema.entities[place.entity]
+            guard let row = saved.entities[place.entity].rows.address(of: place.row),
+                let current = snapshot.entities[place.entity].rows.address(of: place.row)
+            else { continue }
+            description.layout.withCopy(of: current) { copy in
+                for property in description.properties where property.isStored && property.relationship == nil {
+                    property.operations.assign(copy + property.offset, row + property.offset)
+                }
+                state.update(place.row, of: place.entity, copying: copy)
+            }
+        }
+        return state.snapshot
     }
 
     private struct Change {
@@ -94,13 +132,20 @@ extension WorkingState {
         let known = later.knownRow(row, of: entity)
         switch (change.kind, ours, known) {
         case (.inserted, let ours?, _):
+            let last = later.changes[entity].returnBases.address(of: row)
+            if theirs != nil, let last {
+                // Others have brought it back, too.
+                return merge(
+                    RowChange(known: last, ours: ours, baseVersion: baseVersion),
+                    into: RowPlace(entity: entity, row: row), keepingBases, replacements)
+            }
             description.layout.withCopy(of: ours) { copy in
                 description.redirect(copy, by: replacements)
                 guard theirs == nil else {
                     _ = update(row, of: entity, copying: copy)
                     return
                 }
-                insert(row, of: entity, copying: copy, lastVersion: baseVersion)
+                insert(row, of: entity, copying: copy, lastVersion: baseVersion, known: last)
             }
         case (.deleted, _, _) where theirs != nil:
             let isConflict = keepingBases && snapshot.entities[entity].rows.version(of: row) != baseVersion
@@ -311,13 +356,19 @@ extension WorkingState {
             state.changes[entity].forEachChange { row, kind, _ in
                 guard kind == .inserted, savepoint.changes[entity].kind(of: row) == nil else { return }
                 changes[entity].remove(row)
+                changes[entity].removeRequirement(row)
                 forgetMissingMembers(of: RowPlace(entity: entity, row: row))
                 for reference in description.references {
                     let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
                     let known = Set(base.referrers(to: row, of: reference.entity, through: reference.toOne))
                     for referrer in snapshot.referrers(to: row, of: reference.entity, through: reference.toOne)
                     where !known.contains(referrer) {
-                        setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
+                        // What it referred to before does not end with a row that has never been.
+                        let before = savepoint.snapshot.entities[reference.entity].rows.address(of: referrer)
+                        let target = before.map { toOne.target(ofRowAt: $0) } ?? 0
+                        let isPossible = isFree(target, for: referrer, through: toOne)
+                        setReference(of: referrer, of: reference.entity, through: toOne, to: isPossible ? target : 0)
+                        restorePlace(of: referrer, among: target, through: toOne, as: savepoint.snapshot)
                     }
                 }
                 for number in description.linkLists {

@@ -26,13 +26,15 @@ extension WorkingState {
     /// Takes over what another state requires.
     ///
     /// - Parameter keepingBases: whether the rows are to be as that state knew them; otherwise as the base has them now, if it
-    ///   has them.
+    ///   has them. A row that has come to be new here is nobody else's.
     mutating func requireAgain(_ later: WorkingState, _ keepingBases: Bool) {
         for (entity, theirs) in later.changes.entities where theirs.hasRequirements {
             theirs.required.forEachRow { row, version, address in
                 if !keepingBases, base.entities[entity].rows.contains(row) {
                     require(row, of: entity)
-                } else if !changes[entity].required.contains(row) {
+                } else if !changes[entity].required.contains(row),
+                    base.entities[entity].rows.contains(row) || !snapshot.entities[entity].rows.contains(row)
+                {
                     changes[entity].required.set(row, version: version, copying: address)
                 }
             }

@@ -112,7 +112,7 @@ extension WorkingState {
         let description = schema.entities[place.entity]
         description.layout.withCopy(of: row) { copy in
             for toOne in description.toOnes { (copy + toOne.offset).storeBytes(of: 0, as: RowNumber.self) }
-            insert(place.row, of: place.entity, copying: copy, lastVersion: lastVersion ?? .none)
+            insert(place.row, of: place.entity, copying: copy, lastVersion: lastVersion ?? .none, known: row)
         }
     }
 
@@ -223,7 +223,7 @@ extension WorkingState {
         description.toOnes.contains { $0.property == property && $0.mate != nil }
     }
 
-    private mutating func restorePlace(
+    mutating func restorePlace(
         of row: RowNumber,
         among target: RowNumber,
         through toOne: ToOneDescription,

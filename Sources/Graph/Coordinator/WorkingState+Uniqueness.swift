@@ -56,7 +56,7 @@ extension WorkingState {
             description.indexes.contains { $0.uniqueness ?? .reject != .reject }
         }
         for (entity, rows) in sharing {
-            for row in rows where changes[entity].kind(of: row) == .inserted {
+            for row in rows where changes[entity].isNew(row) {
                 // One that is to be deleted has no say in what others are.
                 guard !resolution.isLeaving(RowPlace(entity: entity, row: row)),
                     let (survivor, policy) = survivor(of: row, of: entity, &resolution)
@@ -103,6 +103,7 @@ extension WorkingState {
         let description = schema.entities[entity]
         let takesOver = policy != .keepExisting
         resolution.note(row, givesWayTo: survivor, of: entity)
+        if takesOver { resolution.overwritten.insert(RowPlace(entity: entity, row: survivor)) }
         if policy == .replace { releaseOwned(by: survivor, of: entity, thatAreNotOf: row, &resolution) }
         let partners = partners(of: row, survivor, of: entity)
         guard let new = snapshot.entities[entity].rows.address(of: row),
@@ -200,7 +201,7 @@ extension WorkingState {
         switch toOne.ruleOfOwner {
         case .cascade:
             resolution.release(RowPlace(entity: toOne.target, row: partner.row), from: owner, nil)
-        case .deny where partner.isOfSurvivor && changes[entity].kind(of: survivor) != .inserted:
+        case .deny where partner.isOfSurvivor && !changes[entity].isNew(survivor):
             resolution.denials.append(.init(row: owner, toOne: partner.toOne, partner: partner.row))
         case .deny, .nullify:
             break

@@ -168,15 +168,21 @@ struct WorkingState: Sendable {
 
     /// Writes a row that is not there: a new one, or one that was deleted and comes back under its number.
     ///
-    /// - Parameter lastVersion: one that the row had when it was in the store, if it is not in the base any more.
+    /// - Parameters:
+    ///   - lastVersion: one that the row had when it was in the store, if it is not in the base any more.
+    ///   - known: the row that had this version.
     mutating func insert(
         _ row: RowNumber,
         of entity: Int,
         copying value: UnsafeRawPointer,
-        lastVersion: RowVersion = .none
+        lastVersion: RowVersion = .none,
+        known: UnsafeRawPointer? = nil
     ) {
         var batch: IndexBatch?
         insert(row, of: entity, copying: value, lastVersion: lastVersion, &batch)
+        if let known, changes[entity].isComingBack(row) {
+            changes[entity].returnBases.set(row, version: lastVersion, copying: known)
+        }
     }
 
     /// The same, and without a batch the index entries of the row.

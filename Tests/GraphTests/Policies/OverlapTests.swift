@@ -98,6 +98,23 @@ struct OverlapTests {
         #expect(rivals.row(one) == Account(balance: 1, memo: mergesChanges ? "ours" : ""))
     }
 
+    /// R32: it has looked at one object.
+    @Test func `R18 an object's refresh leaves the conflicts of others`() async throws {
+        let rivals = try await Rivals()
+        let (one, other) = try await rivals.start { ($0.insert(Account()).id, $0.insert(Account()).id) }
+        try await rivals.change { context in
+            context[one]?.balance += 1
+            context[other]?.balance += 1
+        } theirs: { context in
+            context[one]?.balance += 10
+            context[other]?.balance += 10
+        }
+        await rivals.ours.perform { $0[one]?.refresh(mergeChanges: true) }
+        #expect(try await rivals.conflicts().map(\.id) == [AnyPersistentID(other)])
+        #expect(await rivals.save(.custom(.property(\Account.balance, .counter))) == nil)
+        #expect(rivals.row(one)?.balance == 1 && rivals.row(other)?.balance == 11)
+    }
+
     @Test func `R18 an object's refresh does nothing to a nested context's state`() async throws {
         let rivals = try await Rivals()
         let id = try await rivals.start { $0.insert(Account()).id }

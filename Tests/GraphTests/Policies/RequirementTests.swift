@@ -174,4 +174,58 @@ struct RequirementTests {
         }
         #expect(try await rivals.conflicts().map(\.id) == [AnyPersistentID(other)])
     }
+
+    /// R18: a refresh says what is different from what a decision rested on.
+    @Test func `R2 a refresh names required objects that others have changed`() async throws {
+        let (rivals, id) = try await Self.rivals(.error) { try $0.object(for: $1).balance = 2 }
+        let overlaps = await rivals.ours.refresh()
+        #expect(overlaps == [MergeOverlap(id: AnyPersistentID(id), properties: ["balance"], isDeletedThere: false)])
+        // The program has been told.
+        #expect(await rivals.ours.refresh() == [])
+        #expect(await rivals.save() == nil)
+    }
+
+    @Test func `R2 a save with retries does not look away from a required object`() async throws {
+        let (rivals, _) = try await Self.rivals(.error) { try $0.object(for: $1).balance = 2 }
+        let error = await #expect(throws: GraphError.self) { try await rivals.ours.save(retries: 3) }
+        guard case .conflicts = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!Self.hasClub(rivals))
+    }
+
+    @Test(arguments: [false, true])
+    func `R2 an object that was never saved is required of nobody`(isTransaction: Bool) async throws {
+        let rivals = try await Rivals()
+        let id = await rivals.ours.perform { $0.insert(Account()).id }
+        if isTransaction {
+            try await rivals.ours.transaction { context in
+                await Task.yield()
+                context.require(unchanged: try context.object(for: id))
+                _ = context.insert(Club())
+            }
+        } else {
+            let child = await Context(parent: rivals.ours)
+            try await child.perform { context in
+                context.require(unchanged: try context.object(for: id))
+                context.insert(Club())
+            }
+            try await child.save()
+        }
+        #expect(await rivals.save() == nil)
+        #expect(Self.hasClub(rivals) && rivals.version(id) == 1)
+    }
+
+    @Test func `R2 a nested context requires of its parent what is not saved yet`() async throws {
+        let rivals = try await Rivals()
+        let id = await rivals.ours.perform { $0.insert(Account()).id }
+        let child = await Context(parent: rivals.ours)
+        try await child.perform { context in
+            context.require(unchanged: try context.object(for: id))
+            context.insert(Club())
+        }
+        await rivals.ours.perform { $0[id]?.balance = 3 }
+        await #expect(throws: GraphError.self) { try await child.save() }
+    }
 }

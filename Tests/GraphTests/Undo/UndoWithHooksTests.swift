@@ -1,0 +1,73 @@
+import Testing
+
+@testable import Graph
+
+@Entity private struct Article {
+    var title = ""
+    var slug = ""
+    var note = ""
+
+    mutating func willSave() { slug = title.lowercased() }
+}
+
+/// R22, R36: what `willSave()` makes of an object belongs to what was done to it.
+struct UndoWithHooksTests {
+    private static func context() async throws -> (Coordinator, Context) {
+        let coordinator = try await Coordinator(for: Article.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        await context.perform { $0.undoLimit = 9 }
+        return (coordinator, context)
+    }
+
+    @Test func `R36 a saved insert is undone`() async throws {
+        let (coordinator, context) = try await Self.context()
+        let id = try await context.transaction { $0.insert(Article(title: "Hello")).id }
+        #expect(coordinator.snapshot.value(for: id)?.slug == "hello")
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id] == nil })
+        #expect(await context.redo() == [])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.slug == "hello")
+    }
+
+    @Test func `R36 a saved change is undone with what followed from it`() async throws {
+        let (coordinator, context) = try await Self.context()
+        let id = try await context.transaction { $0.insert(Article(title: "One")).id }
+        try await context.transaction { $0[id]?.title = "Two" }
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id]?.title == "One" && $0[id]?.slug == "one" })
+        try await context.save()
+        #expect(await context.redo() == [])
+        #expect(await context.perform { $0[id]?.title == "Two" && $0[id]?.slug == "two" })
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.slug == "two")
+    }
+
+    @Test func `R36 groups that one save took are undone one after another`() async throws {
+        let (coordinator, context) = try await Self.context()
+        let id = await context.perform { $0.insert(Article(title: "One")).id }
+        await context.perform { $0[id]?.title = "Two" }
+        await context.perform { $0[id]?.note = "noted" }
+        try await context.save()
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id]?.note == "" && $0[id]?.title == "Two" })
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id]?.title == "One" })
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id] == nil })
+        #expect(await context.redo() == [])
+        #expect(await context.redo() == [])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.slug == "two")
+    }
+
+    @Test func `R36 what others made of a property stays, whatever the hook did`() async throws {
+        let (coordinator, context) = try await Self.context()
+        let id = try await context.transaction { $0.insert(Article(title: "One")).id }
+        try await context.transaction { $0[id]?.title = "Two" }
+        try await coordinator.transaction { $0[id]?.title = "Three" }
+        await context.refresh()
+        #expect(await Set(context.undo().map(\.property)) == ["title", "slug"])
+        #expect(await context.perform { $0[id]?.title == "Three" && $0[id]?.slug == "three" })
+    }
+}
