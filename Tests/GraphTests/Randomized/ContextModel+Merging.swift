@@ -37,7 +37,7 @@ extension ContextModel {
     ) throws(Failure) -> [StoreModel.ID] {
         var settlement = Settlement()
         let conflicts = conflicts(with: theirs, by: comparison)
-        let versions = Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0.version) })
+        let known = Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0) })
         for conflict in conflicts { settle(conflict, policy, &settlement) }
         try Failure.check(.conflicts, settlement.failed)
         discardRows(settlement.dropped, judgedOn: theirs)
@@ -46,7 +46,9 @@ extension ContextModel {
             lost[id] = nil
             if work.rows[id] == nil {
                 // One that was never in the store is new there.
-                if base.rows[id] == nil, let version = versions[id], version != 0 { returning[id] = version }
+                if base.rows[id] == nil, let conflict = known[id], conflict.version != 0, let old = conflict.base {
+                    returning[id] = Kept(version: conflict.version, known: old)
+                }
                 work.insert(id, row)
             } else {
                 work.write(id, row)

@@ -23,21 +23,30 @@ extension ContextModel {
     ) throws(Failure) -> [StoreModel.ID: StoreModel.ID] {
         guard hasChanges else { return [:] }
         var request = self
-        let replaced = try request.commit(to: &head, policy).replaced
+        let commit = try request.commit(to: &head, policy)
+        undo.didRunHooks(on: work.rows, commit.request)
         move(to: ContextModel(base: head))
         undo.didSave(as: self)
-        return replaced
+        return commit.replaced
+    }
+
+    struct Commit {
+        /// New rows that gave way to others, with those.
+        let replaced: [StoreModel.ID: StoreModel.ID]
+        /// Rows that have taken over what those had.
+        let overwritten: Set<StoreModel.ID>
+        /// The rows whose conflicts were settled.
+        let settled: [StoreModel.ID]
+        /// What the save contained, as `willSave()` left it.
+        let request: [StoreModel.ID: StoreModel.Row]
     }
 
     /// Makes a commit of the changes, and leaves the context as it is.
     ///
-    /// - Returns: new rows that gave way to others, with those, and the rows whose conflicts were settled.
-    mutating func commit(
-        to head: inout StoreModel,
-        _ policy: StorePolicy
-    ) throws(Failure) -> (replaced: [StoreModel.ID: StoreModel.ID], settled: [StoreModel.ID]) {
+    mutating func commit(to head: inout StoreModel, _ policy: StorePolicy) throws(Failure) -> Commit {
         var request = self
         request.willSave()
+        let rows = request.work.rows
         let settled = try request.rebase(onto: head, by: .store, policy)
         var merged = request.work
         merged.applyDeleteRules(since: head)
@@ -45,7 +54,7 @@ extension ContextModel {
             request.missing = []
             merged.dropDanglingReferences(since: head)
         }
-        let replacing = merged.replaceDuplicates(since: head)
+        let replacing = merged.replaceDuplicates(since: head, Set(request.returning.keys))
         let replaced = replacing.replaced
         try Failure.check(.notUnique, merged.uniquenessViolations(since: head))
         let missing = request.missingMembers(of: merged, replaced)
@@ -55,7 +64,7 @@ extension ContextModel {
         try Failure.check(.invalid, merged.wrongCounts())
         try Failure.check(.invalid, merged.invalidRows())
         head = merged.committed(after: head, returning: request.returning)
-        return (replaced, settled)
+        return Commit(replaced: replaced, overwritten: replacing.overwritten, settled: settled, request: rows)
     }
 
     private mutating func willSave() {
@@ -85,10 +94,14 @@ extension StoreModel {
 
     /// How giving way goes on.
     struct Replacing {
+        /// Rows that are in the store, or have been.
+        let known: Set<ID>
         /// New rows, and what they have become.
         var replaced: [ID: ID] = [:]
         /// Rows to which others have given way.
         var survivors: Set<ID> = []
+        /// Those of them that have taken over what the others had.
+        var overwritten: Set<ID> = []
         /// Rows that are to be deleted unless others give way to them, each with those to which it belonged.
         var outgoing: [ID: Set<ID>] = [:]
         /// By whom a partner was given up, and the slot.
@@ -99,19 +112,21 @@ extension StoreModel {
 
     /// Has new rows with a unique value that another row has give way to it, where the constraint says so, and deletes what
     /// this leaves without its owner.
-    fileprivate mutating func replaceDuplicates(since head: StoreModel) -> Replacing {
-        var replacing = Replacing()
+    ///
+    /// - Parameter returning: rows that head does not have, and that are not new for all that.
+    fileprivate mutating func replaceDuplicates(since head: StoreModel, _ returning: Set<ID>) -> Replacing {
+        var replacing = Replacing(known: returning.union(head.rows.keys))
         repeat {
-            while replaceDuplicatesOnce(&replacing, since: head) {}
+            while replaceDuplicatesOnce(&replacing) {}
         } while deleteOutgoing(&replacing)
         return replacing
     }
 
-    private mutating func replaceDuplicatesOnce(_ replacing: inout Replacing, since head: StoreModel) -> Bool {
+    private mutating func replaceDuplicatesOnce(_ replacing: inout Replacing) -> Bool {
         var isChanged = false
         // Those that are made alike meanwhile are for the next time.
         let sharing = rows.keys.filter { id in
-            head.rows[id] == nil
+            !replacing.known.contains(id)
                 && StoreShape.entities[id.entity].uniques.contains { !duplicates(of: id, $0).isEmpty }
         }
         for id in sharing.sorted() where rows[id] != nil && !replacing.isLeaving(id) {
@@ -119,7 +134,7 @@ extension StoreModel {
             var policies: Set<UniquenessPolicy> = []
             for unique in StoreShape.entities[id.entity].uniques {
                 let others = duplicates(of: id, unique).filter { other in
-                    (other < id || head.rows[other] != nil)
+                    (other < id || replacing.known.contains(other))
                         && !(unique.policy == .reject && replacing.isLeaving(other))
                 }
                 guard !others.isEmpty else { continue }
@@ -128,7 +143,7 @@ extension StoreModel {
             }
             guard survivors.count == 1, let survivor = survivors.first, !policies.contains(.reject) else { continue }
             let policy: UniquenessPolicy? = [.replace, .upsert].first { policies.contains($0) }
-            replace(id, by: survivor, policy ?? .keepExisting, &replacing, since: head)
+            replace(id, by: survivor, policy ?? .keepExisting, &replacing)
             isChanged = true
         }
         return isChanged
@@ -190,14 +205,14 @@ extension StoreModel {
         _ id: ID,
         by survivor: ID,
         _ policy: UniquenessPolicy,
-        _ replacing: inout Replacing,
-        since head: StoreModel
+        _ replacing: inout Replacing
     ) {
         guard let new = rows[id], let old = rows[survivor] else { return }
         let takesOver = policy != .keepExisting
         replacing.replaced = replacing.replaced.mapValues { $0 == id ? survivor : $0 }
         replacing.replaced[id] = survivor
         replacing.survivors.insert(survivor)
+        if takesOver { replacing.overwritten.insert(survivor) }
         if policy == .replace {
             let kept = owned(by: id)
             for other in kept { replacing.outgoing[other] = nil }
@@ -258,7 +273,7 @@ extension StoreModel {
                     mates[mate] != survivor.row
                 else { continue }
                 if toOne.rule == .cascade { replacing.outgoing[partner, default: []].formUnion([]) }
-                if toOne.rule == .deny, owner == survivor, head.rows[survivor] != nil {
+                if toOne.rule == .deny, owner == survivor, replacing.known.contains(survivor) {
                     replacing.parted.append((survivor, slot, partner))
                 }
             }
@@ -333,7 +348,7 @@ extension StoreModel {
     // MARK: Committing
 
     /// The state that the next commit makes of this one, or head if there is nothing to commit.
-    fileprivate func committed(after head: StoreModel, returning: [ID: UInt64]) -> StoreModel {
+    fileprivate func committed(after head: StoreModel, returning: [ID: ContextModel.Kept]) -> StoreModel {
         guard rows != head.rows || lists != head.lists else { return head }
         var state = self
         state.versions = head.versions.filter { rows[$0.key] != nil }

@@ -37,8 +37,8 @@ struct ContextModel: Sendable {
     /// Which of the context's deletes removed a row.
     var deletes: [StoreModel.ID: Int] = [:]
     var deleteCount = 0
-    /// Rows that were in the store before, and were deleted there, and that this context inserts again, with their last versions.
-    var returning: [StoreModel.ID: UInt64] = [:]
+    /// Rows that were in the store before, and were deleted there, and that this context inserts again, as it knew them last.
+    var returning: [StoreModel.ID: Kept] = [:]
     var undo = UndoModel()
 
     init(base: StoreModel) {
@@ -49,7 +49,7 @@ struct ContextModel: Sendable {
     /// What a row's changes count from.
     func known(_ id: StoreModel.ID) -> StoreModel.Row? { lost[id]?.base ?? kept[id]?.known ?? base.rows[id] }
     func version(_ id: StoreModel.ID) -> UInt64 {
-        lost[id]?.version ?? kept[id]?.version ?? base.versions[id] ?? returning[id] ?? 0
+        lost[id]?.version ?? kept[id]?.version ?? base.versions[id] ?? returning[id]?.version ?? 0
     }
 
     /// By comparing all rows, lost ones included.
@@ -84,6 +84,21 @@ struct ContextModel: Sendable {
         for id in changes.inserted { state.versions[id] = 1 }
         for id in changes.updated where state.rows[id] != nil { state.versions[id] = version(id) + 1 }
         return ContextModel(base: state)
+    }
+
+    /// The same with what the save itself made of rows: hooks, and new rows that gave way.
+    func result(of commit: Commit, _ head: StoreModel) -> StoreModel {
+        let changes = changes
+        var state = whileSaving.base
+        for (id, row) in commit.request where state.rows[id] != nil { state.rows[id]?.attributes = row.attributes }
+        for id in commit.overwritten where state.rows[id] != nil {
+            guard let row = head.rows[id] else { continue }
+            if state.rows[id]?.attributes != row.attributes, !changes.inserted.union(changes.updated).contains(id) {
+                state.versions[id, default: 0] += 1
+            }
+            state.rows[id]?.attributes = row.attributes
+        }
+        return state
     }
 
     /// Goes on from another state with the same history.
@@ -129,7 +144,8 @@ struct ContextModel: Sendable {
         }
         for id in changes.inserted.union(changes.updated).sorted() {
             if let ours = lost[id]?.ours ?? work.rows[id] {
-                guard let original = known(id) else {
+                // Others may have brought a row back, too.
+                guard let original = known(id) ?? (head.rows[id] == nil ? nil : returning[id]?.known) else {
                     if merged.rows[id] == nil { merged.insert(id, ours) } else { merged.write(id, ours) }
                     continue
                 }

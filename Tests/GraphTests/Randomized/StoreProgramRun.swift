@@ -220,7 +220,9 @@ struct StoreProgramRun {
             // What follows from rows that are there again, or not any more, others may deny.
             return
         }
-        head = StoreModel(coordinator.snapshot)
+        let saved = StoreModel(coordinator.snapshot)
+        try checkSaved(undo: after, saved)
+        head = saved
         try await compareStore()
         let (current, result, remainders) = await contexts[c].perform { context in
             let current = context.storeModel()
@@ -229,6 +231,22 @@ struct StoreProgramRun {
         }
         try SavedUndo(before: before, after: after, current: current, result: result, remainders: remainders).check()
         try await contexts[c].perform { try $0.compareStructures() }
+    }
+
+    /// Nothing that comes back takes anything over, or away: a row is as it was shown, or as others have left it.
+    private func checkSaved(undo shown: StoreModel, _ saved: StoreModel) throws {
+        for (id, row) in saved.rows {
+            var ours = shown.rows[id]
+            var expected = [ours?.attributes, head.rows[id]?.attributes]
+            if ours != nil { StoreShape.willSave(&ours!, of: id.entity) }
+            expected.append(ours?.attributes)
+            try demand(expected.contains(row.attributes)) {
+                "saving an undo made \(row) of \(id), not one of \(expected)"
+            }
+        }
+        for id in shown.rows.keys where head.rows[id] != nil {
+            try demand(saved.rows[id] != nil) { "saving an undo deleted \(id)" }
+        }
     }
 
     private mutating func run(_ transaction: StoreProgram.Transaction, in c: Int) async throws {
@@ -338,7 +356,7 @@ struct StoreProgramRun {
         var newHead = rival?.head ?? head
         let rivalHead = newHead
         var captured = models[c]
-        var commit: (replaced: [StoreModel.ID: StoreModel.ID], settled: [StoreModel.ID])?
+        var commit: ContextModel.Commit?
         if captured.hasChanges { commit = try? captured.commit(to: &newHead, flight.policy) }
         guard let disk, let commit, newHead.commits > rivalHead.commits else {
             try await save(c, rollsBackOnFailure: false, flight.policy)
@@ -400,8 +418,13 @@ struct StoreProgramRun {
             later.undo.didFail(what: captured.undo, as: later, onTop)
         } else {
             head = newHead
+            let result = captured.result(of: commit, newHead)
             func onTop(_ state: ContextModel) -> ContextModel {
                 var model = state
+                if result.rows != model.base.rows { model.refresh(to: result) }
+                for id in captured.returning.keys where model.base.rows[id] != nil {
+                    model.base.versions[id] = newHead.versions[id]
+                }
                 for id in commit.settled where model.base.rows[id] != nil {
                     model.base.versions[id] = captured.version(id)
                 }
@@ -412,6 +435,7 @@ struct StoreProgramRun {
             later.undo = UndoModel()
             later = onTop(later)
             later.undo = undo
+            later.undo.didRunHooks(on: captured.work.rows, commit.request, through: captured.undo)
             later.undo.didSave(what: captured.undo, as: later, onTop)
         }
         models[c] = later

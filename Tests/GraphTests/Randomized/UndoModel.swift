@@ -62,6 +62,28 @@ struct UndoModel: Sendable {
         if isRefresh { refreshed = (model.base, lastNumber) }
     }
 
+    /// A save had `willSave()` change rows: that belongs to what was done to a row last.
+    mutating func didRunHooks(
+        on rows: [StoreModel.ID: StoreModel.Row],
+        _ request: [StoreModel.ID: StoreModel.Row],
+        through taken: UndoModel? = nil
+    ) {
+        let last = taken?.lastNumber ?? lastNumber
+        for (id, row) in request where rows[id] != row {
+            func isTouched(_ group: Group) -> Bool {
+                let (old, new) = (group.before.first?.work.rows[id], group.after.first?.work.rows[id])
+                return group.number > savedThrough && group.number <= last && new != nil && old != new
+            }
+            guard let number = (done + undone).filter(isTouched).map(\.number).max() else { continue }
+            for place in done.indices where done[place].number == number {
+                done[place].after[0].work.rows[id]?.attributes = row.attributes
+            }
+            for place in undone.indices where undone[place].number == number {
+                undone[place].after[0].work.rows[id]?.attributes = row.attributes
+            }
+        }
+    }
+
     /// All that there is is saved.
     mutating func didSave(as model: ContextModel) {
         savedThrough = lastNumber
