@@ -28,6 +28,12 @@ struct UniquenessResolution {
     /// any more, but for those that new rows have given way to: what was imported again stays.
     private(set) var outgoing: [RowPlace: [(owner: RowPlace, ownership: Ownership)]] = [:]
     var denials: [Denial] = []
+    /// By the rows that stay, what the last new one owned to which it has given its place, and which step that was; until it is known
+    /// that this is the last one.
+    private(set) var successors: [RowPlace: (owned: Set<RowPlace>, step: Int)] = [:]
+    /// The steps at which rows were kept last.
+    private var keptAt: [RowPlace: Int] = [:]
+    private var lastStep = 0
 
     /// Rows of which each may have a unique value that another one has, until it turns out to be alone with its values.
     var open: Set<RowPlace> = []
@@ -50,8 +56,20 @@ struct UniquenessResolution {
         outgoing[place, default: []] += ownership.map { [(owner, $0)] } ?? []
     }
 
-    mutating func keep(_ place: RowPlace) {
-        outgoing[place] = nil
+    /// Notes what a new row owns that takes the place of another one.
+    mutating func keep(_ owned: Set<RowPlace>, ofSuccessorOf owner: RowPlace) {
+        lastStep += 1
+        for place in owned {
+            outgoing[place] = nil
+            keptAt[place] = lastStep
+        }
+        successors[owner] = (owned, lastStep)
+    }
+
+    /// Which of the members of a row its last successor, and any that came after, does not have.
+    mutating func takeSuccessor(of owner: RowPlace) -> ((RowPlace) -> Bool)? {
+        guard let (owned, step) = successors.removeValue(forKey: owner) else { return nil }
+        return { [keptAt] place in !owned.contains(place) && keptAt[place] ?? 0 < step }
     }
 
     /// Whether the row is to be deleted, as things are.

@@ -64,7 +64,9 @@ extension WorkingState {
                 replace(row, by: survivor, of: entity, policy, &resolution)
                 resolution.open.formUnion(takeSuspects())
                 isChanged = true
+                if ownsItself(entity) { releaseMembers(&resolution) }
             }
+            releaseMembers(&resolution)
         }
         return isChanged
     }
@@ -104,7 +106,11 @@ extension WorkingState {
         let takesOver = policy != .keepExisting
         resolution.note(row, givesWayTo: survivor, of: entity)
         if takesOver { resolution.overwritten.insert(RowPlace(entity: entity, row: survivor)) }
-        if policy == .replace { releaseOwned(by: survivor, of: entity, thatAreNotOf: row, &resolution) }
+        if policy == .replace {
+            releaseOwned(by: survivor, of: entity, thatAreNotOf: row, &resolution)
+        } else {
+            releaseMembers(of: RowPlace(entity: entity, row: survivor), &resolution)
+        }
         let partners = partners(of: row, survivor, of: entity)
         guard let new = snapshot.entities[entity].rows.address(of: row),
             let old = snapshot.entities[entity].rows.address(of: survivor)
@@ -208,7 +214,19 @@ extension WorkingState {
         }
     }
 
-    /// Notes what a row owns and another one, which is to take its place, does not have.
+    /// Whether rows of an entity may own others of the same one.
+    private func ownsItself(_ entity: Int) -> Bool {
+        let description = schema.entities[entity]
+        return description.references.contains {
+            $0.entity == entity && schema.entities[entity].toOnes[$0.toOne].ruleOfInverse == .cascade
+        }
+            || description.linkLists.contains {
+                schema.adjacencies[$0].rule == .cascade && schema.adjacencies[$0].members == entity
+            }
+    }
+
+    /// Notes what a row refers to and owns, and another one, which is to take its place, does not have. Its members are for
+    /// `releaseMembers`: of many rows that take the place of one another the last one says which of them stay.
     private func releaseOwned(
         by owner: RowNumber,
         of entity: Int,
@@ -216,22 +234,43 @@ extension WorkingState {
         _ resolution: inout UniquenessResolution
     ) {
         let both = [RowPlace(entity: entity, row: owner), RowPlace(entity: entity, row: row)]
-        let kept = Set(owned(by: both[1]).map(\.place) + both)
-        for place in kept { resolution.keep(place) }
-        for (place, ownership) in owned(by: both[0]) where !kept.contains(place) {
+        let kept = Set((ownedTargets(of: both[1]) + ownedMembers(of: both[1])).map(\.place) + both)
+        resolution.keep(kept, ofSuccessorOf: both[0])
+        for (place, ownership) in ownedTargets(of: both[0]) where !kept.contains(place) {
             resolution.release(place, from: both[0], ownership)
         }
     }
 
-    /// The rows to which relationships that cascade lead from a row.
-    private func owned(by owner: RowPlace) -> [(place: RowPlace, ownership: UniquenessResolution.Ownership)] {
-        var owned: [(place: RowPlace, ownership: UniquenessResolution.Ownership)] = []
+    /// Notes the members that the last row which took an owner's place does not have.
+    private func releaseMembers(of owner: RowPlace, _ resolution: inout UniquenessResolution) {
+        guard let isReleased = resolution.takeSuccessor(of: owner) else { return }
+        for (place, ownership) in ownedMembers(of: owner) where isReleased(place) {
+            resolution.release(place, from: owner, ownership)
+        }
+    }
+
+    private func releaseMembers(_ resolution: inout UniquenessResolution) {
+        for owner in resolution.successors.keys { releaseMembers(of: owner, &resolution) }
+    }
+
+    private typealias Owned = (place: RowPlace, ownership: UniquenessResolution.Ownership)
+
+    /// The rows to which a row refers by relationships that cascade.
+    private func ownedTargets(of owner: RowPlace) -> [Owned] {
+        var owned: [Owned] = []
         let description = schema.entities[owner.entity]
         for (number, toOne) in description.toOnes.enumerated() where toOne.ruleOfOwner == .cascade {
             let address = snapshot.entities[owner.entity].rows.address(of: owner.row)
             guard let target = address.map({ toOne.target(ofRowAt: $0) }), target != 0 else { continue }
             owned.append((RowPlace(entity: toOne.target, row: target), .reference(toOne: number)))
         }
+        return owned
+    }
+
+    /// The members of a row by relationships that cascade.
+    private func ownedMembers(of owner: RowPlace) -> [Owned] {
+        var owned: [Owned] = []
+        let description = schema.entities[owner.entity]
         for reference in description.references {
             let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
             // One to one, the reference of the owner has it.
