@@ -10,8 +10,11 @@ struct JournalLocation: Sendable, Equatable {
     var text: String { path.text }
 
     init(resolving text: String, in fileSystem: any StoreFileSystem) throws(GraphError) {
-        guard !text.isEmpty, !text.utf8.contains(0) else {
-            throw .unusableFile(path: text, reason: "not a path")
+        guard !text.isEmpty else {
+            throw .unusableFile(path: text, reason: "the path is empty: name a file, or nil for a store in memory")
+        }
+        guard !text.utf8.contains(0) else {
+            throw .unusableFile(path: text, reason: "not a path: there is a zero byte in it")
         }
         let path = StorePath(text)
         do throws(IOError) {

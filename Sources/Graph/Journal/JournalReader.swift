@@ -161,19 +161,19 @@ struct JournalReader: ~Copyable {
         let rest = try examineRest(after: expected)
         let isClean = rest.end == offset
         guard part == .sealed else {
-            throw corrupt(isClean ? "the file ends before its initial part does" : "record \(expected): \(reason)")
+            throw corrupt(isClean ? "the file ends before its initial part does" : reason)
         }
         let known = max(rest.durableThrough, ends[lastKnown].sequence)
         guard isClean || known < expected else {
             let witness = rest.nextOffset.map { ", the next readable record is at \($0)" } ?? ""
-            throw corrupt("record \(expected): \(reason), but it was durable (through \(known))\(witness)")
+            throw corrupt("\(reason), but it was durable (through \(known))\(witness)")
         }
         let restBytes = window.lengthBytes - offset
         guard restBytes <= JournalFormat.unfinishedLimitBytes else {
             throw corrupt(
                 """
-                record \(expected): \(reason), and the \(restBytes) bytes from here on are more than any unfinished write \
-                leaves; put back a whole copy of the file, or cut it off here to go on with the records before
+                \(reason), and the \(restBytes) bytes from here on are more than any unfinished write leaves; to go on \
+                with the records before, cut a copy off here
                 """)
         }
         return JournalScan(
@@ -197,9 +197,9 @@ struct JournalReader: ~Copyable {
         if lastKind == .close, offset == window.lengthBytes { return .older(remembered) }
         throw corrupt(
             """
-            record \(lastSequence + 1): \(reason), but the records up to \(remembered.sequence), which ends at byte \
-            \(remembered.offset), were durable, says \(path).lock; put back a whole copy of the file, or remove the lock \
-            file, while no program has the store open, to go on with the records before
+            \(reason), but the records up to \(remembered.sequence), which ends at byte \(remembered.offset), were durable, \
+            says the lock file beside it; to go on with the records before, remove the lock file while no program has the \
+            store open
             """)
     }
 

@@ -4,8 +4,8 @@
     public import Foundation
 #endif
 
-/// Everything that Graph reports. Each case says what happened to which object or file; `description` adds what to do, in some
-/// 2,000 characters whatever the number of objects and the length of their values.
+/// Everything that Graph reports. Each case says what happened to which object or file; `description` says so in some 2,000
+/// characters whatever the number of objects and the length of their values, and adds what to do where a few words can.
 public enum GraphError: Error, Sendable {
     // MARK: The model
 
@@ -31,7 +31,8 @@ public enum GraphError: Error, Sendable {
     /// The transaction whose context this is has ended. Nothing was saved: make the change in the transaction's closure, before it
     /// returns, or on a context of its own.
     case transactionEnded
-    /// Values of unique properties that other objects have already. Nothing was saved.
+    /// Values of unique properties that other objects have already. Nothing was saved. Of each entity, those of
+    /// constraints that refuse (``UniquenessPolicy/reject``) come first: they are why an object could not give way by another one.
     ///
     /// On opening: texts that Swift takes for equal, and the version of Graph that wrote the file did not, because one is composed
     /// and the other is not. The file was not touched; change one of the objects with that version.
@@ -78,7 +79,8 @@ public enum GraphError: Error, Sendable {
     case unusableFile(path: String, reason: String)
     /// Any other failure of the system, with its `errno`.
     case inputOutput(path: String, operation: String, code: Int32)
-    /// The disk or a quota is full. Nothing was saved; the save may be tried again.
+    /// The disk or a quota is full. Nothing was saved, or the store was not opened and its file is as it was; it may be tried
+    /// again.
     case diskFull(path: String)
     /// Writing failed in a way that leaves open whether the save is in the file; reopening tells, by the commit's number.
     /// The store reads on, and takes no more saves. Without a commit: what opening writes into a file with original names.
@@ -86,7 +88,8 @@ public enum GraphError: Error, Sendable {
     /// A save that would have left the store in a state that breaks its own rules, which is an error in Graph; one line for
     /// each thing that does not hold. Only coordinators that check every commit find it. Nothing was saved.
     case inconsistent(ErrorList<String>)
-    /// An earlier failure of the disk ended writing. Nothing was saved; reopen the store.
+    /// The store takes no more saves: an earlier failure of the disk ended writing, or the file or its lock file was moved,
+    /// removed, replaced or changed. Nothing was saved; reopen the store.
     case storeFailed(path: String, reason: String)
 
     /// There is no such object: it was deleted, or never saved.
@@ -102,12 +105,29 @@ extension GraphError {
         return .outcomeUnknown(path: path, commit: commit, reason: reason)
     }
 
+    /// What a system call does, for messages.
+    private static func deed(_ operation: String) -> String {
+        switch IOError.Operation(rawValue: operation) {
+        case .resolve: "look the path up"
+        case .open: "open it for reading and writing"
+        case .create: "make files in its folder"
+        case .status: "look into its folder"
+        case .rename: "rename files in its folder"
+        case .unlink: "remove files from its folder"
+        case .list: "list its folder"
+        case .syncDirectory: "open its folder"
+        case .lock, .read, .write, .truncate, .sync: "\(operation) it"
+        case nil: operation
+        }
+    }
+
     /// What all later saves are told once this error has ended writing to the file: why, and no more.
     func asEarlierFailure(path: String) -> GraphError {
         switch self {
         case .storeFailed: self
         case .outcomeUnknown(_, _, let reason): .storeFailed(path: path, reason: reason)
-        case .permissionDenied(_, let operation): .storeFailed(path: path, reason: "no permission to \(operation)")
+        case .permissionDenied(_, let operation):
+            .storeFailed(path: path, reason: "no permission to \(Self.deed(operation))")
         case .inputOutput(_, let operation, let code):
             .storeFailed(path: path, reason: "\(operation) failed with errno \(code)")
         default: .storeFailed(path: path, reason: description)
@@ -249,12 +269,12 @@ extension GraphError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidSchema(let problems): ErrorList(problems).description("the schema is wrong", "problem")
-        case .unknownEntity(let name): "the store was opened without the entity \(name)"
+        case .unknownEntity(let name): "the store was opened without the entity \(name): name it in Coordinator(for:)"
         case .notOrdered(let property):
             "\(property) is no stored property with an order; nothing else can be sorted and looked up by"
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
         case .conflicts(let conflicts): conflicts.description("could not merge changes", "conflict", indent: "")
-        case .cancelled: "the task was cancelled before the save began; nothing was saved"
+        case .cancelled: "the task was cancelled before the save began; nothing was saved, and the changes are pending"
         case .transactionEnded:
             "the transaction that this context belongs to has ended, so nothing was saved; make the change in the "
                 + "transaction's closure, before it returns, or on another context"
@@ -267,37 +287,44 @@ extension GraphError: CustomStringConvertible {
         case .validationFailed(let failures): failures.description("objects may not be saved as they are", "failure")
         case .notEncodable(let entity, let reason):
             "a value of \(entity) could not be encoded: \(reason.shortened(to: 400))"
-        case .closed(let path): "\(path): the store is closed"
+        case .closed(let path): "\(path): the store is closed; open it with a new coordinator"
         case .transactionTooLarge(let length, let limit):
             "the transaction takes \(length) bytes, more than the limit of \(limit); save in smaller steps"
         case .notAStore(let path, let reason): "\(path): not a Graph store: \(reason)"
         case .unsupportedVersion(let path, let found, let supported):
-            "\(path): written by a newer version (\(found); this one reads \(supported))"
+            "\(path): written by a newer version (\(found); this one reads \(supported)); open it with that one"
         case .schemaMismatch(let path, let differences):
             "\(path): written with another schema\n" + differences.lines(indent: "  ").joined(separator: "\n")
                 + "\n  What was renamed says so with originalName; other changes of a schema cannot be migrated yet."
         case .corrupt(let path, let offset, let sequence, let reason):
-            "\(path): damaged at byte \(offset), record \(sequence): \(reason.shortened(to: 400)); the file was left as it is"
+            "\(path): damaged at byte \(offset)\(sequence == 0 ? "" : ", record \(sequence)"): "
+                + "\(reason.shortened(to: 400)); the file was left as it is: keep it, and restore a copy"
         case .invalidRecord(let path, let offset, let sequence, let reason):
             "\(path): record \(sequence) at byte \(offset) makes no sense: \(reason.shortened(to: 400)); "
-                + "the file was left as it is"
+                + "the file was left as it is: keep it, and restore a copy"
         case .valueNotReadable(let path, let object, let property, let type, let reason):
             "\(path): \(object).\(property) cannot be read as \(type): \(reason.shortened(to: 400)); "
                 + "the file was left as it is. The type must read what earlier versions of the program wrote."
         case .alreadyOpen(let path, let process, let since):
-            "\(path): open for writing already" + (process.map { " in process \($0)" } ?? "")
-                + (since.map { " since \($0)" } ?? "")
-        case .directoryMissing(let path): "\(path): there is no such folder"
-        case .permissionDenied(let path, let operation): "\(path): no permission to \(operation)"
-        case .unusableFile(let path, let reason): "\(path): \(reason)"
+            "\(path): open for writing already" + Self.place(ofProcess: process)
+                + (since.map { " since \($0)" } ?? "") + "; close it there first"
+        case .directoryMissing(let path): "\(path): there is no such folder; make it first"
+        case .permissionDenied(let path, let operation): "\(path): no permission to \(Self.deed(operation))"
+        case .unusableFile(let path, let reason): path.isEmpty ? reason : "\(path): \(reason)"
         case .inputOutput(let path, let operation, let code): "\(path): \(operation) failed with errno \(code)"
-        case .diskFull(let path): "\(path): the disk is full; nothing was saved, and the save may be tried again"
+        case .diskFull(let path):
+            "\(path): the disk is full; nothing was changed, and it may be tried again when there is room"
         case .outcomeUnknown(let path, let commit, let reason):
             "\(path): \(reason); whether \(commit.map { "commit \($0)" } ?? "what was written") is in the file "
                 + "shows when the store is reopened"
         case .inconsistent(let findings): findings.description("the save would break the store", "finding")
         case .storeFailed(let path, let reason):
-            "\(path): takes no more saves since an earlier failure (\(reason)); reopen the store"
+            "\(path): the store takes no more saves: \(reason.shortened(to: 400)); open it again"
         }
+    }
+
+    private static func place(ofProcess process: Int32?) -> String {
+        guard let process else { return "" }
+        return process == PosixFileSystem().processID ? " in this process" : " in process \(process)"
     }
 }

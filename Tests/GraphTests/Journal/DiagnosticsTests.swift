@@ -151,7 +151,7 @@ struct DiagnosticsTests {
             Issue.record("opened")
         } catch {
             guard case .corrupt(path, UInt64(start), 4, let reason) = error else { throw error }
-            #expect(reason.contains("records up to 6") && reason.contains("put back a whole copy of the file"))
+            #expect(reason.contains("records up to 6") && reason.contains("remove the lock file"))
             #expect(error.description.utf8.count < 600)
         }
         #expect(disk.contents(path) == damaged)
