@@ -339,7 +339,10 @@ extension WorkingState {
         var violations = ErrorList<UniquenessViolation>()
         for (entity, rows) in resolution.rowsSharingValues(in: self) {
             let description = schema.entities[entity]
-            for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
+            let unique = description.indexes.enumerated().filter { $0.element.uniqueness != nil }
+            // Those that refuse whatever the object is come first: they are why others could not have it give way.
+            let refusing = unique.filter { $0.element.uniqueness == .reject }
+            for (number, index) in refusing + unique.filter({ $0.element.uniqueness != .reject }) {
                 for row in rows {
                     guard let address = snapshot.entities[entity].rows.address(of: row) else { continue }
                     let original = base.entities[entity].rows.address(of: row)

@@ -57,7 +57,8 @@ public macro Entity(
 @attached(peer)
 public macro Attribute(originalName: String) = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
-/// Keeps two objects of an `@Entity` struct from having the same value of this attribute. nil equals nothing.
+/// Keeps two objects of an `@Entity` struct from having the same value of this attribute. nil equals nothing. Numbers with a
+/// fraction, and dates, are the same if their bits are: 0.0 and -0.0 are two values, and NaN is one.
 ///
 /// - Parameter onConflict: what a save does with a new object whose value another one has.
 @attached(peer)

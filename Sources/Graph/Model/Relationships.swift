@@ -14,14 +14,17 @@ public enum DeleteRule: String, Sendable, Hashable {
 public enum UniquenessPolicy: String, Sendable, Hashable {
     /// The save is refused.
     case reject
-    /// The object that was there keeps its identifier and takes over the new one's attributes, the references that the new one
-    /// makes, and what refers to the new one. A new object that collides with two different ones is refused.
+    /// The object that was there keeps its identifier and takes over all of the new one's attributes, also those that are nil or
+    /// at their initial values, the references that the new one makes, and what refers or is linked to the new one. A reference
+    /// that the new one leaves nil stays what it was, and members that the new one does not have stay members. A new object that
+    /// collides with two different ones is refused.
     ///
     /// An object that was one to one with it and has to make room for another follows the delete rule of the relationship, as if
     /// the object had been deleted: it is deleted too, loses its reference, or the save is refused.
     case upsert
     /// As `upsert`, and what the object owns is exchanged: objects to which its relationships with the delete rule `cascade`
-    /// lead, and which the new one does not have, are deleted; the new one's take their place.
+    /// lead, and which the new one does not have, are deleted; the new one's take their place. Of these relationships, nil and
+    /// an empty collection count as what the new one has; other relationships are handed over as by `upsert`.
     ///
     /// An owned object that has a unique value of its own, and to which a new one gives way in the same save, stays.
     case replace

@@ -15,6 +15,18 @@ private struct Author: Entity {
     }
 }
 
+private struct Member: Entity {
+    var email = ""
+    var number = 0
+    var weight: Double? = nil
+
+    static let schema = EntitySchema<Member>("Member") {
+        $0.attribute("email", \.email, unique: true, onConflict: .upsert)
+        $0.attribute("number", \.number, unique: true)
+        $0.attribute("weight", \.weight, unique: true)
+    }
+}
+
 /// R10: what a save does with values that may occur only once.
 struct UniquenessTests {
     let coordinator: Coordinator
@@ -245,6 +257,59 @@ struct UniquenessTests {
         try await context.save()
         #expect(try coordinator.snapshot.fetchValues(Author.self).map(\.email) == ["bee", "cat"])
         #expect(try coordinator.snapshot.fetchValues(Author.self).map(\.name) == ["Bee", "Dot"])
+    }
+
+    @Test func `R40 the constraint that refuses comes first, before one by which the object would have given way`()
+        async throws
+    {
+        let coordinator = try await Coordinator(for: Member.self)
+        try await coordinator.transaction { context in
+            for number in 1...12 { context.insert(Member(email: "\(number)", number: number)) }
+        }
+        do throws(GraphError) {
+            let context = Context(coordinator)
+            await context.perform { context in
+                for number in 1...12 { context.insert(Member(email: "\(number)", number: number)) }
+            }
+            try await context.save()
+            Issue.record("saved")
+        } catch {
+            guard case .notUnique(let violations) = error else { throw error }
+            #expect(violations.totalCount == 24 && violations.prefix(12).allSatisfy { $0.property == "number" })
+            #expect(error.description.contains("Member/p13.number = 1 is taken by Member/p1"))
+            #expect(!error.description.contains("email"))
+        }
+    }
+
+    @Test func `R10 numbers are compared by their bits: two zeros, and one NaN`() async throws {
+        let coordinator = try await Coordinator(for: Member.self)
+        let insert: @Sendable (Int, Double?) async throws -> Void = { number, weight in
+            try await coordinator.transaction { context in
+                context.insert(Member(email: "\(number)", number: number, weight: weight))
+            }
+        }
+        for (number, weight) in [nil, nil, 0.0, -0.0, .nan].enumerated() { try await insert(number, weight) }
+        await #expect(throws: GraphError.self) { try await insert(9, .nan) }
+        #expect(coordinator.snapshot.count(of: Member.self) == 5)
+    }
+
+    @Test func `R10 upsert: attributes come as they are, nil or not, and what the new object does not lead to stays`()
+        async throws
+    {
+        let (ada, mentor) = try await context.transaction { context in
+            let mentor = context.insert(Student(name: "Mentor"))
+            let ada = context.insert(Student(name: "Ada", email: "ada@x", points: 5, mentor: ToOne(mentor.id)))
+            ada.courses = [context.insert(Course(title: "Logic"))]
+            return (ada.id, mentor.id)
+        }
+        try await context.transaction { context in
+            let new = context.insert(Student(name: "", email: "ada@x"))
+            new.courses = [context.insert(Course(title: "Sets"))]
+        }
+        let row = try #require(coordinator.snapshot.value(for: ada))
+        #expect(row.name == "" && row.points == 0 && row.mentor.id == mentor)
+        let courses = try coordinator.snapshot.relatedValues(\Student.courses, of: ada)
+        #expect(courses.map(\.title) == ["Logic", "Sets"])
     }
 
     @Test func `R9 a new object that gives way denies no delete`() async throws {
