@@ -29,6 +29,9 @@ struct MessageTests {
         + "properties: read them from the object, person.team?.name, or from a snapshot, snapshot.value(for: id)?.name; "
         + #"in place of .ascending(\.team.name) sort what was fetched"#
 
+    private static let snapshotHasValues =
+        "is unavailable: a snapshot has values, not objects: fetchValues, fetchIDs or fetchIdentifiedValues"
+
     /// A line of a function that has the arguments below, and what the compiler says about it.
     static let guesses: [(String, String)] = [
         ("let a = await context.perform { $0.insert(person) }; use(a.name)", "'subscript(dynamicMember:)' \(stays)"),
@@ -56,6 +59,32 @@ struct MessageTests {
         ("use(Person.Object(person))", "'init(_:)' \(comesFromContext)"),
         ("use(Person.Object(context: context))", "'init(context:)' \(comesFromContext)"),
         ("use(person.team.name)", reference),
+        (
+            "await context.perform { $0.delete(id) }",
+            "'delete' is unavailable: delete the object that the context has under this identifier: context[id]?.delete()"
+        ),
+        (
+            "await context.perform { for team in (try? $0.fetch(Team.self)) ?? [] { team.members.append(id) } }",
+            "'append' is unavailable: members are objects: add the one under this identifier, "
+                + "as in members.append(try context.object(for: id))"
+        ),
+        (
+            "await context.perform { for team in (try? $0.fetch(Team.self)) ?? [] { team.members.insert(id) } }",
+            "'insert' is unavailable: members are objects: add the one under this identifier, "
+                + "as in members.insert(try context.object(for: id))"
+        ),
+        (
+            "use(coordinator.snapshot[id]?.name)",
+            "'subscript(_:)' is unavailable: a snapshot has values, not objects: snapshot.value(for: id)"
+        ),
+        (
+            "use(try coordinator.snapshot.fetch(Person.self))",
+            "'fetch(_:where:sortedBy:offset:limit:)' \(snapshotHasValues)"
+        ),
+        (
+            "use(try coordinator.snapshot.fetch(Person.self, where: { $0.age > 3 }, sortedBy: [.ascending(\\.name)]))",
+            "'fetch(_:where:sortedBy:offset:limit:)' \(snapshotHasValues)"
+        ),
         ("use(try coordinator.snapshot.fetchValues(Person.self, where: { $0.team.name == \"A\" }))", reference),
     ]
 
@@ -143,6 +172,60 @@ struct MessageTests {
             """
             @MainActor func add(_ context: Context) {
                 _ = context.insert(Person(name: "Ada"))
+            }
+            """
+        ),
+        (
+            "TheMainActor",
+            "main actor-isolated property 'draft' can not be referenced from a nonisolated context",
+            """
+            @MainActor final class Form {
+                let context: Context
+                var draft = ""
+                init(_ context: Context) { self.context = context }
+                func add() { context.sync { $0.insert(Person(name: draft)) } }
+            }
+            """
+        ),
+        (
+            "TheMainActor", "actor-isolated subscript 'subscript(_:)' can not be mutated from the main actor",
+            """
+            @MainActor func grow(_ id: Person.ID, _ context: Context) async throws {
+                try await context.atomically { context[id]?.age += 1 }
+            }
+            """
+        ),
+        (
+            "TheMainActor",
+            "actor-isolated property 'automaticallyMergesChanges' can not be mutated from the main actor",
+            """
+            @MainActor func follow(_ context: Context) async {
+                await context.automaticallyMergesChanges = true
+            }
+            """
+        ),
+        (
+            "TheMainActor", "'async' call in a function that does not support concurrency",
+            """
+            @MainActor func form(_ context: Context) -> Context { Context(parent: context) }
+            """
+        ),
+        (
+            "TheMainActor",
+            "actor-isolated initializer 'init(parent:mergePolicy:author:executor:isObservable:)' "
+                + "cannot be called from outside of the actor",
+            """
+            @MainActor func form(_ context: Context) async -> Context { Context(parent: context) }
+            """
+        ),
+        (
+            "TheMainActor",
+            "call to actor-isolated instance method 'object(for:)' in a synchronous actor-isolated context",
+            """
+            extension Context {
+                func grow(_ id: Person.ID) async throws {
+                    try await transaction { _ in try object(for: id).age += 1 }
+                }
             }
             """
         ),
@@ -263,6 +346,21 @@ struct MessageTests {
                 }
 
                 func drop() { context.delete(person) }
+
+                private var draft = ""
+
+                func add(_ id: Person.ID) async throws {
+                    context.sync { [draft] in $0.insert(Person(name: draft)) }
+                    await context.perform { [draft] in $0.insert(Person(name: draft)) }
+                    try await context.atomically {
+                        guard let person = context.sync({ $0[id] }) else { return }
+                        person.team = context.sync { $0.insert(Team(name: "A")) }
+                    }
+                    context.sync { $0.automaticallyMergesChanges = true }
+                    await context.perform { $0.automaticallyMergesChanges = true }
+                    let form = await Context(parent: context)
+                    try await form.save()
+                }
 
                 func look(for name: String) async throws -> [Person] {
                     try await context.fetchValues(Person.self, where: { @Sendable in $0.name == name })
