@@ -102,8 +102,9 @@ extension ManagedObject {
         return _fastPath(epoch.isCurrent) ? row : caughtUp { nil }
     }
 
-    /// How often the object was committed: 0 until its first save. The context's base decides, not others' newer commits,
-    /// and for a changed row the base that the change began from.
+    /// How often the object was committed: 0 until its first save. One that was deleted and has come back counts on from the
+    /// number of the commit that brought it back. The context's base decides, not others' newer commits, and for a changed
+    /// row the base that the change began from.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public var version: RowVersion { contextState.version(of: id.row, of: entity) }

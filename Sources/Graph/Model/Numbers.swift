@@ -2,7 +2,8 @@
 @usableFromInline
 typealias RowNumber = UInt64
 
-/// How often a row was committed: 1 after the commit that inserted it, one more for each commit that changed it.
+/// How often a row was committed: 1 after the commit that inserted it, one more for each commit that changed it. A row that was
+/// deleted and has come back counts on from the number of the commit that brought it back, which no version of it can have reached.
 ///
 /// 0 stands for a row that is not there: not yet saved, or deleted.
 public struct RowVersion: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {

@@ -32,6 +32,27 @@ struct IdentifierTests {
         #expect(coordinator.id(forURI: path) == nil)
     }
 
+    /// Without `close()` the file does not have the number of an object that was never saved, unless a commit follows.
+    @Test(arguments: [(isClosed: true, isFollowed: false, next: 3), (false, false, 2), (false, true, 4)])
+    func `R24 the numbers of objects that were never saved reach the file with a commit or when it is closed`(
+        _ scenario: (isClosed: Bool, isFollowed: Bool, next: UInt64)
+    ) async throws {
+        let disk = SimulatedDisk()
+        do {
+            let coordinator = try await Coordinator.people(on: disk)
+            try await coordinator.transaction { _ = $0.insert(Person(name: "one")) }
+            let context = Context(coordinator)
+            let unsaved = await context.perform { $0.insert(Person(name: "two")).id }
+            #expect(unsaved.row == 2)
+            await context.rollback()
+            if scenario.isFollowed { try await coordinator.transaction { _ = $0.insert(Person(name: "three")) } }
+            if scenario.isClosed { try await coordinator.close() }
+        }
+        let reopened = try await Coordinator.people(on: disk)
+        let id = try await reopened.transaction { $0.insert(Person(name: "next")).id }
+        #expect(id.row == scenario.next)
+    }
+
     private struct Odd: Entity {
         var name = ""
         static let schema = EntitySchema<Odd>("Größe/50 %") { $0.attribute("name", \.name) }

@@ -57,6 +57,16 @@ struct CodableAttributeTests {
         #expect(try await overwrite(one, with: other).isChanged == true)
     }
 
+    @Test func `R1: values that the type's own equality tells apart differ, though they encode alike`() async throws {
+        let coordinator = try await Coordinator(for: Sealed.self)
+        let id = try await coordinator.transaction { $0.insert(Sealed()).id }
+        try await coordinator.transaction { try $0.object(for: id).mark = Mark(text: "a", hint: 1) }
+        #expect(coordinator.snapshot.version(of: id) == RowVersion(2) && coordinator.snapshot.commit.number == 2)
+        // One that does not equal itself has no say.
+        try await coordinator.transaction { try $0.object(for: id).mark = Mark(text: "a", hint: .nan) }
+        #expect(coordinator.snapshot.version(of: id) == RowVersion(2) && coordinator.snapshot.commit.number == 2)
+    }
+
     @Test func `R1: a value that nobody wrote to is not compared by what it encodes`() async throws {
         let coordinator = try await Coordinator(for: Unordered.self)
         let id = try await coordinator.transaction { $0.insert(Unordered()).id }
@@ -259,4 +269,20 @@ private enum Quiet {
     @Entity struct Item {
         var text: Text
     }
+}
+
+/// Stores its text alone.
+private struct Mark: Codable, Equatable {
+    enum CodingKeys: CodingKey {
+        case text
+    }
+
+    var text = "a"
+    var hint = 0.0
+}
+
+private struct Sealed: Entity {
+    var mark = Mark()
+
+    static let schema = EntitySchema<Sealed>("Sealed") { $0.attribute("mark", \.mark) }
 }
