@@ -37,6 +37,9 @@ public protocol Entity: Sendable {
     /// a save, on the context, and again for rows that such calls changed for the first time. The context's objects show
     /// the result when the save succeeds; if it fails, nothing happened to them.
     ///
+    /// It sees the row as this context has it, before a merge policy puts both sides' changes together: what follows from several
+    /// properties may not fit the merged row. See <doc:MergingChanges>.
+    ///
     /// Rows that a save only takes a reference from, because its target was deleted, are left alone. Ephemeral properties have
     /// their defaults here: they are the objects' own.
     mutating func willSave()
