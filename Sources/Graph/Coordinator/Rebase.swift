@@ -39,7 +39,7 @@ struct Rebase {
         var rows: [RowTable]
         /// Rows to be deleted then.
         var deleted: [RowPlace] = []
-        var failed: [MergeConflict] = []
+        var failed = ErrorList<MergeConflict>()
 
         mutating func write(_ row: UnsafeRawPointer, at place: RowPlace, _ version: RowVersion) {
             rows[place.entity].set(place.row, version: version, copying: row)
@@ -57,7 +57,7 @@ struct Rebase {
         // The conflicts' addresses lie in the request and in head, which both outlast them.
         let conflicts = conflicts(of: request)
         for conflict in conflicts { settle(conflict, in: &settlement, origin) }
-        guard settlement.failed.isEmpty else { throw .conflicts(ErrorList(settlement.failed)) }
+        guard settlement.failed.isEmpty else { throw .conflicts(settlement.failed) }
         var ours = request
         ours.discardRows(settlement.dropped, judgedOn: head)
         var merged = WorkingState(base: head)
@@ -157,18 +157,22 @@ struct Rebase {
         do {
             try settleWithoutNullify(conflict, in: &settlement)
         } catch {
-            var report = schema.entities[conflict.place.entity].conflict(
-                of: conflict.place.row,
-                versions: reportedVersions(of: conflict),
-                base: conflict.base,
-                ours: conflict.ours,
-                theirs: conflict.theirs
-            )
-            report.reason = error is Unsettled ? nil : "\(error)"
-            report.ourOrigin = origin
-            report.theirOrigin = originOfTheirs(conflict.place)
-            settlement.failed.append(report)
+            settlement.failed.append(report(of: conflict, because: error, origin))
         }
+    }
+
+    private func report(of conflict: Conflict, because error: any Error, _ origin: ChangeOrigin) -> MergeConflict {
+        var report = schema.entities[conflict.place.entity].conflict(
+            of: conflict.place.row,
+            versions: reportedVersions(of: conflict),
+            base: conflict.base,
+            ours: conflict.ours,
+            theirs: conflict.theirs
+        )
+        report.reason = error is Unsettled ? nil : "\(error)"
+        report.ourOrigin = origin
+        report.theirOrigin = originOfTheirs(conflict.place)
+        return report
     }
 
     /// Rows that were never saved have no versions; in a report 0 stands for a row that is not there.

@@ -50,6 +50,26 @@ struct ErrorListTests {
         #expect(violations[0].value.utf8.count < 150)
     }
 
+    @Test(.bug(id: "a report for each", "a save made reports of all conflicts, and then threw most away"))
+    func `R41 conflicts past the limit are counted, and nothing is made of them`() async throws {
+        struct Refused: Error, CustomStringConvertible {
+            static let count = Counter()
+            var description: String { "\(Self.count.next())" }
+        }
+        let count = 10_050
+        let ids = try await context.transaction { context in
+            context.insert(contentsOf: (0..<count).map { Hand(number: $0) })
+        }
+        try await coordinator.transaction { context in for id in ids { context[id]?.note = "theirs" } }
+        await context.perform { context in for id in ids { context[id]?.note = "ours" } }
+        let policy = MergePolicy.custom(.entity(Hand.self) { _, _, _ in throw Refused() })
+        let error = try #require(
+            await #expect(throws: GraphError.self) { try await context.save(mergePolicy: policy) })
+        guard case .conflicts(let conflicts) = error else { throw error }
+        #expect(conflicts.count == 10_000 && conflicts.totalCount == count)
+        #expect(Refused.count.value == 10_000 && conflicts[0].reason == "1")
+    }
+
     @Test(arguments: [UniquenessPolicy.upsert, .replace, .keepExisting])
     func `R10 thousands of new objects with one value become one`(policy: UniquenessPolicy) async throws {
         let count = 3_000
