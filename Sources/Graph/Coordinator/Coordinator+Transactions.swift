@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a transaction is protected from.
 public enum IsolationLevel: Sendable {
     /// It reads one state, and of two that change the same object the first one to commit wins. Two transactions that each read
@@ -73,10 +75,12 @@ extension Coordinator {
             throw error.afterAttempts(max(retries, 0) + 1)
         }
         // One that a transaction under way makes in its own task would only wait for it.
-        if Self.isRetrying || retries <= 0 { return try await retry() }
+        if Self.turn?.isOver == false || retries <= 0 { return try await retry() }
         let ticket = await retryTicket()
+        let turn = RetryingTransaction()
+        defer { turn.end() }
         do {
-            let result = try await Self.$isRetrying.withValue(true) { try await retry(ticket) }
+            let result = try await Self.$turn.withValue(turn) { try await retry(ticket) }
             await endRetry(ticket)
             return result
         } catch {
@@ -85,8 +89,18 @@ extension Coordinator {
         }
     }
 
-    /// Whether the task has its turn to try again, with this coordinator or another one.
-    @TaskLocal private static var isRetrying = false
+    /// The transaction that tries again and began this task, or the task that this one inherits from, with this coordinator or
+    /// another one.
+    @TaskLocal private static var turn: RetryingTransaction?
+}
+
+/// Whether a transaction that tries again still does. A task that it began keeps the task's values when it outlasts it.
+private final class RetryingTransaction: Sendable {
+    private let state = Atomic(false)
+
+    var isOver: Bool { state.load(ordering: .acquiring) }
+
+    func end() { state.store(true, ordering: .releasing) }
 }
 
 private enum Attempt<Value: Sendable>: Sendable {

@@ -134,6 +134,52 @@ struct RetryTests {
         #expect(coordinator.snapshot.value(for: ids[0])?.age == 60)
     }
 
+    @Test(.bug(id: "inherited turn", "it went ahead of all that waited"))
+    func `R26: a task that outlasts the transaction in which it began waits in line as any other`() async throws {
+        let clock = ManualClock()
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]), path: nil,
+            fileSystem: PosixFileSystem(), options: JournalOptions(), clock: clock)
+        let ids = try await coordinator.transaction { context in
+            (0..<3).map { context.insert(Person(name: "person \($0)", age: 0)).id }
+        }
+        let (isOver, mayEnd, hasTurn) = (
+            AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream()
+        )
+        let late = Mutex<Task<Void, any Error>?>(nil)
+        try await Self.increment(ids[0], coordinator) { attempt in
+            guard attempt == 2 else { return }
+            let task = Task {
+                for await _ in isOver.stream {}
+                try await Self.increment(ids[1], coordinator)
+            }
+            late.withLock { $0 = task }
+        }
+        let holder = Task.detached {
+            try await Self.increment(ids[2], coordinator) { attempt in
+                guard attempt == 2 else { return }
+                hasTurn.continuation.finish()
+                for await _ in mayEnd.stream {}
+            }
+        }
+        for await _ in hasTurn.stream {}
+        let isDone = Counter()
+        let task = try #require(late.withLock { $0 })
+        let watch = Task {
+            _ = await task.result
+            return isDone.next()
+        }
+        isOver.continuation.finish()
+        // Who waits in line has somebody watch the turn.
+        while isDone.value == 0, clock.sleepCount == 0 { await Task.yield() }
+        #expect(isDone.value == 0)
+        mayEnd.continuation.finish()
+        try await holder.value
+        _ = await watch.value
+        clock.advance(by: .seconds(1))
+        #expect(ids.map { coordinator.snapshot.value(for: $0)?.age } == [101, 101, 101])
+    }
+
     // MARK: The line
 
     @Test func `the first to meet a conflict comes first, also when it comes back`() async {
