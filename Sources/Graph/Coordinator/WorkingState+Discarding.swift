@@ -1,7 +1,21 @@
 /// An object of any entity, as the engine names it.
-struct RowPlace: Hashable, Sendable {
+struct RowPlace: Hashable, Comparable, Sendable {
     let entity: Int
     let row: RowNumber
+
+    static func < (lhs: RowPlace, rhs: RowPlace) -> Bool { (lhs.entity, lhs.row) < (rhs.entity, rhs.row) }
+}
+
+extension [RowPlace] {
+    /// Where a place is in ascending ones, or would be.
+    fileprivate func position(of place: RowPlace) -> Int {
+        var (start, end) = (0, count)
+        while start < end {
+            let middle = (start + end) / 2
+            if self[middle] < place { start = middle + 1 } else { end = middle }
+        }
+        return start
+    }
 }
 
 /// Taking back the changes of single rows.
@@ -109,15 +123,37 @@ extension WorkingState {
     /// sides have changed nothing alike counts from the base again.
     ///
     /// True if rows were written.
+    ///
+    /// Complexity: O(*k* log *k*) for *k* such rows that were written since the last time, and not for all that there are.
     mutating func endRestoredChanges() -> Bool {
-        guard changes.hasLostBases else { return false }
+        guard !restorable.isEmpty else { return false }
+        var places = takeRestorable()
+        var earlier: [RowPlace] = []
         var isChanged = false
-        for (entity, changes) in changes.entities where changes.hasLostBases {
-            var places: [RowPlace] = []
-            changes.lostBases.forEachRow { row, _, _ in places.append(RowPlace(entity: entity, row: row)) }
-            for place in places where endRestoredChanges(of: place) { isChanged = true }
+        var next = 0
+        while next < places.count {
+            let place = places[next]
+            next += 1
+            guard endRestoredChanges(of: place) else { continue }
+            isChanged = true
+            // Partners that it found or lost. Each row is looked at once, in the order of rows; those before it the next time.
+            for other in takeRestorable() where other != place {
+                let position = places.position(of: other)
+                if other < place {
+                    earlier.append(other)
+                } else if position == places.count || places[position] != other {
+                    places.insert(other, at: position)
+                }
+            }
         }
+        restorable.formUnion(earlier)
         return isChanged
+    }
+
+    private mutating func takeRestorable() -> [RowPlace] {
+        var places: Set<RowPlace> = []
+        swap(&places, &restorable)
+        return places.sorted()
     }
 
     private mutating func endRestoredChanges(of place: RowPlace) -> Bool {
@@ -146,7 +182,7 @@ extension WorkingState {
                 changes[place.entity].set(place.row, .updated, baseVersion: version)
             } else {
                 let version = changes[place.entity].baseVersion(of: place.row) ?? .none
-                changes[place.entity].lostBases.set(place.row, version: version, copying: known)
+                setLostBase(of: place, version: version, copying: known)
             }
         }
         description.layout.withCopy(of: current) { copy in

@@ -156,7 +156,7 @@ extension WorkingState {
             }
             guard isConflict, let known else { break }
             changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: change.delete)
-            changes[entity].lostBases.set(row, version: baseVersion, copying: known)
+            setLostBase(of: RowPlace(entity: entity, row: row), version: baseVersion, copying: known)
         case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(row, of: entity):
             break
         case (.updated, let ours?, let known?) where theirs == nil:
@@ -219,7 +219,7 @@ extension WorkingState {
                 update(row, of: entity, copying: merged)
                 guard isConflict else { return }
                 changes[entity].set(row, .updated, baseVersion: change.baseVersion)
-                changes[entity].lostBases.set(row, version: change.baseVersion, copying: known)
+                setLostBase(of: place, version: change.baseVersion, copying: known)
             }
         }
     }

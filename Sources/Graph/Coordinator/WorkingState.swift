@@ -13,6 +13,7 @@ struct WorkingState: Sendable {
         var denyingLinks: Set<Link> = []
         var assignments: [ToManyAssignment] = []
         var suspects: Set<RowPlace> = []
+        var restorable: Set<RowPlace> = []
         /// Where what changes look at is noted, if that is to count.
         var reads: ReadLog?
         var scratch = EntryScratch()
@@ -70,8 +71,12 @@ struct WorkingState: Sendable {
                 return .none.next
             case .updated:
                 let baseVersion = changes[entity].baseVersion(of: row) ?? .none
+                guard !changes[entity].countsFromLostBase(row) else {
+                    restorable.insert(RowPlace(entity: entity, row: row))
+                    return baseVersion.next
+                }
                 guard let original = base.entities[entity].rows.address(of: row),
-                    description.areIdentical(original, value), !changes[entity].countsFromLostBase(row)
+                    description.areIdentical(original, value)
                 else { return baseVersion.next }
                 changes[entity].remove(row)
                 // Not the one that the change counted from, which may be older.
@@ -156,6 +161,19 @@ struct WorkingState: Sendable {
         _modify { yield &box[0].suspects }
     }
 
+    /// Rows that count from a base of their own, and that were written, or were given it, since it was last looked whether what
+    /// was changed in them was taken back.
+    var restorable: Set<RowPlace> {
+        _read { yield box[0].restorable }
+        _modify { yield &box[0].restorable }
+    }
+
+    /// Has the changes of a row count from another row than the base's; see `RowChanges.lostBases`.
+    mutating func setLostBase(of place: RowPlace, version: RowVersion, copying known: UnsafeRawPointer) {
+        changes[place.entity].lostBases.set(place.row, version: version, copying: known)
+        restorable.insert(place)
+    }
+
     var schema: Schema { _read { yield box[0].base.schema } }
 
     /// Whether there is nothing to save.
@@ -201,6 +219,7 @@ struct WorkingState: Sendable {
         var version = RowVersion.none.next
         if let original = base.entities[entity].rows.address(of: row) {
             let baseVersion = changes[entity].baseVersion(of: row) ?? box[0].storedVersion(of: row, entity)
+            if changes[entity].countsFromLostBase(row) { restorable.insert(RowPlace(entity: entity, row: row)) }
             if description.areIdentical(original, value), !changes[entity].countsFromLostBase(row) {
                 changes[entity].remove(row)
                 version = base.entities[entity].rows.version(of: row) ?? baseVersion
