@@ -54,6 +54,8 @@ extension ContextState {
         if let first = unsaved.first {
             // The state before is a value. All that has happened since is in the group, or came from others.
             working = current(first.before, since: first.number)
+            // A requirement alone is no group: one that was made later belongs to none that are taken back.
+            if let last = unsaved.last { working.requireAgain(before, true, besides: last.after) }
             remainders = working.remainders(of: unsaved)
         }
         for step in group.steps.reversed() where history.isSaved(step) {

@@ -25,11 +25,14 @@ extension WorkingState {
 
     /// Takes over what another state requires.
     ///
-    /// - Parameter keepingBases: whether the rows are to be as that state knew them; otherwise as the base has them now, if it
-    ///   has them. A row that has come to be new here is nobody else's.
-    mutating func requireAgain(_ later: WorkingState, _ keepingBases: Bool) {
+    /// - Parameters:
+    ///   - keepingBases: whether the rows are to be as that state knew them; otherwise as the base has them now, if it
+    ///     has them. A row that has come to be new here is nobody else's.
+    ///   - other: a state whose requirements are left out.
+    mutating func requireAgain(_ later: WorkingState, _ keepingBases: Bool, besides other: WorkingState? = nil) {
         for (entity, theirs) in later.changes.entities where theirs.hasRequirements {
             theirs.required.forEachRow { row, version, address in
+                if let other, other.changes[entity].required.contains(row) { return }
                 if !keepingBases, base.entities[entity].rows.contains(row) {
                     require(row, of: entity)
                 } else if !changes[entity].required.contains(row),
