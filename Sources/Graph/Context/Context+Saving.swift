@@ -165,7 +165,8 @@ extension Context {
 
     // MARK: Moving
 
-    /// Drops all unsaved changes and reads the newest state, once a save in flight has ended.
+    /// Drops all unsaved changes and reads the newest state, once a save in flight has ended. In a transaction it goes back to
+    /// where the transaction began, as `rollback()` does, whatever the parameter says.
     ///
     /// Complexity: O(*d* log *n*) for *d* unsaved changes; for the newest state also O(what others have committed
     /// since), if there are objects of these entities in memory.
@@ -184,7 +185,9 @@ extension Context {
     /// That is no conflict, and the next save counts from the new state. Only a row that others deleted stays one that they
     /// deleted: it is gone from fetches, and a save reports changes made to it.
     ///
-    /// A transaction of the coordinator reads one state from its begin to its end: in it this does nothing.
+    /// A transaction of the coordinator reads one state from its begin to its end: in it this does nothing. The context of a
+    /// context's transaction that waits is a nested one: this has it take over what was done meanwhile on the context around it,
+    /// and a rollback goes back to the transaction's beginning all the same.
     ///
     /// - Returns: the objects that both sides changed, and what of them; also those that the next save was to require unchanged and
     ///   that others have changed. From then on they are required as they are now.
@@ -199,7 +202,8 @@ extension Context {
     }
 
     /// Drops all unsaved changes, reads the newest state, and forgets every object that nobody holds, retained ones included,
-    /// and what could be undone. Objects that somebody holds go on as they are in that state.
+    /// and what could be undone. Objects that somebody holds go on as they are in that state. In a transaction that state is the
+    /// one in which the transaction began.
     ///
     /// Complexity: as `rollback(to: .latest)`, and O(objects in memory).
     public func reset() async {

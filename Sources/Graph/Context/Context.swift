@@ -327,6 +327,7 @@ public actor Context {
         _ body: @Sendable (isolated Context) async throws -> sending Result
     ) async throws -> sending Result {
         defer { hasEnded = true }
+        state.transactionStarts = [state.savepoint()]
         return try await body(self)
     }
 

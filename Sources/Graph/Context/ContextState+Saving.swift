@@ -201,19 +201,20 @@ extension ContextState {
     /// A state to come back to.
     struct Savepoint {
         let working: WorkingState
+        fileprivate let committed: Snapshot?
         fileprivate let history: UndoHistory
     }
 
     func savepoint() -> Savepoint {
         flush()
         endUndoGroup()
-        return Savepoint(working: working, history: history)
+        return Savepoint(working: working, committed: committed, history: history)
     }
 
     /// Undoes everything since a savepoint.
     func restore(_ savepoint: Savepoint) {
         dropDirty()
-        working = savepoint.working
+        (working, committed) = (savepoint.working, savepoint.committed)
         history = savepoint.history
         if working.isUnchanged { _ = registry?.release() }
         endEpoch()

@@ -11,7 +11,8 @@ final class ContextState {
     var history = UndoHistory()
     /// The committed state below the base, if the context is nested.
     var committed: Snapshot?
-    /// Where the transactions began whose closures are running, which do not wait: nobody else runs meanwhile.
+    /// Where the transactions began whose closures are running: that of which this is the context, and those that do not wait,
+    /// during which nobody else runs.
     var transactionStarts: [Savepoint] = []
     /// How many visits are under way. Those that wait let others come between.
     var visitCount = 0

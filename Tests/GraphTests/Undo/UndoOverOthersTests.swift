@@ -188,6 +188,60 @@ struct UndoOverOthersTests {
         #expect(coordinator.snapshot.value(for: id)?.x == 3 && coordinator.snapshot.value(for: id)?.y == 0)
     }
 
+    /// What a transaction that waits does to go back.
+    enum WayBack: CaseIterable { case rollback, rollbackToLatest, reset }
+
+    @Test(
+        .bug(id: "rollback to the parent", "it went to what others had done meanwhile"),
+        arguments: WayBack.allCases, [false, true]
+    )
+    func `R37 a transaction that waits goes back to its beginning, whatever others did`(
+        way: WayBack,
+        refreshes: Bool
+    ) async throws {
+        let coordinator = try await Self.store()
+        let id = try await coordinator.transaction { $0.insert(Item(x: 1)).id }
+        let context = await Self.context(coordinator, .mergeByPropertyObjectTrump)
+        await context.perform { $0[id]?.x = 2 }
+        try await context.transaction { nested in
+            let item = try nested.object(for: id)
+            item.y = 1
+            await context.perform { $0[id]?.x = 3 }
+            if refreshes {
+                await nested.refresh()
+                #expect(item.x == 3 && item.y == 1)
+            }
+            switch way {
+            case .rollback: nested.rollback()
+            case .rollbackToLatest: await nested.rollback(to: .latest)
+            case .reset: await nested.reset()
+            }
+            #expect(item.x == 2 && item.y == 0 && !item.hasChanges && !nested.hasChanges)
+            #expect(item.version == RowVersion(1))
+            // An inner one has a beginning of its own.
+            item.y = 4
+            try await nested.transaction { inner in
+                inner[id]?.y = 5
+                inner.rollback()
+                #expect(inner[id]?.y == 4)
+            }
+            #expect(item.y == 4)
+        }
+        #expect(coordinator.snapshot.value(for: id)?.x == 3 && coordinator.snapshot.value(for: id)?.y == 4)
+    }
+
+    @Test func `R37 in a transaction of the coordinator there is one beginning, too`() async throws {
+        let coordinator = try await Self.store()
+        let id = try await coordinator.transaction { $0.insert(Item(x: 1)).id }
+        try await coordinator.transaction { context in
+            context[id]?.y = 1
+            await context.rollback(to: .latest)
+            #expect(context[id]?.y == 0 && !context.hasChanges)
+            context[id]?.x = 2
+        }
+        #expect(coordinator.snapshot.value(for: id)?.x == 2)
+    }
+
     @Test(
         .bug(id: "undone requirement", "others' change went unseen after an undo of something else"),
         arguments: [false, true]
