@@ -233,7 +233,7 @@ extension Context {
 
     fileprivate func preview(_ request: SaveRequest) throws(GraphError) -> WorkingState {
         try requireOpen()
-        return try state.rebase(request)
+        return try state.rebase(request).merged
     }
 }
 

@@ -192,28 +192,62 @@ extension ContextState {
         }
     }
 
-    /// Has objects of rows that others deleted show those without the changes made here, which are about to be dropped.
+    /// Has objects of rows that others deleted show what is pending of these now, or, where that was dropped, the rows without it.
     ///
-    /// - Parameter places: all such rows, if nil.
-    func showKnownRows(of places: Set<RowPlace>? = nil) {
-        guard let registry else { return }
-        for (entity, changes) in working.changes.entities where changes.hasLostBases {
-            showKnownRows(schema.entities[entity].type, entity, changes.lostBases, places, registry)
+    /// - Parameter before: the state that the context had.
+    func showLostRows(since before: WorkingState) {
+        for (entity, changes) in before.changes.entities where changes.hasLostRows {
+            changes.lostRows.forEachRow { row, _, _ in
+                guard !working.changes[entity].lostRows.contains(row), let known = changes.lostBases.address(of: row)
+                else { return }
+                show(known, asLastOf: RowPlace(entity: entity, row: row))
+            }
+        }
+        for (entity, changes) in working.changes.entities where changes.hasLostRows {
+            changes.lostRows.forEachRow { row, _, address in
+                show(address, asLastOf: RowPlace(entity: entity, row: row))
+            }
         }
     }
 
-    private func showKnownRows<E: Entity>(
-        _ type: E.Type,
-        _ entity: Int,
-        _ known: RowTable,
-        _ places: Set<RowPlace>?,
-        _ registry: ObjectRegistry
-    ) {
-        known.forEachRow { row, _, address in
-            guard places?.contains(RowPlace(entity: entity, row: row)) != false,
-                let object = registry.object(for: row, of: entity)
-            else { return }
-            unsafeDowncast(object, to: ManagedObject<E>.self).keep(address.assumingMemoryBound(to: E.self).pointee)
+    /// Has objects whose changes a save has dropped, since others deleted their rows, show these without the changes.
+    func showDroppedRows(of places: [RowPlace], in captured: WorkingState) {
+        for place in places
+        where captured.changes[place.entity].kind(of: place.row) == .updated
+            && !working.base.entities[place.entity].rows.contains(place.row)
+            && !working.changes[place.entity].lostRows.contains(place.row)
+        {
+            guard let known = captured.knownRow(place.row, of: place.entity) else { continue }
+            show(known, asLastOf: place)
+        }
+    }
+
+    /// Has the object of a row that is gone show this one.
+    private func show(_ address: UnsafeRawPointer, asLastOf place: RowPlace) {
+        guard workingAddress(of: place.row, of: place.entity) == nil,
+            let object = registry?.object(for: place.row, of: place.entity)
+        else { return }
+        show(address, schema.entities[place.entity].type, object)
+    }
+
+    private func show<E: Entity>(_ address: UnsafeRawPointer, _ type: E.Type, _ object: AnyObject) {
+        unsafeDowncast(object, to: ManagedObject<E>.self).keep(address.assumingMemoryBound(to: E.self).pointee)
+    }
+
+    /// Notes which properties of an object are about to show something else though no row of the state has changed, to be told
+    /// with the next change of that.
+    func willShow<E: Entity>(_ new: E, insteadOf old: E, _ row: RowNumber, _ entity: Int) {
+        guard let observation else { return }
+        withUnsafePointer(to: old) { old in
+            withUnsafePointer(to: new) { new in
+                let (old, new) = (UnsafeRawPointer(old), UnsafeRawPointer(new))
+                for (number, property) in schema.entities[entity].properties.enumerated()
+                where property.isStored
+                    && !property.operations.isIdentical(old + property.offset, new + property.offset)
+                {
+                    observation.note(number, of: row, entity)
+                }
+            }
         }
     }
 

@@ -43,11 +43,13 @@ extension ContextState {
         // What the save itself made of its rows is nothing that others did.
         let result = request?.result(savedAs: saved, outcome.overwritten)
         let isChanged = willSaveChangedRows || !outcome.overwritten.isEmpty
+        // A parent's rows have no versions of their own to count from.
+        let settled = published == nil ? [] : outcome.settled
         func counted(_ state: WorkingState) -> WorkingState {
             guard let captured, let result else { return state }
             let state =
                 isChanged ? state.moved(onto: WorkingState(base: result, store: committed, reads: reads)) : state
-            return state.counted(from: captured, savedAs: saved, outcome.settled)
+            return state.counted(from: captured, savedAs: saved, settled)
         }
         if let captured, let request, willSaveChangedRows {
             history.didRunHooks(on: captured.snapshot, request.snapshot)
@@ -68,6 +70,7 @@ extension ContextState {
             replacements: outcome.replacements
         )
         if let before { keepLastValues(of: before) }
+        if let captured { showDroppedRows(of: outcome.settled, in: captured) }
         if isRebased || !outcome.isAsCaptured || willSaveChangedRows { endEpoch() }
     }
 
@@ -114,15 +117,15 @@ extension ContextState {
     func rollback(to base: ContextBase?) {
         if let start = transactionStarts.last { return restore(start) }
         dropDirty()
-        showKnownRows()
+        let before = working
         if let base, inFlight == nil {
-            let before = working.base
             working = WorkingState(base, reads: reads)
             committed = base.committed
-            keepLastValues(of: before)
+            keepLastValues(of: before.base)
         } else {
             working = WorkingState(base: working.base, store: committed, reads: reads)
         }
+        showLostRows(since: before)
         history.didRollBack(to: working)
         forgetChanges()
     }
@@ -170,22 +173,24 @@ extension ContextState {
     }
 
     /// A nested context's changes, on top of the working state.
-    func rebase(_ request: SaveRequest) throws(GraphError) -> WorkingState {
+    ///
+    /// - Returns: these, and the rows with conflicts that were settled on the way.
+    func rebase(_ request: SaveRequest) throws(GraphError) -> (merged: WorkingState, settled: [RowPlace]) {
         flush()
         let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
-        var merged: WorkingState
+        var result: (merged: WorkingState, settled: [RowPlace])
         do {
-            merged = try rebase.run(request.state, origin: request.origin).merged
+            result = try rebase.run(request.state, origin: request.origin)
         } catch {
             throw error.withParent
         }
-        try merged.judgeReferences(isForgiving: request.policy.kind != .error)
-        return merged
+        try result.merged.judgeReferences(isForgiving: request.policy.kind != .error)
+        return result
     }
 
     /// Makes a nested context's changes this one's own. All other rules are for this one's save to judge.
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
-        let changes = try rebase(request)
+        let (changes, settled) = try rebase(request)
         working.reapply(changes)
         // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
         if !changes.isUnchanged {
@@ -193,7 +198,7 @@ extension ContextState {
             _ = working.endRestoredChanges()
             noteChange()
         }
-        let outcome = Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:])
+        let outcome = Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:], settled: settled)
         endEpoch()
         return outcome
     }
@@ -214,8 +219,10 @@ extension ContextState {
     /// Undoes everything since a savepoint.
     func restore(_ savepoint: Savepoint) {
         dropDirty()
+        let before = working
         (working, committed) = (savepoint.working, savepoint.committed)
         history = savepoint.history
+        showLostRows(since: before)
         if working.isUnchanged { _ = registry?.release() }
         endEpoch()
     }
@@ -228,13 +235,14 @@ extension ContextState {
         flush()
         history = savepoint.history
         history.move(to: savepoint.working)
-        guard !working.isUnchanged else {
+        if working.isUnchanged {
             working = savepoint.working
-            return endEpoch()
+        } else {
+            working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint.working)
+            // What was changed meanwhile forms a group, from the savepoint on.
+            working = working.moved(onto: savepoint.working)
         }
-        working.forgetChanges(ofRowsInsertedIn: inFlight.state, since: savepoint.working)
-        // What was changed meanwhile forms a group, from the savepoint on.
-        working = working.moved(onto: savepoint.working)
+        showLostRows(since: inFlight.state)
         endEpoch()
     }
 

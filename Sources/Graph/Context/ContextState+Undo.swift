@@ -61,6 +61,7 @@ extension ContextState {
         for step in group.steps.reversed() where history.isSaved(step) {
             remainders += working.revert(step, replaced: history.replaced)
         }
+        showLostRows(since: before)
         didTakeBack(&history, before, working)
         noteChange()
         endEpoch()

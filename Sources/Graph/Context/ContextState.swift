@@ -392,9 +392,10 @@ final class ContextState {
 
     func discard(_ places: [RowPlace]) {
         flush()
-        showKnownRows(of: Set(places))
+        let before = working
         working.discard(places)
         _ = working.endRestoredChanges()
+        showLostRows(since: before)
         endEpoch()
     }
 

@@ -416,6 +416,7 @@ extension ManagedObject {
     func keep(_ last: E) {
         guard !isDirty else { return }
         var last = contextState.withEphemerals(of: row, last, entity)
+        contextState.willShow(last, insteadOf: row, id.row, entity)
         swap(&row, &last)
     }
 

@@ -40,6 +40,8 @@ struct PendingChanges: Sendable {
     var hasDeletes: Bool { list.contains { $0.changes.hasDeletes } }
     /// Whether rows count from bases of their own.
     var hasLostBases: Bool { list.contains { $0.changes.hasLostBases } }
+    /// Whether rows are changed that others deleted.
+    var hasLostRows: Bool { list.contains { $0.changes.hasLostRows } }
 
     subscript(entity: Int) -> RowChanges {
         _read {
@@ -155,6 +157,7 @@ struct RowChanges: Sendable {
     }
 
     var hasLostBases: Bool { box.contains { $0.lostBases.count > 0 } }
+    var hasLostRows: Bool { box.contains { $0.lostRows.count > 0 } }
     func countsFromLostBase(_ row: RowNumber) -> Bool { hasLostBases && lostBases.contains(row) }
     var hasRequirements: Bool { box.contains { $0.required.count > 0 } }
 

@@ -27,6 +27,8 @@ final class ContextObservation: Observable {
     private let registrar = ObservationRegistrar()
     /// The state up to which changes were told.
     private var told: Snapshot
+    /// What is to be told besides what states show.
+    private var noted: Set<Key> = []
     /// Whether anything was read at all that somebody may track.
     private var wasRead = false
     /// The changes up to which the kinds of rows' changes were told; nil until somebody asked for one.
@@ -88,7 +90,9 @@ final class ContextObservation: Observable {
     func tell(_ state: Snapshot) {
         let before = told
         told = state
-        guard wasRead, !before.isIdentical(to: state) else { return }
+        guard wasRead else { return }
+        tellNoted()
+        guard !before.isIdentical(to: state) else { return }
         for entity in state.schema.entities.indices { tellRows(of: entity, before, state) }
         for description in state.schema.entities {
             for relationship in description.toManys { tellMembers(through: relationship, before, state) }
@@ -110,6 +114,21 @@ final class ContextObservation: Observable {
             }
         }
         if isChanged { tell(Key(entity: entity)) }
+    }
+
+    /// Notes that an object is to show another value of a property, to be told when the context's state has moved.
+    func note(_ property: Int, of row: RowNumber, _ entity: Int) {
+        if wasRead { noted.insert(Key(entity: entity, row: row, property: property)) }
+    }
+
+    private func tellNoted() {
+        guard !noted.isEmpty else { return }
+        var keys: Set<Key> = []
+        swap(&keys, &noted)
+        for key in keys {
+            tell(key)
+            tell(Key(entity: key.entity, row: key.row))
+        }
     }
 
     /// Tells of one property.

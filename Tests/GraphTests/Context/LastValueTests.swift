@@ -61,23 +61,73 @@ import Testing
 
     /// What ends an edit of an object that others deleted.
     enum Ending: CaseIterable {
-        case rollback, discard, rollbackToLatest, reset
+        case rollback, discard, rollbackToLatest, reset, undo, storeTrump, rollbackPolicy, custom, deleting
+    }
+
+    private func drop(_ ending: Ending) async throws {
+        switch ending {
+        case .rollback: context.sync { $0.rollback() }
+        case .discard: item.discardChanges()
+        case .rollbackToLatest: await context.rollback(to: .latest)
+        case .reset: await context.reset()
+        case .undo: context.sync { _ = $0.undo() }
+        case .storeTrump: try await context.save(mergePolicy: .mergeByPropertyStoreTrump)
+        case .rollbackPolicy: try await context.save(mergePolicy: .rollback)
+        case .custom:
+            try await context.save(mergePolicy: .custom(.entity(Item.self) { _, _, _ in .keep }))
+        case .deleting:
+            try await context.save(mergePolicy: .custom(.entity(Item.self) { _, _, _ in .delete }))
+        }
     }
 
     @Test(arguments: Ending.allCases)
     func `R19 an edit of an object that others deleted shows until it is dropped, and no longer`(ending: Ending)
         async throws
     {
+        context.sync { $0.undoLimit = 5 }
         item.title = "pending"
         try await deleteElsewhere()
         await context.refresh()
         #expect(item.isDeleted && item.title == "pending")
-        switch ending {
-        case .rollback: context.sync { $0.rollback() }
-        case .discard: item.discardChanges()
-        case .rollbackToLatest: await context.rollback(to: .latest)
-        case .reset: await context.reset()
+        try await drop(ending)
+        #expect(item.isDeleted && item.title == "a" && !item.hasChanges)
+        #expect(context.sync { !$0.hasChanges })
+    }
+
+    /// Nobody has told the context yet.
+    @Test(arguments: [Ending.storeTrump, .rollbackPolicy, .custom, .deleting])
+    func `R19 so it is if the save finds out that others deleted the object`(ending: Ending) async throws {
+        item.title = "pending"
+        try await deleteElsewhere()
+        try await drop(ending)
+        #expect(item.isDeleted && item.title == "a" && !item.hasChanges)
+    }
+
+    @Test(arguments: [Ending.storeTrump, .rollbackPolicy])
+    func `R19 so it is between a nested context and its parent`(ending: Ending) async throws {
+        let policy = ending == .storeTrump ? MergePolicy.mergeByPropertyStoreTrump : .rollback
+        let child = await Context(parent: context, mergePolicy: policy, executor: .main)
+        let nested = try child.sync { [id] in try $0.object(for: id) }
+        nested.title = "pending"
+        item.delete()
+        try await child.save()
+        #expect(nested.isDeleted && nested.title == "a" && !nested.hasChanges)
+    }
+
+    @Test func `R19 undo and redo of edits of an object that others deleted show what is pending`() async throws {
+        context.sync { $0.undoLimit = 5 }
+        for title in ["one", "two"] {
+            item.title = title
+            context.sync { _ = $0.hasChanges }
         }
+        try await deleteElsewhere()
+        await context.refresh()
+        context.sync { _ = $0.undo() }
+        #expect(item.isDeleted && item.title == "one" && item.hasChanges)
+        context.sync { _ = $0.redo() }
+        #expect(item.isDeleted && item.title == "two" && item.hasChanges)
+        context.sync { _ = $0.undo() }
+        context.sync { _ = $0.undo() }
         #expect(item.isDeleted && item.title == "a" && !item.hasChanges)
     }
 
@@ -98,14 +148,6 @@ import Testing
         context.sync { _ = $0.insert(Item(title: "another")) }
         try await context.save()
         #expect(item.isDeleted && item.title == "b")
-    }
-
-    @Test func `R19 an edit that a merge policy gave up is not the last value`() async throws {
-        item.title = "mine"
-        try await deleteElsewhere()
-        try await context.save(mergePolicy: .rollback)
-        #expect(item.isDeleted && !item.hasChanges)
-        #expect(item.title == "mine" || item.title == "a")
     }
 
     @Test func `R19 an object deleted here keeps what was last seen of it, undone changes not among that`() async throws
