@@ -251,6 +251,11 @@ extension ContextState {
         }
     }
 
+    /// Whether a row that others deleted is changed here, so that what is written to its object counts too.
+    func isLost(_ row: RowNumber, of entity: Int) -> Bool {
+        working.changes[entity].lostRows.contains(row) || inFlight?.state.changes[entity].lostRows.contains(row) == true
+    }
+
     /// Tells of an object's ephemeral properties, which no state shows, since one of its properties was written. Which one it was
     /// is not said: a key path that was passed on would have to be made for every write there is.
     func didWriteEphemerals(of row: RowNumber, of entity: Int) {

@@ -357,8 +357,16 @@ final class ContextState {
         if working.endRestoredChanges() || areOthersChanged { endEpoch() }
     }
 
-    func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
-        working.write(row, of: entity, at: address, isNew: isNew)
+    func write<E: Entity>(_ row: RowNumber, of entity: Int, at address: UnsafeMutablePointer<E>, isNew: Bool) -> Bool {
+        let value = UnsafeMutableRawPointer(address)
+        let hasLostRows = working.changes.hasLostRows || inFlight?.state.changes.hasLostRows == true
+        guard hasLostRows, !isNew, workingAddress(of: row, of: entity) == nil else {
+            return working.write(row, of: entity, at: value, isNew: isNew)
+        }
+        if let captured = inFlight?.state { working.changeLostRow(row, of: entity, since: captured) }
+        let shown: E? = working.changes[entity].lostRows.value(of: row)
+        if let shown { willShow(address.pointee, insteadOf: shown, row, entity) }
+        return working.write(row, of: entity, at: value, isNew: false)
     }
 
     /// Objects that have no changes any more need not be kept for a save.

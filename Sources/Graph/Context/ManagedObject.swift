@@ -13,7 +13,8 @@
 /// object, which a program must hold for that.
 ///
 /// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value, the one that it had in the
-/// last state of the context that had the row; so does an object whose insert was rolled back. Writing to it changes nothing.
+/// last state of the context that had the row; so does an object whose insert was rolled back. Writing to it changes nothing,
+/// unless it has a change that others' delete has left pending: what is written then is part of that.
 ///
 /// An object does not keep its context. One that outlives it has no ``context``, shows the values that it had, and says of
 /// itself what was true then, except that it has no changes any more: nobody can save them. What is written to it reaches
@@ -341,7 +342,7 @@ extension ManagedObject {
     @usableFromInline @inline(never)
     func writeObserved(isRelationship: Bool, _ body: (inout E) -> Void) {
         if !epoch.isCurrent { catchUp() }
-        guard isDirty || (!flags.contains(.deleted) && contextState.registry != nil) else { return }
+        guard isDirty || (isWritable && contextState.registry != nil) else { return }
         let before = row
         var changed = before
         body(&changed)
@@ -450,10 +451,13 @@ extension ManagedObject {
     func beginWrite() -> Bool {
         checkIsolation()
         if !epoch.isCurrent { catchUp() }
-        guard !flags.contains(.deleted), contextState.register(dirty: self) else { return false }
+        guard isWritable, contextState.register(dirty: self) else { return false }
         isDirty = true
         return true
     }
+
+    /// Whether what is written is a change: the row is there, or was changed here before others deleted it.
+    private var isWritable: Bool { !flags.contains(.deleted) || contextState.isLost(id.row, of: entity) }
 }
 
 /// An object of a context, whatever its entity.

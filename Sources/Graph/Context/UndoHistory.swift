@@ -13,7 +13,9 @@ struct UndoStep: Sendable {
     fileprivate(set) var number: UInt64 = 0
 
     /// Whether nothing has become of all that was done: an object was inserted and deleted again.
-    var isEmpty: Bool { before.snapshot.hasSameContents(as: after.snapshot) }
+    var isEmpty: Bool {
+        before.snapshot.hasSameContents(as: after.snapshot) && before.hasSameLostRows(as: after)
+    }
 
     func hasChanged(_ row: RowNumber, of entity: Int) -> Bool {
         guard let new = after.snapshot.entities[entity].rows.address(of: row) else { return false }
@@ -100,7 +102,9 @@ struct UndoHistory {
 
     /// What happened since the last pair; nil if nothing did.
     private func step(to state: WorkingState) -> UndoStep? {
-        guard let before = mark, !before.snapshot.isIdentical(to: state.snapshot) else { return nil }
+        guard let before = mark,
+            !before.snapshot.isIdentical(to: state.snapshot) || !before.hasSameLostRows(as: state)
+        else { return nil }
         let step = UndoStep(before: before, after: state)
         return step.isEmpty ? nil : step
     }

@@ -159,6 +159,8 @@ extension WorkingState {
             setLostBase(of: RowPlace(entity: entity, row: row), version: baseVersion, copying: known)
         case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(row, of: entity):
             break
+        case (.updated, let ours?, let known?) where changes[entity].lostRows.contains(row):
+            mergeLostRow(RowPlace(entity: entity, row: row), known: known, ours)
         case (.updated, let ours?, let known?) where theirs == nil:
             changes[entity].set(row, .updated, baseVersion: baseVersion)
             changes[entity].lostBases.set(row, version: baseVersion, copying: known)
@@ -221,6 +223,21 @@ extension WorkingState {
                 changes[entity].set(row, .updated, baseVersion: change.baseVersion)
                 setLostBase(of: place, version: change.baseVersion, copying: known)
             }
+        }
+    }
+
+    /// Takes over what was changed, after a change that is pending here, in a row that others deleted.
+    private mutating func mergeLostRow(_ place: RowPlace, known: UnsafeRawPointer, _ ours: UnsafeRawPointer) {
+        let description = schema.entities[place.entity]
+        guard let pending = changes[place.entity].lostRows.address(of: place.row),
+            let version = changes[place.entity].lostRows.version(of: place.row)
+        else { return }
+        description.layout.withCopy(of: pending) { merged in
+            for property in description.properties
+            where !property.operations.isIdentical(ours + property.offset, known + property.offset) {
+                property.operations.assign(merged + property.offset, ours + property.offset)
+            }
+            changes[place.entity].lostRows.set(place.row, version: version, copying: merged)
         }
     }
 

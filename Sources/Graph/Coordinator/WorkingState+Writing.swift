@@ -20,9 +20,9 @@ extension WorkingState {
         let description = schema.entities[entity]
         for relationship in description.toManys {
             let property = description.properties[relationship.property]
-            guard let members = property.takeInitialRows?(address + property.offset), !isNew || !members.isEmpty else {
-                continue
-            }
+            guard let members = property.takeInitialRows?(address + property.offset), !isNew || !members.isEmpty,
+                isNew || snapshot.entities[entity].rows.contains(row)
+            else { continue }
             assignments.append(ToManyAssignment(owner: row, relationship: relationship, members: members))
         }
         guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew, &batch) }
@@ -43,7 +43,50 @@ extension WorkingState {
             insert(row, of: entity, copying: address, lastVersion: .none, &batch)
             return true
         }
-        return update(row, of: entity, copying: address) || changes[entity].kind(of: row) != nil
+        if update(row, of: entity, copying: address) { return true }
+        updateLostRow(row, of: entity, copying: address)
+        return changes[entity].kind(of: row) != nil
+    }
+
+    /// Writes what is pending of a row that others deleted. If that is as the row was, nothing is pending any more.
+    private mutating func updateLostRow(_ row: RowNumber, of entity: Int, copying value: UnsafeRawPointer) {
+        guard changes[entity].hasLostRows, let ours = changes[entity].lostRows.address(of: row),
+            let known = changes[entity].lostBases.address(of: row)
+        else { return }
+        let description = schema.entities[entity]
+        if description.areIdentical(known, value) {
+            changes[entity].remove(row)
+        } else if !description.areIdentical(ours, value) {
+            let version = changes[entity].lostRows.version(of: row) ?? .none
+            changes[entity].lostRows.set(row, version: version, copying: value)
+        }
+    }
+
+    /// Has what is written to a row that others deleted be a change of its own, on top of the one that a save has taken with it.
+    ///
+    /// - Parameter captured: what the save took, from which this state counts.
+    mutating func changeLostRow(_ row: RowNumber, of entity: Int, since captured: WorkingState) {
+        guard !changes[entity].lostRows.contains(row), let ours = captured.changes[entity].lostRows.address(of: row),
+            let version = captured.changes[entity].lostRows.version(of: row)
+        else { return }
+        changes[entity].set(row, .updated, baseVersion: version)
+        changes[entity].lostBases.set(row, version: version, copying: ours)
+        changes[entity].lostRows.set(row, version: version.next, copying: ours)
+    }
+
+    /// Whether what is pending of rows that others deleted is the same.
+    func hasSameLostRows(as other: WorkingState) -> Bool {
+        guard changes.hasLostRows || other.changes.hasLostRows else { return true }
+        return schema.entities.indices.allSatisfy { entity in
+            let (ours, theirs) = (changes[entity].lostRows, other.changes[entity].lostRows)
+            guard ours.count == theirs.count else { return false }
+            var areSame = true
+            ours.forEachRow { row, _, address in
+                let other = theirs.address(of: row)
+                if other.map({ schema.entities[entity].areIdentical($0, address) }) != true { areSame = false }
+            }
+            return areSame
+        }
     }
 
     /// Has `willSave()` run once on each row that is inserted or changed, also on those that such runs change. True if that

@@ -61,7 +61,7 @@ import Testing
 
     /// What ends an edit of an object that others deleted.
     enum Ending: CaseIterable {
-        case rollback, discard, rollbackToLatest, reset, undo, storeTrump, rollbackPolicy, custom, deleting
+        case rollback, discard, rollbackToLatest, reset, undo, storeTrump, rollbackPolicy, custom, deleting, takingBack
     }
 
     private func drop(_ ending: Ending) async throws {
@@ -77,6 +77,7 @@ import Testing
             try await context.save(mergePolicy: .custom(.entity(Item.self) { _, _, _ in .keep }))
         case .deleting:
             try await context.save(mergePolicy: .custom(.entity(Item.self) { _, _, _ in .delete }))
+        case .takingBack: item.title = "a"
         }
     }
 

@@ -44,6 +44,20 @@ import Testing
         #expect(title.isTold && !n.isTold)
     }
 
+    @Test func `what is written to such an object is told of`() async throws {
+        let coordinator = try await Coordinator(for: Item.self, Board.self)
+        let context = Context(coordinator, executor: .main)
+        let id = try await coordinator.transaction { $0.insert(Item(title: 1)).id }
+        await context.refresh()
+        let item = try context.sync { try $0.object(for: id) }
+        item.title = 2
+        try await coordinator.transaction { $0[id]?.delete() }
+        await context.refresh()
+        let (title, n) = (Tracked { item.title }, Tracked { item.n })
+        item.title = 3
+        #expect(item.title == 3 && title.isTold && !n.isTold)
+    }
+
     @Test(arguments: 1...(StoreProgramTests.setting("GRAPH_PROGRAMS").map { $0 / 4 + 1 } ?? 60))
     func `random programs are told of all that objects show anew`(seed: UInt64) async throws {
         var program = try await Program(seed: seed)

@@ -23,6 +23,19 @@ final class HeldObjects: @unchecked Sendable {
         for (id, object) in objects {
             let isDeleted = model.work.rows[id] == nil
             try demand(object.isDeleted == isDeleted) { "isDeleted of \(id) is \(object.isDeleted)" }
+            if let lost = model.lost[id] { try compare(StoreShape.types[id.entity], object, with: lost) }
+        }
+    }
+
+    /// What is pending of a row that others deleted shows.
+    private func compare<E: StoreEntity>(
+        _ type: E.Type,
+        _ object: any AnyManagedObject,
+        with lost: ContextModel.Lost
+    ) throws {
+        let value = (object as? ManagedObject<E>)?.value
+        try demand(value?.numbers == lost.ours.attributes && value?.targets == lost.ours.targets) {
+            "\(object.anyID) shows \(value?.numbers ?? []) and \(value?.targets ?? []), not \(lost.ours)"
         }
     }
 
@@ -125,7 +138,10 @@ extension Context {
     }
 
     private func set<E: StoreEntity>(_ type: E.Type, _ row: RowNumber, _ attribute: Int, _ value: Int) throws {
-        E.attributes[attribute].write(try object(for: PersistentID<E>(row: row)), value)
+        let id = PersistentID<E>(row: row)
+        // One that others deleted is found among what is changed.
+        let lost = self[id] == nil ? updatedObjects.first { $0.anyID == AnyPersistentID(id) } : nil
+        E.attributes[attribute].write(try lost as? ManagedObject<E> ?? object(for: id), value)
     }
 
     private func refer<E: StoreEntity>(

@@ -6,7 +6,7 @@ struct ContextModel: Sendable {
     struct Lost: Sendable {
         let version: UInt64
         let base: StoreModel.Row
-        let ours: StoreModel.Row
+        var ours: StoreModel.Row
     }
 
     /// What the changes of a row count from that is here, where that is not the base's row: of each property that both sides
@@ -45,6 +45,9 @@ struct ContextModel: Sendable {
         self.base = base
         work = base
     }
+
+    /// Whether what is taken back by one change is over before the next one.
+    var isLookedAt: Bool { !kept.isEmpty || !lost.isEmpty }
 
     /// What a row's changes count from.
     func known(_ id: StoreModel.ID) -> StoreModel.Row? { lost[id]?.base ?? kept[id]?.known ?? base.rows[id] }

@@ -107,7 +107,7 @@ struct StoreProgramRun {
     }
 
     private mutating func change(_ changes: [StoreProgram.Change], in c: Int) async throws {
-        let looksAtEach = !models[c].kept.isEmpty
+        let looksAtEach = models[c].isLookedAt
         let changes = changes.compactMap { models[c].perform($0, next: &next) }
         try await contexts[c].perform { context in
             try context.perform(changes, looksAtEach: looksAtEach)
@@ -253,7 +253,7 @@ struct StoreProgramRun {
         let (isAbandoned, policy) = (transaction.isAbandoned, transaction.policy)
         let savepoint = models[c]
         let oldHead = head
-        let looksAtEach = !models[c].kept.isEmpty
+        let looksAtEach = models[c].isLookedAt
         let rolledBack = transaction.rolledBack.compactMap { models[c].perform($0, next: &next) }
         models[c] = savepoint
         let changes = transaction.changes.compactMap { models[c].perform($0, next: &next) }
