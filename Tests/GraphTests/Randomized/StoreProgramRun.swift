@@ -23,7 +23,10 @@ struct StoreProgramRun {
     private var models: [ContextModel]
     /// Which contexts take over others' commits.
     private var merging = Array(repeating: false, count: StoreProgram.contextCount)
-    private var head = StoreModel()
+    private var head = StoreModel() {
+        didSet { everSaved.formUnion(head.rows.keys) }
+    }
+    private var everSaved: Set<StoreModel.ID> = []
     /// By entity, the row number that comes next.
     private var next = StoreShape.entities.map { _ in RowNumber(1) }
 
@@ -235,6 +238,8 @@ struct StoreProgramRun {
 
     /// Nothing that comes back takes anything over, or away: a row is as it was shown, or as others have left it.
     private func checkSaved(undo shown: StoreModel, _ saved: StoreModel) throws {
+        // New rows give way, and hand over what they have.
+        guard shown.rows.keys.allSatisfy({ saved.rows[$0] != nil || everSaved.contains($0) }) else { return }
         for (id, row) in saved.rows {
             var ours = shown.rows[id]
             var expected = [ours?.attributes, head.rows[id]?.attributes]
