@@ -23,9 +23,7 @@ struct StoreProgramRun {
     private var models: [ContextModel]
     /// Which contexts take over others' commits.
     private var merging = Array(repeating: false, count: StoreProgram.contextCount)
-    private var head = StoreModel() {
-        didSet { everSaved.formUnion(head.rows.keys) }
-    }
+    private var head = StoreModel()
     private var everSaved: Set<StoreModel.ID> = []
     /// By entity, the row number that comes next.
     private var next = StoreShape.entities.map { _ in RowNumber(1) }
@@ -95,6 +93,7 @@ struct StoreProgramRun {
 
     private mutating func perform(_ step: StoreProgram.Step) async throws {
         models[step.context].undo.endGroup(at: models[step.context])
+        everSaved.formUnion(head.rows.keys)
         try await take(step)
         models[step.context].undo.endGroup(at: models[step.context])
         try await catchUp()
