@@ -223,7 +223,7 @@ struct StoreProgramRun {
             return
         }
         let saved = StoreModel(coordinator.snapshot)
-        try checkSaved(undo: after, saved)
+        try checkSaved(undo: after, saved, isCurrent: models[c].base.commits == head.commits)
         head = saved
         try await compareStore()
         let (current, result, remainders) = await contexts[c].perform { context in
@@ -243,7 +243,9 @@ struct StoreProgramRun {
     }
 
     /// Nothing that comes back takes anything over, or away: a row is as it was shown, or as others have left it.
-    private func checkSaved(undo shown: StoreModel, _ saved: StoreModel) throws {
+    ///
+    /// - Parameter isCurrent: whether nobody had committed what was not shown. What that cascades from may be deleted.
+    private func checkSaved(undo shown: StoreModel, _ saved: StoreModel, isCurrent: Bool) throws {
         // New rows give way, and hand over what they have.
         guard shown.rows.keys.allSatisfy({ saved.rows[$0] != nil || everSaved.contains($0) }) else { return }
         for (id, row) in saved.rows {
@@ -255,7 +257,7 @@ struct StoreProgramRun {
                 "saving an undo made \(row) of \(id), not one of \(expected)"
             }
         }
-        for id in shown.rows.keys where head.rows[id] != nil {
+        for id in shown.rows.keys where isCurrent && head.rows[id] != nil {
             try demand(saved.rows[id] != nil) { "saving an undo deleted \(id)" }
         }
     }
