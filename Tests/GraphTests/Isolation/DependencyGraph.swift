@@ -223,7 +223,20 @@ struct DependencyGraph {
             case .absent: write.to.isDead
             case .present(_, let stamp): !write.to.isDead && (stamp == nil || stamp == write.stamp)
             }
-        if !isRight { note(.ownWrite, place, "wrote \(write.row) \(write.to), then read \(sighting)") }
+        if !isRight, !isTakenOver(write, place) {
+            note(.ownWrite, place, "wrote \(write.row) \(write.to), then read \(sighting)")
+        }
+    }
+
+    /// Whether a row has what another one of the same transaction had, which gave way to it when that was saved: reads before that
+    /// saw something else.
+    private func isTakenOver(_ write: History.Write, _ place: Int) -> Bool {
+        transactions[place].operations.contains { operation in
+            guard case .write(let other) = operation, other.row != write.row, other.stamp == write.stamp else {
+                return false
+            }
+            return other.matches.contains { $0.takesOver == true && write.matches.contains($0) }
+        }
     }
 
     private mutating func checkOwn(
