@@ -41,14 +41,14 @@ extension ContextState {
         let base = WorkingState(outcome.base, reads: reads)
         let saved = outcome.commit?.change.after ?? outcome.base.snapshot
         // What the save itself made of its rows is nothing that others did.
-        let result = request?.result(savedAs: saved, outcome.overwritten)
         let isChanged = willSaveChangedRows || !outcome.overwritten.isEmpty
+        let result = isChanged ? request?.result(savedAs: saved, outcome.overwritten) : nil
         // A parent's rows have no versions of their own to count from.
         let settled = published == nil ? [] : outcome.settled
         func counted(_ state: WorkingState) -> WorkingState {
-            guard let captured, let result else { return state }
+            guard let captured else { return state }
             let state =
-                isChanged ? state.moved(onto: WorkingState(base: result, store: committed, reads: reads)) : state
+                result.map { state.moved(onto: WorkingState(base: $0, store: committed, reads: reads)) } ?? state
             return state.counted(from: captured, savedAs: saved, settled)
         }
         if let captured, let request, willSaveChangedRows {

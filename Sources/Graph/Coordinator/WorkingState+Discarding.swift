@@ -88,20 +88,13 @@ extension WorkingState {
             return changes[place.entity].remove(place.row)
         }
         // It may count from an older base, and be as it is in this one.
-        changes[place.entity].removeLostBase(place.row)
-        if let current = snapshot.entities[place.entity].rows.address(of: place.row),
-            schema.entities[place.entity].areIdentical(current, original)
-        {
-            changes[place.entity].remove(place.row)
-            // What is here already may have the version that it would have had with the change.
-            let version = base.entities[place.entity].rows.version(of: place.row) ?? .none
-            _ = snapshot.entities[place.entity].rows.set(place.row, version: version, copying: original)
-        }
+        _ = countFromBase(place)
         update(place.row, of: place.entity, copying: original)
         restoreOrder(of: place)
     }
 
-    /// Has a row's changes count from the base's row, if there is one. False if they did already.
+    /// Has a row's changes count from the base's row, if there is one; a row that is as it is there is none any more. False if they
+    /// did already.
     mutating func countFromBase(_ place: RowPlace) -> Bool {
         guard changes[place.entity].countsFromLostBase(place.row),
             changes[place.entity].kind(of: place.row) == .updated,
@@ -109,12 +102,15 @@ extension WorkingState {
             let current = snapshot.entities[place.entity].rows.address(of: place.row)
         else { return false }
         changes[place.entity].removeLostBase(place.row)
-        let version = store.entities[place.entity].rows.version(of: place.row) ?? .none
-        if schema.entities[place.entity].areIdentical(current, original) {
-            changes[place.entity].remove(place.row)
-        } else {
+        guard schema.entities[place.entity].areIdentical(current, original) else {
+            let version = store.entities[place.entity].rows.version(of: place.row) ?? .none
             changes[place.entity].set(place.row, .updated, baseVersion: version)
+            return true
         }
+        changes[place.entity].remove(place.row)
+        // What is here already may have the version that it would have had with the change.
+        let version = base.entities[place.entity].rows.version(of: place.row) ?? .none
+        _ = snapshot.entities[place.entity].rows.set(place.row, version: version, copying: original)
         return true
     }
 

@@ -56,6 +56,7 @@ extension WorkingState {
             description.indexes.contains { $0.uniqueness ?? .reject != .reject }
         }
         for (entity, rows) in sharing {
+            let ownsItself = ownsItself(entity)
             for row in rows where changes[entity].isNew(row) {
                 // One that is to be deleted has no say in what others are.
                 guard !resolution.isLeaving(RowPlace(entity: entity, row: row)),
@@ -64,7 +65,7 @@ extension WorkingState {
                 replace(row, by: survivor, of: entity, policy, &resolution)
                 resolution.open.formUnion(takeSuspects())
                 isChanged = true
-                if ownsItself(entity) { releaseMembers(&resolution) }
+                if ownsItself { releaseMembers(&resolution) }
             }
             releaseMembers(&resolution)
         }
