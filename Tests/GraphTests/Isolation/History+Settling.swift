@@ -205,6 +205,7 @@ extension History.Transaction {
         var known: Set<History.Row> = []
         let writes = lastWrites
         var takenOver: Set<History.Row> = []
+        let hasDeletes = writes.contains { !$0.write.isDerived && $0.write.to.isDead }
         for (place, write) in writes where write.givesWay(in: changes) {
             operations[place] = .write(write.void)
             known.insert(write.row)
@@ -223,7 +224,11 @@ extension History.Transaction {
             known.insert(write.row)
             if let change = changes[write.row] {
                 let isTakenOver = takenOver.contains(write.row)
-                if !write.isDerived, !write.to.isDead, !isTakenOver, change.state.new?.stamp != write.stamp {
+                // Its own deletes take along what others have made a member meanwhile, also if it has written it.
+                let isTakenAlong = hasDeletes && change.state.new == nil
+                if !write.isDerived, !write.to.isDead, !isTakenOver, !isTakenAlong,
+                    change.state.new?.stamp != write.stamp
+                {
                     contradictions.append("was committed as \(commit), which has another \(write.row)")
                 }
                 if isTakenOver { write.stamp = change.state.new?.stamp }
@@ -251,7 +256,6 @@ extension History.Transaction {
             }
             operations[place] = .write(write)
         }
-        let hasDeletes = writes.contains { !$0.write.isDerived && $0.write.to.isDead }
         for (row, change) in changes.sorted(by: { $0.key < $1.key }) where !known.contains(row) {
             if takenOver.contains(row) {
                 others.append(change.write)
