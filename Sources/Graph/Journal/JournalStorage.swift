@@ -143,5 +143,15 @@ struct IOError: Error, Sendable, Equatable {
         }
     }
 
-    var summary: String { "\(operation.rawValue) failed: \(reason), errno \(code)" }
+    var summary: String {
+        let words =
+            switch reason {
+            case .missing: ": the file is not there"
+            case .permission: ": permission denied"
+            case .diskFull: ": no space left"
+            case .noProgress: ": no byte was transferred"
+            default: ""
+            }
+        return "\(operation.rawValue) failed with errno \(code)\(words)"
+    }
 }
