@@ -23,12 +23,16 @@ extension WorkingState {
                     kind == .inserted ? returned.address(of: row) : kept.address(of: row) ?? old.address(of: row)
                 let theirs = new.address(of: row)
                 guard let original = known, kind != .inserted || theirs != nil else { return }
+                // A reference that ended with its target belongs to that one's delete.
+                guard theirs != nil || !letsGoOnly(row, of: entity) else { return }
                 // In a context's parent a row may have changed without a version of its own.
                 guard
                     knownVersion != new.version(of: row)
                         || theirs.map({ description.areIdentical($0, original) }) == false
                 else { return }
-                let ours = snapshot.entities[entity].rows.address(of: row)
+                // One that others have brought back meets what was changed before they deleted it.
+                let lost = theirs == nil ? nil : changes.lostRows.address(of: row)
+                let ours = snapshot.entities[entity].rows.address(of: row) ?? lost
                 guard ours != nil || theirs != nil else { return }
                 var names: [String] = []
                 if let ours, let theirs {
@@ -43,10 +47,9 @@ extension WorkingState {
                 }
                 append(row, names, isDeletedThere: theirs == nil)
             }
-            changes.required.forEachRow { row, version, known in
+            changes.required.forEachRow { row, _, known in
                 let theirs = new.address(of: row)
-                let isSame = theirs.map { new.version(of: row) == version && description.areIdentical($0, known) }
-                guard !listed.contains(row), isSame != true else { return }
+                guard !listed.contains(row) else { return }
                 let names = theirs.map { theirs in
                     description.properties.filter { differ(theirs, known, $0) }.map(\.name)
                 }

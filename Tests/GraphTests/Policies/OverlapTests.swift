@@ -58,6 +58,47 @@ struct OverlapTests {
         #expect(await rivals.save() == nil)
     }
 
+    /// R34: a reference that ended with its target is no change of the object that held it.
+    @Test func `R18 a refresh does not name objects that only let go of deleted ones`() async throws {
+        let rivals = try await Rivals()
+        let (account, advisor) = try await rivals.start { context in
+            let account = context.insert(Account())
+            let advisor = context.insert(Advisor())
+            advisor.favorite = account
+            return (account.id, advisor.id)
+        }
+        try await rivals.change {
+            $0[account]?.delete()
+        } theirs: {
+            $0[advisor]?.delete()
+        }
+        #expect(await rivals.ours.refresh() == [])
+        #expect(await rivals.save() == nil)
+    }
+
+    @Test func `R18 a refresh names what both sides changed of an object that others have brought back`() async throws {
+        let rivals = try await Rivals()
+        let ids = try await rivals.start { context in (0..<2).map { context.insert(Account(balance: $0)).id } }
+        let third = Context(rivals.coordinator, mergePolicy: .overwrite)
+        await third.perform { context in
+            context[ids[0]]?.balance = 10
+            context[ids[1]]?.balance = 11
+        }
+        try await rivals.change { context in
+            context[ids[0]]?.balance = 20
+            context[ids[1]]?.memo = "ours"
+        } theirs: { context in
+            for id in ids { context[id]?.delete() }
+        }
+        #expect(await rivals.ours.refresh().map(\.isDeletedThere) == [true, true])
+        try await third.save()
+        let overlap = MergeOverlap(id: AnyPersistentID(ids[0]), properties: ["balance"], isDeletedThere: false)
+        #expect(await rivals.ours.refresh() == [overlap])
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(ids[0])?.balance == 20)
+        #expect(rivals.row(ids[1]) == Account(balance: 11, memo: "ours"))
+    }
+
     @Test func `R18 a nested context's refresh compares with its parent`() async throws {
         let rivals = try await Rivals()
         let id = try await rivals.start { $0.insert(Account()).id }
