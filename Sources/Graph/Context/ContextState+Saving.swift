@@ -185,6 +185,7 @@ extension ContextState {
             throw error.withParent
         }
         try result.merged.judgeReferences(isForgiving: request.policy.kind != .error)
+        result.merged.dropRequirements(unknownTo: working.base)
         return result
     }
 

@@ -39,6 +39,8 @@ struct Rebase {
         var rows: [RowTable]
         /// Rows to be deleted then.
         var deleted: [RowPlace] = []
+        /// Rows that are only required, and of which nothing becomes.
+        var passedOver: Set<RowPlace> = []
         var failed = ErrorList<MergeConflict>()
 
         mutating func write(_ row: UnsafeRawPointer, at place: RowPlace, _ version: RowVersion) {
@@ -64,7 +66,7 @@ struct Rebase {
         merged.reapply(ours)
         for (entity, rows) in settlement.rows.enumerated() {
             rows.forEachRow { row, lastVersion, address in
-                let known = request.knownRow(row, of: entity)
+                let known = request.knownRow(row, of: entity) ?? request.changes[entity].required.address(of: row)
                 merged.settle(RowPlace(entity: entity, row: row), copying: address, lastVersion: lastVersion, known)
             }
         }
@@ -73,7 +75,7 @@ struct Rebase {
         for place in settlement.deleted { merged.delete(place.row, of: place.entity) }
         // A parent's save has to see to them too.
         if comparison == .versions { merged.dropRequirements() }
-        return (merged, conflicts.map(\.place))
+        return (merged, conflicts.map(\.place).filter { !settlement.passedOver.contains($0) })
     }
 
     // MARK: Finding
@@ -207,6 +209,7 @@ struct Rebase {
         guard let kind = conflict.kind else {
             // What is not changed here is not written either, whoever wins.
             guard policy.kind != .error else { throw Unsettled() }
+            settlement.passedOver.insert(conflict.place)
             return
         }
         if kind == .updated, conflict.theirs != nil {
@@ -278,7 +281,7 @@ struct Rebase {
             case .keep where conflict.kind != nil:
                 keep(conflict, in: &settlement)
             case .keep:
-                break
+                settlement.passedOver.insert(conflict.place)
             case .delete:
                 guard conflict.kind != .deleted else { return }
                 if conflict.kind != nil { keep(conflict, in: &settlement) }

@@ -11,6 +11,7 @@ extension WorkingState {
     ///     its base in `later`, so that a save reports the conflict.
     ///   - replacements: rows of `later.base` that have become others here.
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
+        let before = later.hasRequirements ? snapshot : nil
         let deleteCount = changes.deleteCount
         changes.deleteCount += later.changes.deleteCount
         // Deletes come first: whoever refers to a row that is deleted here takes it from nobody any more.
@@ -36,7 +37,7 @@ extension WorkingState {
         for number in schema.adjacencies.indices { reapplyMembers(number, of: later, replacements) }
         for (list, members) in later.missingMembers { missingMembers[list, default: []].formUnion(members) }
         linkMissingMembers()
-        requireAgain(later, keepingBases)
+        requireAgain(later, keepingBases, before: before)
         for link in later.denyingLinks where !later.base.adjacencies[link.list].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
         }
@@ -70,23 +71,27 @@ extension WorkingState {
             returned.forEachChange { row, _, _ in
                 guard returned.isComingBack(row), let version = saved.entities[entity].rows.version(of: row)
                 else { return }
-                if let kind = changes[entity].kind(of: row) {
-                    let delete = changes[entity].delete(of: row)
-                    state.changes[entity].set(row, kind, baseVersion: version, delete: delete)
-                }
-                if changes[entity].hasRequirements, let required = changes[entity].required.address(of: row) {
-                    state.changes[entity].required.set(row, version: version, copying: required)
-                }
+                state.count(RowPlace(entity: entity, row: row), from: version)
             }
         }
         for place in settled {
-            guard let kind = changes[place.entity].kind(of: place.row),
-                let version = captured.changes[place.entity].baseVersion(of: place.row)
-            else { continue }
-            let delete = changes[place.entity].delete(of: place.row)
-            state.changes[place.entity].set(place.row, kind, baseVersion: version, delete: delete)
+            guard let version = captured.changes[place.entity].baseVersion(of: place.row) else { continue }
+            state.count(place, from: version)
         }
         return state
+    }
+
+    /// Has what is changed and what is required of a row count from another version.
+    private mutating func count(_ place: RowPlace, from version: RowVersion) {
+        let (entity, row) = (place.entity, place.row)
+        if let kind = changes[entity].kind(of: row) {
+            changes[entity].set(row, kind, baseVersion: version, delete: changes[entity].delete(of: row))
+        }
+        guard changes[entity].hasRequirements else { return }
+        let required = changes[entity].required
+        if let address = required.address(of: row) {
+            changes[entity].required.set(row, version: version, copying: address)
+        }
     }
 
     /// What the save of this state makes of its rows by itself: what they are here, and what those take over to which new rows

@@ -14,12 +14,13 @@ extension WorkingState {
         return true
     }
 
-    /// Notes that a row is to be in the store as the base has it. One that the base does not have is new, and nobody else's.
+    /// Notes that a row is to be in the store as the base has it. One that the base does not have is new, and nobody else's; one
+    /// that only an outer context has was never saved, and has no version.
     mutating func require(_ row: RowNumber, of entity: Int) {
         guard !changes[entity].required.contains(row),
-            let address = base.entities[entity].rows.address(of: row),
-            let version = base.entities[entity].rows.version(of: row)
+            let address = base.entities[entity].rows.address(of: row)
         else { return }
+        let version = store.entities[entity].rows.version(of: row) ?? .none
         changes[entity].required.set(row, version: version, copying: address)
     }
 
@@ -27,19 +28,37 @@ extension WorkingState {
     ///
     /// - Parameters:
     ///   - keepingBases: whether the rows are to be as that state knew them; otherwise as the base has them now, if it
-    ///     has them. A row that has come to be new here is nobody else's.
+    ///     has them. A row that is new here is nobody else's.
+    ///   - before: what was here before the other state's changes, which may have deleted rows that were new here.
     ///   - other: a state whose requirements are left out.
-    mutating func requireAgain(_ later: WorkingState, _ keepingBases: Bool, besides other: WorkingState? = nil) {
+    mutating func requireAgain(
+        _ later: WorkingState,
+        _ keepingBases: Bool,
+        before: Snapshot? = nil,
+        besides other: WorkingState? = nil
+    ) {
         for (entity, theirs) in later.changes.entities where theirs.hasRequirements {
             theirs.required.forEachRow { row, version, address in
                 if let other, other.changes[entity].required.contains(row) { return }
-                if !keepingBases, base.entities[entity].rows.contains(row) {
+                let isInBase = base.entities[entity].rows.contains(row)
+                let isHere =
+                    snapshot.entities[entity].rows.contains(row) || before?.entities[entity].rows.contains(row) == true
+                if !keepingBases, isInBase {
                     require(row, of: entity)
-                } else if !changes[entity].required.contains(row),
-                    base.entities[entity].rows.contains(row) || !snapshot.entities[entity].rows.contains(row)
-                {
+                } else if !changes[entity].required.contains(row), isInBase || !isHere {
                     changes[entity].required.set(row, version: version, copying: address)
                 }
+            }
+        }
+    }
+
+    /// Forgets rows that were never saved and that a context's base does not have: a nested context requires them of that context,
+    /// which has been asked.
+    mutating func dropRequirements(unknownTo base: Snapshot) {
+        for (entity, theirs) in changes.entities where theirs.hasRequirements {
+            theirs.required.forEachRow { row, version, _ in
+                guard version == .none, !base.entities[entity].rows.contains(row) else { return }
+                changes[entity].removeRequirement(row)
             }
         }
     }

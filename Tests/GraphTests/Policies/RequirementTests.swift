@@ -228,4 +228,145 @@ struct RequirementTests {
         await rivals.ours.perform { $0[id]?.balance = 3 }
         await #expect(throws: GraphError.self) { try await child.save() }
     }
+
+    /// R1: it has no version, and does not get one by being required.
+    @Test func `R2 an object that was never saved and that a rule has come back is new`() async throws {
+        let rivals = try await Rivals()
+        try await rivals.start { _ = $0.insert(Club()) }
+        let id = await rivals.ours.perform { $0.insert(Account()).id }
+        let rule = MergeRule.entity(Account.self) { _, ours, _ in
+            guard let ours else { return .keep }
+            return .row(ours)
+        }
+        let child = await Context(parent: rivals.ours, mergePolicy: .custom(rule))
+        try await child.perform { context in
+            context.require(unchanged: try context.object(for: id))
+            context.insert(Club())
+        }
+        await rivals.ours.perform { context in
+            context[id]?.delete()
+            context.insert(Club())
+        }
+        try await child.save()
+        #expect(await rivals.save() == nil)
+        #expect(rivals.version(id) == 1)
+    }
+
+    @Test func `R2 an object that was never saved and is gone is required of nobody`() async throws {
+        let rivals = try await Rivals()
+        try await rivals.start { _ = $0.insert(Club()) }
+        let id = await rivals.ours.perform { $0.insert(Account()).id }
+        let child = await Context(parent: rivals.ours, mergePolicy: .mergeByPropertyStoreTrump)
+        try await child.perform { $0.require(unchanged: try $0.object(for: id)) }
+        await rivals.ours.perform { $0[id]?.delete() }
+        try await child.save()
+        #expect(await rivals.ours.hasChanges == false)
+    }
+
+    @Test(arguments: [true, false])
+    func `R2 an object that a save was to insert is required of nobody when that fails and it is gone`(
+        hasOthers: Bool
+    ) async throws {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
+            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let context = Context(coordinator)
+        let id = await context.perform { $0.insert(Person(name: "Ada")).id }
+        if hasOthers { await context.perform { _ = $0.insert(Person(name: "Bob")) } }
+        disk.hold()
+        let save = Task { try await context.save() }
+        await disk.waitForArrival()
+        try await context.perform { context in
+            let person = try context.object(for: id)
+            context.require(unchanged: person)
+            person.delete()
+        }
+        disk.fill()
+        disk.release()
+        await #expect(throws: GraphError.self) { try await save.value }
+        disk.disk.stopFailing()
+        #expect(await context.hasChanges == hasOthers)
+        try await context.save()
+        try await coordinator.close()
+    }
+
+    /// R32: what the policy took instead is others' work, of which this side knows nothing.
+    @Test(arguments: [MergePolicy.rollback, .mergeByPropertyObjectTrump])
+    func `R2 an object required while a policy decides about it is required as this side knew it`(
+        policy: MergePolicy
+    ) async throws {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
+            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let id = try await coordinator.transaction { $0.insert(Person(name: "Ada", age: 100)).id }
+        let context = Context(coordinator)
+        await context.perform { $0[id]?.age = 1 }
+        try await coordinator.transaction { $0[id]?.name = "Eve" }
+        await context.perform { _ = $0.insert(Person(name: "Bob")) }
+        disk.hold()
+        let save = Task { try await context.save(mergePolicy: policy) }
+        await disk.waitForArrival()
+        try await context.perform { $0.require(unchanged: try $0.object(for: id)) }
+        disk.release()
+        try await save.value
+        await context.perform { _ = $0.insert(Person(name: "Cid")) }
+        await #expect(throws: GraphError.self) { try await context.save() }
+        await context.rollback()
+        try await coordinator.close()
+    }
+
+    /// R32: what a save makes of a row that it changes is nobody else's.
+    @Test func `R2 a policy that passes over a requirement leaves the changes of that object ours`() async throws {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
+            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let id = try await coordinator.transaction { $0.insert(Person(name: "Ada", age: 1)).id }
+        let context = Context(coordinator)
+        try await context.perform { context in
+            context.automaticallyMergesChanges = true
+            context.require(unchanged: try context.object(for: id))
+        }
+        try await coordinator.transaction { $0[id]?.age = 2 }
+        while await context.perform({ $0[id]?.age }) != 2 { await Task.yield() }
+        // Counts from what others have made of it, which the context has taken over.
+        await context.perform { $0[id]?.age = 3 }
+        disk.hold()
+        let save = Task { try await context.save(mergePolicy: .mergeByPropertyObjectTrump) }
+        await disk.waitForArrival()
+        await context.perform { $0[id]?.delete() }
+        disk.release()
+        try await save.value
+        try await context.save(mergePolicy: .error)
+        #expect(coordinator.snapshot.value(for: id) == nil)
+        try await coordinator.close()
+    }
+
+    /// R32: as any row that both sides bring back.
+    @Test func `R2 a required object that a rule has come back counts from what was known of it`() async throws {
+        let rivals = try await Rivals()
+        let id = try await rivals.start { $0.insert(Account(balance: 1)).id }
+        let rule = MergeRule.entity(Account.self) { base, _, _ in
+            guard var row = base else { return .keep }
+            row.memo = "back"
+            return .row(row)
+        }
+        let child = await Context(parent: rivals.ours, mergePolicy: .custom(rule))
+        try await child.perform { $0.require(unchanged: try $0.object(for: id)) }
+        let third = Context(rivals.coordinator, mergePolicy: .overwrite)
+        await third.perform { $0[id]?.balance = 10 }
+        try await rivals.change { _ in
+        } theirs: {
+            $0[id]?.delete()
+        }
+        await rivals.ours.refresh()
+        await child.refresh()
+        try await child.save()
+        try await third.save()
+        await rivals.ours.refresh()
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(id) == Account(balance: 10, memo: "back"))
+    }
 }
