@@ -102,6 +102,8 @@ extension Context {
             try self.change(StoreShape.types[list.shape.owners], list, change)
         case .delete(let id):
             try delete(StoreShape.types[id.entity], id.row)
+        case .require(let id):
+            try require(StoreShape.types[id.entity], id.row)
         }
     }
 
@@ -167,6 +169,10 @@ extension Context {
     private func delete<E: StoreEntity>(_ type: E.Type, _ row: RowNumber) throws {
         try object(for: PersistentID<E>(row: row)).delete()
     }
+
+    private func require<E: StoreEntity>(_ type: E.Type, _ row: RowNumber) throws {
+        require(unchanged: try object(for: PersistentID<E>(row: row)))
+    }
 }
 
 extension StoreEntity {
@@ -200,7 +206,48 @@ extension Context {
         try compareChanges(insertedObjects, changes.inserted, "inserted")
         try compareChanges(updatedObjects, changes.updated, "updated")
         try compareChanges(deletedObjects, changes.deleted, "deleted")
+        for (entity, type) in StoreShape.types.enumerated() {
+            try compareRequirements(type, entity, with: model, isSaving)
+        }
         try held?.compare(with: model)
+    }
+
+    /// Compares what is required to be unchanged, which only a later save would show.
+    ///
+    /// - Parameter isSaving: whether a save is under way, which says when it ends what versions rows have.
+    private func compareRequirements<E: StoreEntity>(
+        _ type: E.Type,
+        _ entity: Int,
+        with model: ContextModel,
+        _ isSaving: Bool
+    ) throws {
+        var found: [StoreModel.ID: ContextModel.Kept] = [:]
+        if let number = state.working.schema.index(of: type) {
+            state.working.changes[number].required.forEachRow { row, version, address in
+                let value = address.assumingMemoryBound(to: E.self).pointee
+                found[StoreModel.ID(entity: entity, row: row)] = ContextModel.Kept(
+                    version: isSaving ? 0 : version.number,
+                    known: StoreModel.Row(attributes: value.numbers, targets: value.targets)
+                )
+            }
+        }
+        let expected = model.required.filter { $0.key.entity == entity }
+            .mapValues { isSaving ? ContextModel.Kept(version: 0, known: $0.known) : $0 }
+        try demand(found == expected) { "required are \(found), not \(expected)" }
+    }
+
+    /// Compares what a refresh says that both sides have changed.
+    static func compare(_ overlaps: [MergeOverlap], with expected: [StoreModel.ID: ContextModel.Overlap]) throws {
+        var found: [StoreModel.ID: ContextModel.Overlap] = [:]
+        for overlap in overlaps {
+            let id = StoreModel.ID(overlap.id)
+            try demand(found[id] == nil && Set(overlap.properties).count == overlap.properties.count) {
+                "a refresh names \(id) twice, or a property of it: \(overlaps)"
+            }
+            found[id] = ContextModel.Overlap(
+                properties: Set(overlap.properties), isDeletedThere: overlap.isDeletedThere)
+        }
+        try demand(found == expected) { "a refresh names \(found), not \(expected)" }
     }
 
     /// Returns how many objects there are.

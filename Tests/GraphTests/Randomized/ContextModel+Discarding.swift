@@ -4,6 +4,7 @@
 extension ContextModel {
     mutating func discard(_ ids: [StoreModel.ID]) {
         missing = missing.filter { !ids.contains($0.list.ownerID) && !ids.contains($0.list.memberID($0.member)) }
+        for id in ids { required[id] = nil }
         discardRows(ids, judgedOn: base)
         for id in ids { restoreLinks(of: id) }
         applyDeleteRules()

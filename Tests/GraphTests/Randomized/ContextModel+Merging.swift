@@ -17,6 +17,8 @@ extension ContextModel {
         let theirs: StoreModel.Row?
         let version: UInt64
         let text: String
+        /// Whether the row is not changed here, and only required to be unchanged.
+        var isRequirement = false
     }
 
     private struct Settlement {
@@ -56,7 +58,10 @@ extension ContextModel {
         }
         linkMissing()
         for id in settlement.deleted { delete(id) }
-        return conflicts.map(\.id)
+        // Of a row that was only required nothing becomes, unless a function says so.
+        return conflicts.filter { conflict in
+            !conflict.isRequirement || settlement.rows[conflict.id] != nil || settlement.deleted.contains(conflict.id)
+        }.map(\.id)
     }
 
     private func conflicts(with theirs: StoreModel, by comparison: Comparison) -> [Conflict] {
@@ -77,12 +82,25 @@ extension ContextModel {
             let wanted = ours.map { ours in original.map { withoutNullify(id, from: $0, to: ours) } ?? ours }
             conflicts.append(Conflict(id: id, base: original, ours: wanted, theirs: other, version: old, text: text))
         }
+        let found = Set(conflicts.map(\.id))
+        for (id, kept) in required.sorted(by: { $0.key < $1.key }) where !found.contains(id) {
+            let other = theirs.rows[id]
+            let new = theirs.versions[id] ?? 0
+            guard comparison == .store ? kept.version != new : kept.known != other else { continue }
+            let change = other == nil ? "deleted" : "changed"
+            let text = comparison == .store ? "\(id) \(kept.version) \(new)" : "\(id) \(change)"
+            conflicts.append(
+                Conflict(
+                    id: id, base: kept.known, ours: work.rows[id], theirs: other, version: kept.version, text: text,
+                    isRequirement: true))
+        }
         return conflicts
     }
 
     private func settle(_ conflict: Conflict, _ policy: StorePolicy, _ settlement: inout Settlement) {
         let id = conflict.id
         func keep() {
+            if conflict.isRequirement { return }
             if conflict.base == nil { settlement.rows[id] = conflict.theirs } else { settlement.dropped.append(id) }
         }
         if policy.hasFunction(for: id.entity) {
@@ -99,6 +117,11 @@ extension ContextModel {
                 row.attributes[0] = label
                 settlement.rows[id] = row
             }
+            return
+        }
+        if conflict.isRequirement {
+            // What is not changed here is not written either, whoever wins.
+            if policy.otherwise == .error { settlement.failed.insert(conflict.text) }
             return
         }
         if let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs {
@@ -188,8 +211,10 @@ extension ContextModel {
         missing.formUnion(request.missing)
         returning.merge(request.returning.filter { base.rows[$0.key] == nil }) { _, new in new }
         for id in state.rows.keys { lost[id] = nil }
+        let before = work
         work = state
         linkMissing()
+        absorbRequirements(of: request, newIn: before)
         guard request.hasChanges else { return }
         applyDeleteRules()
         endRestoredChanges()

@@ -7,6 +7,7 @@ enum StoreChange: Sendable {
     case refer(StoreModel.ID, slot: Int, target: RowNumber, asValue: Bool)
     case change(StoreModel.List, MemberChange)
     case delete(StoreModel.ID)
+    case require(StoreModel.ID)
 
     /// Whether this and `first`, which comes before, may be inserted at once: what one says of the other would come too early.
     func isInsert(alongside first: StoreChange) -> Bool {
@@ -44,6 +45,8 @@ extension ContextModel {
             perform(change, on: list)
         case .delete(let id):
             delete(id)
+        case .require(let id):
+            require(id)
         }
         endRestoredChanges()
         return change
@@ -113,6 +116,8 @@ extension ContextModel {
             }
         case .delete(let entity, let row):
             return id(row, entity).map { .delete($0) }
+        case .require(let entity, let row):
+            return id(row, entity).map { .require($0) }
         }
     }
 

@@ -11,7 +11,7 @@ struct ContextModel: Sendable {
 
     /// What the changes of a row count from that is here, where that is not the base's row: of each property that both sides
     /// changed, when the base moved by itself, the value from before.
-    struct Kept: Sendable {
+    struct Kept: Equatable, Sendable {
         let version: UInt64
         var known: StoreModel.Row
     }
@@ -39,6 +39,8 @@ struct ContextModel: Sendable {
     var deleteCount = 0
     /// Rows that were in the store before, and were deleted there, and that this context inserts again, as it knew them last.
     var returning: [StoreModel.ID: Kept] = [:]
+    /// Rows that the next save requires to be in the store as they were known here.
+    var required: [StoreModel.ID: Kept] = [:]
     var undo = UndoModel()
 
     init(base: StoreModel) {
@@ -71,6 +73,7 @@ struct ContextModel: Sendable {
 
     var hasChanges: Bool {
         work.rows != base.rows || work.lists != base.lists || !lost.isEmpty || !kept.isEmpty || !missing.isEmpty
+            || !required.isEmpty
     }
 
     mutating func rollback(to state: StoreModel) {
@@ -93,7 +96,11 @@ struct ContextModel: Sendable {
     func result(of commit: Commit, _ head: StoreModel) -> StoreModel {
         let changes = changes
         var state = whileSaving.base
-        for (id, row) in commit.request where state.rows[id] != nil { state.rows[id]?.attributes = row.attributes }
+        for (id, row) in commit.request where state.rows[id] != nil {
+            state.rows[id]?.attributes = row.attributes
+            // A hook may take back what was changed.
+            if kept[id] == nil, state.rows[id] == base.rows[id] { state.versions[id] = base.versions[id] }
+        }
         for id in commit.overwritten where state.rows[id] != nil {
             guard let row = head.rows[id] else { continue }
             if state.rows[id]?.attributes != row.attributes, !changes.inserted.union(changes.updated).contains(id) {
@@ -169,6 +176,7 @@ struct ContextModel: Sendable {
         for link in work.denyingLinks where !base.hasLink(link) { merged.denyingLinks.insert(link) }
         (base, work, self.lost, self.kept) = (head, merged, lost, kept)
         linkMissing()
+        reapplyRequirements(keepingBases: keepingBases)
     }
 
     /// - Parameter known: the row of the new base; gets the original values of properties that both sides changed.

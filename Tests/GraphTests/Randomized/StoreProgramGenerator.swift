@@ -15,6 +15,8 @@ struct StoreProgramGenerator {
     /// Whether contexts merge by themselves, undo, and go on while they save; of programs without, most things of others are the
     /// first to find out.
     private var (merges, undoes, flies) = (false, false, false)
+    /// One in how many changes requires a row; 0 for none.
+    private var requirements = 0
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -38,6 +40,7 @@ struct StoreProgramGenerator {
         weights = [20, 14, 16, 34, 10].map { $0 * [1, 2, 4][number(below: 3)] }
         valueCount = 4 + number(below: 6)
         (merges, undoes, flies) = (chance(1, in: 2), chance(1, in: 2), chance(1, in: 3))
+        requirements = [0, 30, 10][number(below: 3)]
     }
 
     mutating func steps(_ length: Int) -> [StoreProgram.Step] {
@@ -101,7 +104,8 @@ struct StoreProgramGenerator {
         StoreProgram.Flight(
             policy: policy(),
             isFailing: chance(1, in: 4),
-            changes: changes(),
+            // Many: few rows are among those that the save does something about.
+            changes: (requirements > 0 ? (0..<number(below: 8)).map { _ in requirement() } : []) + changes(),
             end: chance(2, in: 3) ? .nothing : chance(1, in: 2) ? .undo : .rollback,
             rival: chance(1, in: 3) ? number(below: StoreProgram.contextCount) : nil
         )
@@ -144,7 +148,10 @@ struct StoreProgramGenerator {
         chance(2, in: 5) ? .error : StorePolicy.allCases[number(below: StorePolicy.allCases.count)]
     }
 
+    private mutating func requirement() -> StoreProgram.Change { .require(entity: anyEntity(), row: any()) }
+
     private mutating func change() -> StoreProgram.Change {
+        if requirements > 0, chance(1, in: requirements) { return requirement() }
         var kind = number(below: weights.reduce(0, +))
         let position = weights.firstIndex { weight in
             kind -= weight

@@ -157,7 +157,8 @@ struct StoreProgramRun {
             try await save(c, rollsBackOnFailure: rollsBackOnFailure, policy)
         case .discard(let numbers):
             let changes = models[c].changes
-            let changed = changes.inserted.union(changes.updated).union(changes.deleted).sorted()
+            let changed = changes.inserted.union(changes.updated).union(changes.deleted)
+                .union(models[c].required.keys).sorted()
             guard !changed.isEmpty else { return }
             let ids = Set(numbers.map { changed[$0 % changed.count] }).sorted()
             models[c].discard(ids)
@@ -169,8 +170,9 @@ struct StoreProgramRun {
             await contexts[c].rollback(to: .latest)
             models[c].rollback(to: head)
         case .refresh:
-            await contexts[c].refresh()
+            let expected = models[c].overlaps(with: head)
             models[c].refresh(to: head)
+            try Context.compare(await contexts[c].refresh(), with: expected)
         case .reopen:
             try await reopen()
         }
@@ -390,21 +392,27 @@ struct StoreProgramRun {
         captured = models[c]
         models[c].move(to: captured.whileSaving)
         models[c].undo.didMove(to: models[c], isRefresh: false)
-        try await change(flight.changes, in: c)
-        models[c].undo.endGroup(at: models[c])
-        switch flight.end {
-        case .nothing:
-            break
-        case .rollback:
-            await contexts[c].rollback()
-            models[c].move(to: captured.whileSaving)
-            models[c].undo.didRollBack(to: models[c], isSaving: captured.undo)
-        case .undo:
-            await contexts[c].undo()
-            if models[c].undo.isInReach(captured.undo) { models[c].undoOrRedo(isUndo: true) }
-        }
-        try await contexts[c].perform { [model = models[c]] context in
-            try context.compare(with: model, held: nil, isSaving: true)
+        do {
+            try await change(flight.changes, in: c)
+            models[c].undo.endGroup(at: models[c])
+            switch flight.end {
+            case .nothing:
+                break
+            case .rollback:
+                await contexts[c].rollback()
+                models[c].move(to: captured.whileSaving)
+                models[c].undo.didRollBack(to: models[c], isSaving: captured.undo)
+            case .undo:
+                await contexts[c].undo()
+                if models[c].undo.isInReach(captured.undo) { models[c].undoOrRedo(isUndo: true) }
+            }
+            try await contexts[c].perform { [model = models[c]] context in
+                try context.compare(with: model, held: nil, isSaving: true)
+            }
+        } catch {
+            // Nothing else would end the save.
+            disk.release()
+            throw error
         }
         if flight.isFailing { disk.fill() }
         disk.release()
@@ -436,10 +444,10 @@ struct StoreProgramRun {
                 var model = state
                 if result.rows != model.base.rows { model.refresh(to: result) }
                 for id in captured.returning.keys where model.base.rows[id] != nil {
-                    model.base.versions[id] = newHead.versions[id]
+                    model.count(id, from: newHead.versions[id])
                 }
                 for id in commit.settled where model.base.rows[id] != nil {
-                    model.base.versions[id] = captured.version(id)
+                    model.count(id, from: captured.version(id))
                 }
                 model.refresh(to: newHead, keepingBases: true)
                 return model

@@ -45,11 +45,13 @@ enum StoreShape {
 
     struct Entity {
         let name: String
-        let attributeCount: Int
+        let attributes: [String]
         let toOnes: [ToOne]
         /// The numbers of its relationships in `toManys`.
         let toManys: Range<Int>
         var uniques: [Unique] = []
+
+        var attributeCount: Int { attributes.count }
     }
 
     static let types: [any StoreEntity.Type] = [
@@ -63,7 +65,7 @@ enum StoreShape {
     static let entities = [
         Entity(
             name: "Book",
-            attributeCount: 3,
+            attributes: ["title", "isbn", "grade"],
             toOnes: [
                 ToOne(name: "author", target: author, inverse: .toMany(1)),
                 ToOne(name: "cover", target: cover, inverse: .toOne(slot: 0), rule: .cascade),
@@ -76,7 +78,7 @@ enum StoreShape {
         ),
         Entity(
             name: "Author",
-            attributeCount: 2,
+            attributes: ["name", "email"],
             toOnes: [ToOne(name: "mentor", target: author, inverse: .toMany(0)), ToOne(name: "rival", target: author)],
             toManys: 0..<3,
             uniques: [
@@ -86,28 +88,28 @@ enum StoreShape {
         ),
         Entity(
             name: "Chapter",
-            attributeCount: 2,
+            attributes: ["title", "mark"],
             toOnes: [ToOne(name: "book", target: book, inverse: .toMany(3), isRequired: true)],
             toManys: 6..<6,
             uniques: [Unique(name: "mark", attribute: 1, policy: .reject)]
         ),
         Entity(
             name: "Cover",
-            attributeCount: 2,
+            attributes: ["color", "code"],
             toOnes: [ToOne(name: "book", target: book, inverse: .toOne(slot: 1), rule: .deny)],
             toManys: 6..<6,
             uniques: [Unique(name: "code", attribute: 1, policy: .upsert)]
         ),
         Entity(
             name: "Tag",
-            attributeCount: 1,
+            attributes: ["label"],
             toOnes: [ToOne(name: "parent", target: tag, inverse: .toMany(7))],
             toManys: 6..<10,
             uniques: [Unique(name: "label", attribute: 0, isOptional: false, policy: .keepExisting)]
         ),
         Entity(
             name: "Shelf",
-            attributeCount: 2,
+            attributes: ["name", "code"],
             toOnes: [
                 ToOne(name: "owner", target: author, isRequired: true),
                 ToOne(name: "pinned", target: book, rule: .deny),
@@ -119,7 +121,7 @@ enum StoreShape {
             toManys: 10..<12,
             uniques: [Unique(name: "code", attribute: 1, policy: .replace)]
         ),
-        Entity(name: "Room", attributeCount: 1, toOnes: [], toManys: 12..<13),
+        Entity(name: "Room", attributes: ["number"], toOnes: [], toManys: 12..<13),
     ]
 
     static let toManys = [

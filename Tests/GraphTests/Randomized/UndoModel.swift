@@ -126,6 +126,7 @@ struct UndoModel: Sendable {
             state.moveIfNeeded(to: refreshed.base, keepingBases: false)
         }
         state.moveIfNeeded(to: model.base, keepingBases: true)
+        state.keepRequirements(of: model, madeAfter: group.after.first)
         lastNumber += 1
         let reverse = Group(before: [Self.state(model)], after: [Self.state(state)], number: lastNumber)
         if isUndo { undone.append(reverse) } else { done.append(reverse) }
