@@ -184,10 +184,8 @@ extension ContextState {
         _ registry: ObjectRegistry
     ) {
         let (old, new) = (before.entities[entity].rows, working.snapshot.entities[entity].rows)
-        new.forEachRow(notSharedWith: old) { row, oldVersion, newVersion in
-            guard newVersion == nil, oldVersion != nil, let object = registry.object(for: row, of: entity),
-                let last: E = old.value(of: row)
-            else { return }
+        new.forEachRow(missingSince: old) { row in
+            guard let object = registry.object(for: row, of: entity), let last: E = old.value(of: row) else { return }
             unsafeDowncast(object, to: ManagedObject<E>.self).keep(last)
         }
     }

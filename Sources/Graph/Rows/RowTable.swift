@@ -332,6 +332,34 @@ extension RowTable {
         notSharedWith other: RowTable,
         _ body: (RowNumber, _ old: RowVersion?, _ new: RowVersion?) throws -> Void
     ) rethrows {
+        try forEachLeaf(notSharedWith: other) { firstRow, old, new in
+            var either = (old?.header.occupancy ?? 0) | (new?.header.occupancy ?? 0)
+            while either != 0 {
+                let place = either.trailingZeroBitCount
+                either &= either - 1
+                try body(firstRow + UInt64(place), old?.version(at: place), new?.version(at: place))
+            }
+        }
+    }
+
+    /// Calls the body with each row of another table that this one lacks, in ascending order.
+    ///
+    /// Complexity: O(changed leaves + such rows).
+    func forEachRow(missingSince other: RowTable, _ body: (RowNumber) throws -> Void) rethrows {
+        try forEachLeaf(notSharedWith: other) { firstRow, old, new in
+            var missing = (old?.header.occupancy ?? 0) & ~(new?.header.occupancy ?? 0)
+            while missing != 0 {
+                try body(firstRow + UInt64(missing.trailingZeroBitCount))
+                missing &= missing - 1
+            }
+        }
+    }
+
+    /// Calls the body with the number of the first row, and with the leaf in either table, of leaves that the tables do not share.
+    private func forEachLeaf(
+        notSharedWith other: RowTable,
+        _ body: (RowNumber, _ old: RowLeaf?, _ new: RowLeaf?) throws -> Void
+    ) rethrows {
         let (old, new) = (other.top, top)
         guard var level = (old ?? new)?.height, var prefix = (old ?? new)?.prefix else { return }
         while ![old, new].allSatisfy({ $0?.isBelow(prefix, at: level) ?? true }) {
@@ -369,11 +397,16 @@ extension RowTable {
         _ new: Subtree?,
         _ level: UInt64,
         _ prefix: UInt64,
-        _ body: (RowNumber, RowVersion?, RowVersion?) throws -> Void
+        _ body: (RowNumber, RowLeaf?, RowLeaf?) throws -> Void
     ) rethrows {
         guard old?.node !== new?.node else { return }
-        if level == 0 { return try leafDifferences(old?.node, new?.node, prefix << 5, body) }
-        for digit in 0..<UInt64(RowBranch.capacity) {
+        if level == 0 {
+            let old = old.map { unsafeDowncast($0.node, to: RowLeaf.self) }
+            let new = new.map { unsafeDowncast($0.node, to: RowLeaf.self) }
+            return try body(prefix << 5, old, new)
+        }
+        let shared = sharedChildren(old, new, at: level)
+        for digit in 0..<UInt64(RowBranch.capacity) where shared & (1 << digit) == 0 {
             let child = prefix << RowBranch.bits | digit
             try differences(
                 old?.part(below: child, at: level - 1),
@@ -385,20 +418,22 @@ extension RowTable {
         }
     }
 
-    private static func leafDifferences(
-        _ old: AnyObject?,
-        _ new: AnyObject?,
-        _ firstRow: RowNumber,
-        _ body: (RowNumber, RowVersion?, RowVersion?) throws -> Void
-    ) rethrows {
-        let old = old.map { unsafeDowncast($0, to: RowLeaf.self) }
-        let new = new.map { unsafeDowncast($0, to: RowLeaf.self) }
-        var either = (old?.header.occupancy ?? 0) | (new?.header.occupancy ?? 0)
-        while either != 0 {
-            let place = either.trailingZeroBitCount
-            either &= either - 1
-            try body(firstRow + UInt64(place), old?.version(at: place), new?.version(at: place))
+    /// Bit *n* is set where the children *n* of two branches are the same; they are not retained for that.
+    private static func sharedChildren(_ old: Subtree?, _ new: Subtree?, at level: UInt64) -> UInt32 {
+        guard let old, let new, old.height == level, new.height == level else { return 0 }
+        let (oldChildren, newChildren) = (
+            UnsafeRawPointer(unsafeDowncast(old.node, to: RowBranch.self).children),
+            UnsafeRawPointer(unsafeDowncast(new.node, to: RowBranch.self).children)
+        )
+        var shared: UInt32 = 0
+        for digit in 0..<RowBranch.capacity {
+            let (oldChild, newChild) = (
+                (oldChildren + 8 * digit).load(as: UnsafeRawPointer?.self),
+                (newChildren + 8 * digit).load(as: UnsafeRawPointer?.self)
+            )
+            if oldChild == newChild { shared |= 1 << UInt32(digit) }
         }
+        return shared
     }
 }
 

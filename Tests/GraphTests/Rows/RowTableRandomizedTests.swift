@@ -26,6 +26,10 @@ struct RowTableRandomizedTests {
     private struct Reference {
         var rows: [RowNumber: (version: UInt64, row: TokenRow)] = [:]
 
+        func missing(since other: Reference) -> [RowNumber] {
+            other.rows.keys.filter { rows[$0] == nil }.sorted()
+        }
+
         func differences(from other: Reference) -> [RowNumber] {
             Set(rows.keys).union(other.rows.keys)
                 .filter { rows[$0]?.version != other.rows[$0]?.version }
@@ -52,6 +56,12 @@ struct RowTableRandomizedTests {
     private static func differences(_ new: RowTable, _ old: RowTable) -> [RowNumber] {
         var rows: [RowNumber] = []
         new.forEachDifference(from: old) { row, _, _ in rows.append(row) }
+        return rows
+    }
+
+    private static func missing(_ new: RowTable, since old: RowTable) -> [RowNumber] {
+        var rows: [RowNumber] = []
+        new.forEachRow(missingSince: old) { rows.append($0) }
         return rows
     }
 
@@ -85,6 +95,7 @@ struct RowTableRandomizedTests {
                 let other = kept[Int.random(in: 0..<kept.count, using: &random)]
                 #expect(Self.differences(table, other.table) == reference.differences(from: other.reference))
                 #expect(Self.differences(other.table, table) == reference.differences(from: other.reference))
+                #expect(Self.missing(table, since: other.table) == reference.missing(since: other.reference))
             }
             for (table, reference) in kept { #expect(reference.failures(of: table) == []) }
         }
@@ -118,6 +129,7 @@ struct RowTableRandomizedTests {
                 let (one, other) = (versions.randomElement(using: &random), versions.randomElement(using: &random))
                 guard let one, let other else { continue }
                 #expect(Self.differences(one.table, other.table) == one.reference.differences(from: other.reference))
+                #expect(Self.missing(one.table, since: other.table) == one.reference.missing(since: other.reference))
                 let start = Bool.random(using: &random) ? spread.row(using: &random) : random.next()
                 let next = one.reference.rows.keys.filter { $0 >> 5 >= start >> 5 }.min()
                 #expect(one.table.run(from: start)?.firstRow == next.map { $0 & ~31 })
