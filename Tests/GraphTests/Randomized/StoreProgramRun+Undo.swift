@@ -1,0 +1,90 @@
+@testable import Graph
+
+/// Undo of what is saved, over what others have done since.
+extension StoreProgramRun {
+    /// Takes back a saved group, which is a change of its own, does it again, and takes it back again to save that or not. What
+    /// that leads to depends on what others have done; then the context begins anew.
+    mutating func undoSaved(_ c: Int) async throws {
+        let model = models[c]
+        guard let (before, after) = model.undo.savedGroup, !model.hasChanges else { return }
+        let (current, result, remainders) = await contexts[c].perform { context in
+            let current = context.storeModel()
+            let remainders = context.undo()
+            return (current, context.storeModel(), remainders)
+        }
+        try SavedUndo(before: before, after: after, current: current, result: result, remainders: remainders).check()
+        await contexts[c].redo()
+        try await compare(c)
+        await contexts[c].undo()
+        try await contexts[c].perform { context in
+            let again = context.storeModel()
+            try demand(again.rows == result.rows && again.lists == result.lists) { "undone again, it is another" }
+            try context.compareStructures()
+        }
+        if next.reduce(0, +) % 2 == 0 {
+            await contexts[c].rollback()
+            try await compare(c)
+            // What was dropped was the undo.
+            await contexts[c].undo()
+            let again = await contexts[c].perform { $0.storeModel() }
+            try demand(again.rows == result.rows && again.lists == result.lists) { "undone after all, it is another" }
+        } else {
+            try await saveUndo(of: c, current, result)
+        }
+        await contexts[c].rollback(to: .latest)
+        models[c].rollback(to: head)
+        await contexts[c].perform { $0.undoLimit = 0 }
+        await contexts[c].perform { $0.undoLimit = 1_000 }
+        models[c].undo.start(at: models[c])
+    }
+
+    /// - Parameters:
+    ///   - before: what there was before the undo.
+    ///   - after: what it led to.
+    mutating func saveUndo(of c: Int, _ before: StoreModel, _ after: StoreModel) async throws {
+        do {
+            try await contexts[c].save(mergePolicy: .error)
+        } catch {
+            // What follows from rows that are there again, or not any more, others may deny.
+            return
+        }
+        let saved = StoreModel(coordinator.snapshot)
+        try checkSaved(undo: after, saved, isCurrent: models[c].base.commits == head.commits)
+        head = saved
+        try await compareStore()
+        let (current, result, remainders) = await contexts[c].perform { context in
+            let current = context.storeModel()
+            let remainders = context.redo()
+            return (current, context.storeModel(), remainders)
+        }
+        // What the hooks did to what was undone belongs to that.
+        var undone = after
+        for (id, row) in after.rows where row != before.rows[id] {
+            var row = row
+            StoreShape.willSave(&row, of: id.entity)
+            if saved.rows[id]?.attributes == row.attributes { undone.rows[id]?.attributes = row.attributes }
+        }
+        try SavedUndo(before: before, after: undone, current: current, result: result, remainders: remainders).check()
+        try await contexts[c].perform { try $0.compareStructures() }
+    }
+
+    /// Nothing that comes back takes anything over, or away: a row is as it was shown, or as others have left it.
+    ///
+    /// - Parameter isCurrent: whether nobody had committed what was not shown. What that cascades from may be deleted.
+    private func checkSaved(undo shown: StoreModel, _ saved: StoreModel, isCurrent: Bool) throws {
+        // New rows give way, and hand over what they have.
+        guard shown.rows.keys.allSatisfy({ saved.rows[$0] != nil || everSaved.contains($0) }) else { return }
+        for (id, row) in saved.rows {
+            var ours = shown.rows[id]
+            var expected = [ours?.attributes, head.rows[id]?.attributes]
+            if ours != nil { StoreShape.willSave(&ours!, of: id.entity) }
+            expected.append(ours?.attributes)
+            try demand(expected.contains(row.attributes)) {
+                "saving an undo made \(row) of \(id), not one of \(expected)"
+            }
+        }
+        for id in shown.rows.keys where isCurrent && head.rows[id] != nil {
+            try demand(saved.rows[id] != nil) { "saving an undo deleted \(id)" }
+        }
+    }
+}
