@@ -19,6 +19,16 @@ extension RelatedObjects {
     )
     public func append(_ id: PersistentID<Target>) {}
 
+    /// Unavailable: identifiers are no objects.
+    @available(
+        *, unavailable,
+        message: """
+            members are objects: add those under these identifiers, as in \
+            members.append(contentsOf: ids.compactMap { context[$0] })
+            """
+    )
+    public func append(contentsOf ids: some Sequence<PersistentID<Target>>) {}
+
     /// Unavailable: an identifier is no object.
     @available(
         *, unavailable,

@@ -69,6 +69,11 @@ struct MessageTests {
                 + "as in members.append(try context.object(for: id))"
         ),
         (
+            "await context.perform { for t in (try? $0.fetch(Team.self)) ?? [] { t.members.append(contentsOf: [id]) } }",
+            "'append(contentsOf:)' is unavailable: members are objects: add those under these identifiers, "
+                + "as in members.append(contentsOf: ids.compactMap { context[$0] })"
+        ),
+        (
             "await context.perform { for team in (try? $0.fetch(Team.self)) ?? [] { team.members.insert(id) } }",
             "'insert' is unavailable: members are objects: add the one under this identifier, "
                 + "as in members.insert(try context.object(for: id))"
