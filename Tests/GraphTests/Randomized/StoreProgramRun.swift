@@ -52,7 +52,7 @@ struct StoreProgramRun {
         }
     }
 
-    private init(path: String?, _ disk: GatedDisk?, undoes: Bool) async throws {
+    init(path: String?, _ disk: GatedDisk?, undoes: Bool) async throws {
         (self.path, self.disk, self.undoes) = (path, disk, undoes)
         let coordinator = try await Self.open(path, disk)
         self.coordinator = coordinator
