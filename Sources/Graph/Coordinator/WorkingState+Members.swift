@@ -98,7 +98,8 @@ extension WorkingState {
         return setReference(of: row, of: relationship.source, through: description, to: 0)
     }
 
-    /// Puts a member, new or not, where `offset` other members come before it.
+    /// Puts a member, new or not, where `offset` other members come before it. One that is there already keeps its key, so
+    /// that it does not undo others' moves.
     mutating func place(
         _ row: RowNumber,
         of owner: RowNumber,
@@ -107,7 +108,10 @@ extension WorkingState {
     ) {
         noteMembers(of: owner, through: relationship)
         insertMember(row, of: owner, through: relationship)
-        guard let list = relationship.adjacency, snapshot.adjacencies[list].remove(row, of: owner) else { return }
+        guard let list = relationship.adjacency, let present = snapshot.adjacencies[list].offset(of: row, of: owner),
+            present != offset
+        else { return }
+        snapshot.adjacencies[list].remove(row, of: owner)
         let lower = offset > 0 ? snapshot.adjacencies[list].key(at: offset - 1, of: owner) : nil
         let upper = snapshot.adjacencies[list].key(at: offset, of: owner)
         guard let lower, lower == upper else {

@@ -65,6 +65,14 @@ struct Adjacency: Sendable {
         }
     }
 
+    /// How many members come before one; nil if it is none.
+    func offset(of member: RowNumber, of owner: RowNumber) -> Int? {
+        key(of: member, of: owner).map { key in
+            let first = withUnsafeBytes(of: owner.bigEndian) { sequence.rank(of: .entry($0)) }
+            return Self.sequenceEntry(owner, member, key).withUnsafeBytes { sequence.rank(of: .entry($0)) } - first
+        }
+    }
+
     /// The keys of an owner's members in their order.
     func keys(of owner: RowNumber) -> [(key: OrderKey, member: RowNumber)] {
         var keys: [(OrderKey, RowNumber)] = []

@@ -190,7 +190,7 @@ extension Context {
             writing(&trace) { _ in related.insert(member, at: place % (others + 1)) }
         case .move(let place, let other):
             trace.operations += [list.search(baseVersions: state.base), list.readOfOrder]
-            guard !list.members.isEmpty else { break }
+            guard !related.isEmpty else { break }
             let object = look(PersistentID<Member>(row: list.members[place % list.members.count]), &trace)
             if object == nil { trace.contradictions.append("a member is missing") }
             writing(&trace) { _ in

@@ -76,7 +76,10 @@ struct SavedUndo {
         try demand(then.attributes == now.attributes) { "\(id), which stayed, is another" }
         try checkReferences(id, of: now, in: then)
         try demand(isNamed) { "\(id) stayed, and nobody says so" }
-        let isAsLeft = now == new && others(on: id, in: current) == others(on: id, in: after)
+        // What else was taken back may lead to it.
+        let isAsLeft =
+            now == new && others(on: id, in: current) == others(on: id, in: after)
+            && others(on: id, in: result).isSubset(of: others(on: id, in: after))
         try demand(!isAsLeft || cascades(from: id)) { "\(id) stayed, though it was as the group had left it" }
     }
 

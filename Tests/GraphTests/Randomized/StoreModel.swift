@@ -158,6 +158,7 @@ struct StoreModel: Sendable {
     /// the one before it that come behind it get new keys too.
     mutating func place(_ row: RowNumber, _ list: List, at offset: Int) {
         insertMember(row, list)
+        guard members(list).firstIndex(of: row) != offset else { return }
         let others = (lists[list] ?? []).filter { $0.row != row }
         let before = offset > 0 ? others[offset - 1].key : nil
         let tied = others[offset...].prefix { before != nil && $0.key == before }

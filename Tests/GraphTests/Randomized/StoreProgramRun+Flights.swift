@@ -97,6 +97,7 @@ extension StoreProgramRun {
             later.undo.didSave(what: captured.undo, as: later, onTop)
         }
         models[c] = later
+        if let rival { try await catchUp(with: rival, and: c) }
         let replaced = flight.isFailing ? [:] : commit.replaced
         try await compareOutcome(c, nil, nil, replaced, since: oldHead)
         if let rival {
@@ -121,6 +122,30 @@ extension StoreProgramRun {
         else { return nil }
         rival.replaced = replaced
         return rival
+    }
+
+    /// Contexts that merge by themselves have merged both commits at once, or one after the other: what others changed in the
+    /// first one alone is then known.
+    private mutating func catchUp(with rival: Rival, and c: Int) async throws {
+        for other in contexts.indices where other != c && other != rival.context && merging[other] {
+            var stepwise = models[other]
+            stepwise.undo.endGroup(at: stepwise)
+            stepwise.refresh(to: rival.head, keepingBases: true)
+            stepwise.refresh(to: head, keepingBases: true)
+            try await catchUp()
+            let atOnce = models[other]
+            if await !isAsModelled(other) {
+                models[other] = stepwise
+                if await !isAsModelled(other) { models[other] = atOnce }
+            }
+        }
+    }
+
+    private func isAsModelled(_ c: Int) async -> Bool {
+        await contexts[c].perform { [model = models[c], held = held[c]] context in
+            (try? context.compare(with: model, held: held)) != nil
+                && (try? context.compareThoroughly(with: model)) != nil
+        }
     }
 
     private struct Rival {

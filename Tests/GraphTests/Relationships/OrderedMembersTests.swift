@@ -145,6 +145,27 @@ struct OrderedMembersTests {
         #expect(try snapshot.fetchIDs(Lecture.self).allSatisfy { snapshot.version(of: $0) == RowVersion(1) })
         #expect(coordinator.check() == [])
     }
+
+    @Test func `R3 a move to where the member is changes nothing and undoes no move of others`() async throws {
+        let id = try await course("abcd")
+        let other = Context(coordinator)
+        try await other.perform { try $0.object(for: id).lectures.move(from: 3, to: 1) }
+        try await other.save()
+        try await context.perform { context in
+            let lectures = try context.object(for: id).lectures
+            for offset in 0..<4 {
+                lectures.move(from: offset, to: offset)
+                lectures.insert(lectures[offset], at: offset)
+            }
+            let hasChanges = context.hasChanges
+            #expect(!hasChanges)
+            lectures.move(from: 0, to: 0)
+            try context.object(for: id).title = "e"
+        }
+        try await context.save()
+        #expect(try coordinator.snapshot.relatedValues(\Course.lectures, of: id).map(\.title) == ["a", "d", "b", "c"])
+    }
+
     @Test(.bug(id: "long order keys", "keys grew by a byte for every few members"))
     func `R3 a long collection that is reversed has short keys`() async throws {
         let id = try await context.transaction { context in
