@@ -102,15 +102,19 @@ extension WorkingState {
             let current = snapshot.entities[place.entity].rows.address(of: place.row)
         else { return false }
         changes[place.entity].removeLostBase(place.row)
-        guard schema.entities[place.entity].areIdentical(current, original) else {
-            let version = store.entities[place.entity].rows.version(of: place.row) ?? .none
-            changes[place.entity].set(place.row, .updated, baseVersion: version)
-            return true
+        let description = schema.entities[place.entity]
+        var version = base.entities[place.entity].rows.version(of: place.row) ?? .none
+        if description.areIdentical(current, original) {
+            changes[place.entity].remove(place.row)
+        } else {
+            let baseVersion = store.entities[place.entity].rows.version(of: place.row) ?? .none
+            changes[place.entity].set(place.row, .updated, baseVersion: baseVersion)
+            version = baseVersion.next
         }
-        changes[place.entity].remove(place.row)
-        // What is here already may have the version that it would have had with the change.
-        let version = base.entities[place.entity].rows.version(of: place.row) ?? .none
-        _ = snapshot.entities[place.entity].rows.set(place.row, version: version, copying: original)
+        // It has the version that followed from where its changes counted from.
+        description.layout.withCopy(of: current) { copy in
+            _ = snapshot.entities[place.entity].rows.set(place.row, version: version, copying: copy)
+        }
         return true
     }
 
@@ -173,9 +177,7 @@ extension WorkingState {
                 property.operations.assign(known + property.offset, original + property.offset)
             }
             if description.areIdentical(known, original) {
-                changes[place.entity].removeLostBase(place.row)
-                let version = store.entities[place.entity].rows.version(of: place.row) ?? .none
-                changes[place.entity].set(place.row, .updated, baseVersion: version)
+                _ = countFromBase(place)
             } else {
                 let version = changes[place.entity].baseVersion(of: place.row) ?? .none
                 setLostBase(of: place, version: version, copying: known)

@@ -54,4 +54,28 @@ struct RestoredChangesTests {
         _ = state.endRestoredChanges()
         #expect(state.snapshot.value(1, as: Person.self)?.age == 2)
     }
+
+    @Test(.bug(id: "one version twice", "a save left the version of a row that it changed"))
+    func `R1 R33 a partner taken away from a row that counted from its own base makes a version of the row`() async throws {
+        let coordinator = try await Coordinator(for: Record.self, Sheet.self, Line.self, Tab.self, Seal.self)
+        let (record, other, tab) = try await coordinator.transaction { context in
+            let records = context.insert(contentsOf: [Record(key: "a"), Record(key: "b")])
+            return (records[0], records[1], context.insert(Tab(text: "a")).id)
+        }
+        let context = Context(coordinator)
+        try await context.perform { context in try context.object(for: tab).record = try context.object(for: record) }
+        try await coordinator.transaction { context in
+            try context.object(for: tab).record = try context.object(for: record)
+        }
+        let snapshot = coordinator.snapshot
+        try await context.perform { context in
+            _ = context.state.refresh(to: ContextBase(snapshot: snapshot), keepingBases: true)
+            try context.object(for: tab).record = try context.object(for: other)
+            let versions = context.state.flushed.version(of: record)
+            #expect(versions == RowVersion(3))
+        }
+        try await context.save(mergePolicy: .mergeByPropertyObjectTrump)
+        #expect(coordinator.snapshot.version(of: record) == RowVersion(3))
+        #expect(coordinator.snapshot.version(of: tab) == RowVersion(3))
+    }
 }

@@ -223,12 +223,14 @@ extension History.Transaction {
             var write = write
             known.insert(write.row)
             if let change = changes[write.row] {
+                if hasDeletes, !write.to.isDead, change.state.new == nil {
+                    // Its own deletes took along at the save what others had made a member meanwhile, after all that it did.
+                    operations[place] = .write(write.void)
+                    others.append(change.write)
+                    continue
+                }
                 let isTakenOver = takenOver.contains(write.row)
-                // Its own deletes take along what others have made a member meanwhile, also if it has written it.
-                let isTakenAlong = hasDeletes && change.state.new == nil
-                if !write.isDerived, !write.to.isDead, !isTakenOver, !isTakenAlong,
-                    change.state.new?.stamp != write.stamp
-                {
+                if !write.isDerived, !write.to.isDead, !isTakenOver, change.state.new?.stamp != write.stamp {
                     contradictions.append("was committed as \(commit), which has another \(write.row)")
                 }
                 if isTakenOver { write.stamp = change.state.new?.stamp }
