@@ -190,11 +190,19 @@ struct UndoHistory {
         steps = steps.filter { self[keyPath: $0].number > savedThrough && self[keyPath: $0].number <= taken }
             .sorted { self[keyPath: $0].number > self[keyPath: $1].number }
         for entity in result.schema.entities.indices {
-            result.forEachChange(of: entity, since: captured) { row, _, new in
-                guard let new, let last = steps.first(where: { self[keyPath: $0].hasChanged(row, of: entity) }) else {
-                    return
+            let description = result.schema.entities[entity]
+            result.forEachChange(of: entity, since: captured) { row, old, new in
+                guard let old, let new, let last = steps.first(where: { self[keyPath: $0].hasChanged(row, of: entity) }),
+                    let current = self[keyPath: last].after.snapshot.entities[entity].rows.address(of: row)
+                else { return }
+                // What the hooks left alone may be others' work, which came after the step.
+                description.layout.withCopy(of: current) { copy in
+                    for property in description.properties
+                    where !property.operations.isIdentical(old + property.offset, new + property.offset) {
+                        property.operations.assign(copy + property.offset, new + property.offset)
+                    }
+                    self[keyPath: last].after.update(row, of: entity, copying: copy)
                 }
-                self[keyPath: last].after.update(row, of: entity, copying: new)
             }
         }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Graph
 
-@Entity private struct Article {
+@Entity private struct Article: Equatable {
     var title = ""
     var slug = ""
     var note = ""
@@ -69,5 +69,19 @@ struct UndoWithHooksTests {
         await context.refresh()
         #expect(await Set(context.undo().map(\.property)) == ["title", "slug"])
         #expect(await context.perform { $0[id]?.title == "Three" && $0[id]?.slug == "three" })
+    }
+
+    @Test(.bug(id: "others' work in a group", "what others had changed before the save was taken back with the group"))
+    func `R36 a hook that runs on what others have changed meanwhile does not make that the group's`() async throws {
+        let (coordinator, context) = try await Self.context()
+        let id = try await context.transaction { $0.insert(Article(title: "One")).id }
+        await context.perform { $0[id]?.title = "Two" }
+        try await coordinator.transaction { $0[id]?.note = "theirs" }
+        await context.refresh()
+        try await context.save()
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id]?.value } == Article(title: "One", slug: "one", note: "theirs"))
+        #expect(await context.redo() == [])
+        #expect(await context.perform { $0[id]?.value } == Article(title: "Two", slug: "two", note: "theirs"))
     }
 }
