@@ -192,7 +192,8 @@ struct UndoHistory {
         for entity in result.schema.entities.indices {
             let description = result.schema.entities[entity]
             result.forEachChange(of: entity, since: captured) { row, old, new in
-                guard let old, let new, let last = steps.first(where: { self[keyPath: $0].hasChanged(row, of: entity) }),
+                guard let old, let new,
+                    let last = steps.first(where: { self[keyPath: $0].hasChanged(row, of: entity) }),
                     let current = self[keyPath: last].after.snapshot.entities[entity].rows.address(of: row)
                 else { return }
                 // What the hooks left alone may be others' work, which came after the step.

@@ -56,7 +56,9 @@ struct RestoredChangesTests {
     }
 
     @Test(.bug(id: "one version twice", "a save left the version of a row that it changed"))
-    func `R1 R33 a partner taken away from a row that counted from its own base makes a version of the row`() async throws {
+    func `R1 R33 a partner taken from a row that counted from its own base makes a version of the row`()
+        async throws
+    {
         let coordinator = try await Coordinator(for: Record.self, Sheet.self, Line.self, Tab.self, Seal.self)
         let (record, other, tab) = try await coordinator.transaction { context in
             let records = context.insert(contentsOf: [Record(key: "a"), Record(key: "b")])
