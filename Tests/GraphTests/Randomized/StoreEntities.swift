@@ -59,6 +59,10 @@ enum Library {
             $0.toMany("shelves", \.shelves, inverse: \Shelf.items, ordered: true)
             $0.unique("title", "author", onConflict: .keepExisting)
         }
+
+        mutating func willSave() {
+            if title == "1" { title = "2" }
+        }
     }
 
     struct Chapter: StoreEntity {

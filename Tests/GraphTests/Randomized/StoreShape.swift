@@ -184,6 +184,7 @@ enum StoreShape {
     /// What the model has an entity's `willSave()` do.
     static func willSave(_ row: inout StoreModel.Row, of entity: Int) {
         if entity == tag { row.attributes[0] &= ~1 }
+        if entity == book, row.attributes[0] == 1 { row.attributes[0] = 2 }
         if entity == shelf, row.attributes[0] == 2, row.targets[1] == 0 { row.attributes[0] = 3 }
     }
 
