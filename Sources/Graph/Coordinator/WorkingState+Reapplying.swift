@@ -151,6 +151,7 @@ extension WorkingState {
                     return
                 }
                 insert(row, of: entity, copying: copy, lastVersion: baseVersion, known: last)
+                meetReferrers(RowPlace(entity: entity, row: row))
             }
         case (.deleted, _, _) where theirs != nil:
             let isConflict = keepingBases && snapshot.entities[entity].rows.version(of: row) != baseVersion
@@ -177,6 +178,23 @@ extension WorkingState {
                 into: RowPlace(entity: entity, row: row), keepingBases, replacements)
         default:
             break
+        }
+    }
+
+    /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
+    private mutating func meetReferrers(_ place: RowPlace) {
+        for toOne in schema.entities[place.entity].toOnes {
+            guard let mate = toOne.mate else { continue }
+            for referrer in snapshot.referrers(to: place.row, of: toOne.target, through: mate) {
+                guard let row = snapshot.entities[place.entity].rows.address(of: place.row) else { return }
+                let partner = toOne.target(ofRowAt: row)
+                if partner == 0 {
+                    setReference(of: place.row, of: place.entity, through: toOne, to: referrer)
+                } else if partner != referrer {
+                    let reference = schema.entities[toOne.target].toOnes[mate]
+                    setReference(of: referrer, of: toOne.target, through: reference, to: 0)
+                }
+            }
         }
     }
 

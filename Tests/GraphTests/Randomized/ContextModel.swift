@@ -156,7 +156,12 @@ struct ContextModel: Sendable {
             if let ours = lost[id]?.ours ?? work.rows[id] {
                 // Others may have brought a row back, too.
                 guard let original = known(id) ?? (head.rows[id] == nil ? nil : returning[id]?.known) else {
-                    if merged.rows[id] == nil { merged.insert(id, ours) } else { merged.write(id, ours) }
+                    if merged.rows[id] == nil {
+                        merged.insert(id, ours)
+                        merged.meetReferrers(id)
+                    } else {
+                        merged.write(id, ours)
+                    }
                     continue
                 }
                 if let theirs = merged.rows[id] {

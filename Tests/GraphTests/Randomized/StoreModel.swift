@@ -95,6 +95,21 @@ struct StoreModel: Sendable {
         }
     }
 
+    /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
+    mutating func meetReferrers(_ id: ID) {
+        for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
+            guard case .toOne(let mate) = toOne.inverse else { continue }
+            let referrers = rows.filter { $0.key.entity == toOne.target && $0.value.targets[mate] == id.row }.keys
+            for referrer in referrers.sorted() {
+                switch rows[id]?.targets[slot] {
+                case 0: setTarget(of: id, slot, to: referrer.row)
+                case referrer.row: break
+                default: setTarget(of: referrer, mate, to: 0)
+                }
+            }
+        }
+    }
+
     /// The rows that refer to one, with the slots in which they do.
     func referrers(to target: ID) -> [(id: ID, slot: Int)] {
         var found: [(id: ID, slot: Int)] = []
