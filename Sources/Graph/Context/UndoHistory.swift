@@ -198,10 +198,7 @@ struct UndoHistory {
                 else { return }
                 // What the hooks left alone may be others' work, which came after the step.
                 description.layout.withCopy(of: current) { copy in
-                    for property in description.properties
-                    where !property.operations.isIdentical(old + property.offset, new + property.offset) {
-                        property.operations.assign(copy + property.offset, new + property.offset)
-                    }
+                    description.takeChanges(from: old, to: new, into: copy)
                     self[keyPath: last].after.update(row, of: entity, copying: copy)
                 }
             }

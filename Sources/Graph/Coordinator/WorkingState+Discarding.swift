@@ -293,13 +293,16 @@ extension WorkingState {
         }
         // Who denied the delete still refers to it, and may have come to do so after the base.
         for toOne in description.toOnes {
-            guard let mate = toOne.mate else { continue }
-            let partner = toOne.target(ofRowAt: original)
-            for referrer in snapshot.referrers(to: place.row, of: toOne.target, through: mate) where referrer != partner
-            {
-                let mate = schema.entities[toOne.target].toOnes[mate]
-                setReference(of: referrer, of: toOne.target, through: mate, to: 0)
-            }
+            partReferrers(of: place.row, through: toOne, besides: toOne.target(ofRowAt: original))
+        }
+    }
+
+    /// One to one: what refers to a row does not any more, but for its partner.
+    mutating func partReferrers(of row: RowNumber, through toOne: ToOneDescription, besides partner: RowNumber) {
+        guard let mate = toOne.mate else { return }
+        for referrer in snapshot.referrers(to: row, of: toOne.target, through: mate) where referrer != partner {
+            let reference = schema.entities[toOne.target].toOnes[mate]
+            setReference(of: referrer, of: toOne.target, through: reference, to: 0)
         }
     }
 

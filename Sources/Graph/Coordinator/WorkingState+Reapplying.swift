@@ -184,17 +184,12 @@ extension WorkingState {
     /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
     private mutating func meetReferrers(_ place: RowPlace) {
         for toOne in schema.entities[place.entity].toOnes {
-            guard let mate = toOne.mate else { continue }
-            for referrer in snapshot.referrers(to: place.row, of: toOne.target, through: mate) {
-                guard let row = snapshot.entities[place.entity].rows.address(of: place.row) else { return }
-                let partner = toOne.target(ofRowAt: row)
-                if partner == 0 {
-                    setReference(of: place.row, of: place.entity, through: toOne, to: referrer)
-                } else if partner != referrer {
-                    let reference = schema.entities[toOne.target].toOnes[mate]
-                    setReference(of: referrer, of: toOne.target, through: reference, to: 0)
-                }
-            }
+            guard let mate = toOne.mate, let row = snapshot.entities[place.entity].rows.address(of: place.row),
+                let first = snapshot.referrers(to: place.row, of: toOne.target, through: mate).first
+            else { continue }
+            let partner = toOne.target(ofRowAt: row)
+            if partner == 0 { setReference(of: place.row, of: place.entity, through: toOne, to: first) }
+            partReferrers(of: place.row, through: toOne, besides: partner == 0 ? first : partner)
         }
     }
 
@@ -256,10 +251,7 @@ extension WorkingState {
             let version = changes[place.entity].lostRows.version(of: place.row)
         else { return }
         description.layout.withCopy(of: pending) { merged in
-            for property in description.properties
-            where !property.operations.isIdentical(ours + property.offset, known + property.offset) {
-                property.operations.assign(merged + property.offset, ours + property.offset)
-            }
+            description.takeChanges(from: known, to: ours, into: merged)
             changes[place.entity].lostRows.set(place.row, version: version, copying: merged)
         }
     }

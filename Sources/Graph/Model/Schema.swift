@@ -111,6 +111,14 @@ final class EntityDescription: @unchecked Sendable {
         comparisons.allSatisfy { $0.isIdentical(lhs + $0.offset, rhs + $0.offset) }
     }
 
+    /// Gives a row the properties in which one row differs from an older one.
+    func takeChanges(from old: UnsafeRawPointer, to new: UnsafeRawPointer, into row: UnsafeMutableRawPointer) {
+        for property in properties
+        where !property.operations.isIdentical(old + property.offset, new + property.offset) {
+            property.operations.assign(row + property.offset, new + property.offset)
+        }
+    }
+
     /// `{ age = 0, name = "fan", school = nil }`: attributes and to-one relationships in the order of declaration.
     ///
     /// - Parameter shortened: whether only the beginning of long values is wanted, as in errors.

@@ -55,7 +55,7 @@ struct RestoredChangesTests {
         #expect(state.snapshot.value(1, as: Person.self)?.age == 2)
     }
 
-    @Test(.bug(id: "one version twice", "a save left the version of a row that it changed"))
+    @Test(.bug(id: "one version twice", "a changed row was shown with the version of before"))
     func `R1 R33 a partner taken from a row that counted from its own base makes a version of the row`()
         async throws
     {
@@ -73,8 +73,8 @@ struct RestoredChangesTests {
         try await context.perform { context in
             _ = context.state.refresh(to: ContextBase(snapshot: snapshot), keepingBases: true)
             try context.object(for: tab).record = try context.object(for: other)
-            let versions = context.state.flushed.version(of: record)
-            #expect(versions == RowVersion(3))
+            let version = context.state.flushed.version(of: record)
+            #expect(version == RowVersion(3))
         }
         try await context.save(mergePolicy: .mergeByPropertyObjectTrump)
         #expect(coordinator.snapshot.version(of: record) == RowVersion(3))
