@@ -52,6 +52,7 @@ extension ContextModel {
                     returning[id] = Kept(version: conflict.version, known: old)
                 }
                 work.insert(id, row)
+                work.meetReferrers(id)
             } else {
                 work.write(id, row)
             }
