@@ -211,10 +211,10 @@ struct ObjectMaker<E: Entity> {
     @inlinable
     func object(for row: RowNumber, at address: UnsafeRawPointer) -> ManagedObject<E> {
         // An object that nobody holds any more may have values of its own.
-        if hasEphemerals, let object = registry.heldObject(for: row, of: entity) {
+        if hasEphemerals, let object = registry.heldObject(for: RowID(entity: entity, row: row)) {
             return unsafeDowncast(object, to: ManagedObject<E>.self)
         }
-        let object = registry.object(for: row, of: entity) {
+        let object = registry.object(for: RowID(entity: entity, row: row)) {
             ManagedObject<E>(
                 id: PersistentID(row: row),
                 entity: entity,

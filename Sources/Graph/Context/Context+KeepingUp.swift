@@ -1,4 +1,4 @@
-extension Context {
+extension Context: AutosavingContext {
     /// Whether the context takes over what others commit by itself, soon after each commit and in their order, with its unsaved
     /// changes on top. Off at first; in a nested context and in a transaction it has no effect.
     ///

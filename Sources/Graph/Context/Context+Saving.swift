@@ -195,7 +195,7 @@ extension Context {
     /// Complexity: O(*d* log *n*) for *d* unsaved changes; also O(what others have committed since), if there are
     /// objects of these entities in memory.
     @discardableResult
-    public func refresh() async -> [MergeOverlap] {
+    public func refresh() async -> [RefreshConflict] {
         await beginSave()
         defer { endSave() }
         return state.refresh(to: await latest())
@@ -245,17 +245,6 @@ public enum RollbackTarget: Sendable {
     case latest
 }
 
-/// An object that both this context and others have changed, as a refresh found it.
-public struct MergeOverlap: Sendable, Hashable {
-    /// The object.
-    public let id: AnyPersistentID
-    /// The properties that both sides changed; the context's values stay. None if one side deleted the object. Of an object that
-    /// the next save requires to be unchanged, the properties that others changed.
-    public let properties: [String]
-    /// Whether others deleted the object.
-    public let isDeletedThere: Bool
-}
-
 /// What a save would do.
 public struct SavePreview: Sendable {
     /// Why the save would fail; nil if it would not.
@@ -278,14 +267,15 @@ public struct SavePreview: Sendable {
         var rows: [ChangeKind: [AnyPersistentID]] = [:]
         for (entity, changes) in state.changes.entities {
             changes.forEachChange { row, kind, _ in
-                rows[kind, default: []].append(state.schema.id(of: row, of: entity))
+                rows[kind, default: []].append(state.schema.id(of: RowID(entity: entity, row: row)))
             }
         }
         (inserted, updated, deleted) = (rows[.inserted] ?? [], rows[.updated] ?? [], rows[.deleted] ?? [])
         var replaced: [AnyPersistentID: AnyPersistentID] = [:]
         for (entity, rows) in replacements {
             for (row, survivor) in rows {
-                replaced[state.schema.id(of: row, of: entity)] = state.schema.id(of: survivor, of: entity)
+                replaced[state.schema.id(of: RowID(entity: entity, row: row))] = state.schema.id(
+                    of: RowID(entity: entity, row: survivor))
             }
         }
         self.replaced = replaced

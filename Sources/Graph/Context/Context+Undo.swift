@@ -43,7 +43,7 @@ extension Context {
     /// Complexity: O((*g* + *d*) log *n*) for *g* objects, references and links that the group changed, and *d* unsaved
     /// changes.
     @discardableResult
-    public func undo() -> [UndoRemainder] {
+    public func undo() -> [UndoConflict] {
         state.undo()
     }
 
@@ -52,7 +52,7 @@ extension Context {
     /// Complexity: O((*g* + *d*) log *n*) for *g* objects, references and links that the group changed, and *d* unsaved
     /// changes.
     @discardableResult
-    public func redo() -> [UndoRemainder] {
+    public func redo() -> [UndoConflict] {
         state.redo()
     }
 

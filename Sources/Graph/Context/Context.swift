@@ -249,7 +249,7 @@ public actor Context {
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public nonisolated func require<E>(unchanged object: ManagedObject<E>) {
         object.requireContext(self)
-        object.contextState.require(object.id.row, of: object.entity)
+        object.contextState.require(object.rowID)
     }
 
     /// Drops the unsaved changes of single objects: inserted ones go, updated ones are as the context read them, and deleted ones
@@ -263,7 +263,7 @@ public actor Context {
     public func discard(_ ids: some Sequence<AnyPersistentID>) {
         state.discard(
             ids.compactMap { id in
-                state.schema.index(named: id.entityName).map { RowPlace(entity: $0, row: id.row) }
+                state.schema.index(named: id.entityName).map { RowID(entity: $0, row: id.row) }
             }
         )
     }

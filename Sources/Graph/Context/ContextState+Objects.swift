@@ -50,28 +50,28 @@ extension ContextState {
         return lostBases(of: entity).value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
     }
 
-    func version(of row: RowNumber, of entity: Int) -> RowVersion {
-        if let committed { return committed.entities[entity].rows.version(of: row) ?? .none }
-        return lostBases(of: entity).version(of: row) ?? base.entities[entity].rows.version(of: row) ?? .none
+    func version(of id: RowID) -> RowVersion {
+        if let committed { return committed.version(of: id) ?? .none }
+        return lostBases(of: id.entity).version(of: id.row) ?? base.version(of: id) ?? .none
     }
 
-    func changeKind(of row: RowNumber, of entity: Int) -> ChangeKind? {
+    func changeKind(of id: RowID) -> ChangeKind? {
         // What nobody can save any more is no change.
         guard registry != nil else { return nil }
         flush()
-        observation?.accessKind(of: row, entity, working.changes)
-        return working.changes[entity].kind(of: row)
+        observation?.accessKind(of: id.row, id.entity, working.changes)
+        return working.changes.kind(of: id)
     }
 
     /// The stored properties in which a row differs from the base; all, if the base does not have it.
-    func changedProperties(of row: RowNumber, of entity: Int) -> [Property] {
+    func changedProperties(of id: RowID) -> [Property] {
         guard registry != nil else { return [] }
         flush()
-        let properties = schema.entities[entity].properties.filter(\.isStored)
-        guard working.changes[entity].kind(of: row) != nil,
-            let ours = working.snapshot.entities[entity].rows.address(of: row)
+        let properties = schema.entities[id.entity].properties.filter(\.isStored)
+        guard working.changes.kind(of: id) != nil,
+            let ours = working.snapshot.address(of: id)
         else { return [] }
-        guard let original = working.knownRow(row, of: entity) else { return properties }
+        guard let original = working.knownRow(id) else { return properties }
         return properties.filter { !$0.operations.isIdentical(ours + $0.offset, original + $0.offset) }
     }
 
@@ -85,10 +85,10 @@ extension ContextState {
     }
 
     /// Whether the working state has a row, or will have it with the next flush.
-    func exists(_ row: RowNumber, of entity: Int) -> Bool {
-        if workingAddress(of: row, of: entity) != nil { return true }
+    func exists(_ id: RowID) -> Bool {
+        if workingAddress(of: id) != nil { return true }
         flush()
-        return workingAddress(of: row, of: entity) != nil
+        return workingAddress(of: id) != nil
     }
 
     /// Changes an owner's members. Whatever was written to objects before comes first, so that the last write wins.
@@ -102,10 +102,10 @@ extension ContextState {
 
     /// Notes that a row was looked for, whether or not it is there.
     @usableFromInline
-    func didLookUp(_ row: RowNumber, of entity: Int) {
-        reads?.readRow(row, of: entity)
+    func didLookUp(_ id: RowID) {
+        reads?.readRow(id)
         observation?.access(
-            ContextObservation.Key(entity: entity, row: row, property: ContextObservation.Key.existence)
+            ContextObservation.Key(entity: id.entity, row: id.row, property: ContextObservation.Key.existence)
         )
     }
 
@@ -185,7 +185,8 @@ extension ContextState {
     ) {
         let (old, new) = (before.entities[entity].rows, working.snapshot.entities[entity].rows)
         new.forEachRow(missingSince: old) { row in
-            guard let object = registry.object(for: row, of: entity), let last: E = old.value(of: row) else { return }
+            guard let object = registry.object(for: RowID(entity: entity, row: row)), let last: E = old.value(of: row)
+            else { return }
             unsafeDowncast(object, to: ManagedObject<E>.self).keep(last)
         }
     }
@@ -198,32 +199,32 @@ extension ContextState {
             changes.lostRows.forEachRow { row, _, _ in
                 guard !working.changes[entity].lostRows.contains(row), let known = changes.lostBases.address(of: row)
                 else { return }
-                show(known, asLastOf: RowPlace(entity: entity, row: row))
+                show(known, asLastOf: RowID(entity: entity, row: row))
             }
         }
         for (entity, changes) in working.changes.entities where changes.hasLostRows {
             changes.lostRows.forEachRow { row, _, address in
-                show(address, asLastOf: RowPlace(entity: entity, row: row))
+                show(address, asLastOf: RowID(entity: entity, row: row))
             }
         }
     }
 
     /// Has objects whose changes a save has dropped, since others deleted their rows, show these without the changes.
-    func showDroppedRows(of places: [RowPlace], in captured: WorkingState) {
+    func showDroppedRows(of places: [RowID], in captured: WorkingState) {
         for place in places
-        where captured.changes[place.entity].kind(of: place.row) == .updated
-            && !working.base.entities[place.entity].rows.contains(place.row)
+        where captured.changes.kind(of: place) == .updated
+            && !working.base.contains(place)
             && !working.changes[place.entity].lostRows.contains(place.row)
         {
-            guard let known = captured.knownRow(place.row, of: place.entity) else { continue }
+            guard let known = captured.knownRow(place) else { continue }
             show(known, asLastOf: place)
         }
     }
 
     /// Has the object of a row that is gone show this one.
-    private func show(_ address: UnsafeRawPointer, asLastOf place: RowPlace) {
-        guard workingAddress(of: place.row, of: place.entity) == nil,
-            let object = registry?.object(for: place.row, of: place.entity)
+    private func show(_ address: UnsafeRawPointer, asLastOf place: RowID) {
+        guard workingAddress(of: place) == nil,
+            let object = registry?.object(for: place)
         else { return }
         show(address, schema.entities[place.entity].type, object)
     }
@@ -250,16 +251,17 @@ extension ContextState {
     }
 
     /// Whether a row that others deleted is changed here, so that what is written to its object counts too.
-    func isLost(_ row: RowNumber, of entity: Int) -> Bool {
-        working.changes[entity].lostRows.contains(row) || inFlight?.state.changes[entity].lostRows.contains(row) == true
+    func isLost(_ id: RowID) -> Bool {
+        working.changes[id.entity].lostRows.contains(id.row)
+            || inFlight?.state.changes[id.entity].lostRows.contains(id.row) == true
     }
 
     /// Tells of an object's ephemeral properties, which no state shows, since one of its properties was written. Which one it was
     /// is not said: a key path that was passed on would have to be made for every write there is.
-    func didWriteEphemerals(of row: RowNumber, of entity: Int) {
+    func didWriteEphemerals(of id: RowID) {
         guard let observation else { return }
-        for (number, property) in schema.entities[entity].properties.enumerated() where property.isEphemeral {
-            observation.tell(number, of: row, entity)
+        for (number, property) in schema.entities[id.entity].properties.enumerated() where property.isEphemeral {
+            observation.tell(number, of: id.row, id.entity)
         }
     }
 

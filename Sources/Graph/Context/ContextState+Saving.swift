@@ -34,7 +34,7 @@ extension ContextState {
     func didSave(_ outcome: Outcome) {
         let (captured, request) = (inFlight?.state, inFlight?.request)
         // Visits that ended meanwhile have looked at them in vain.
-        registry?.didRelease((inFlight?.objects ?? []).map(\.rowPlace))
+        registry?.didRelease((inFlight?.objects ?? []).map(\.rowID))
         inFlight = nil
         flush()
         history.note(working)
@@ -80,7 +80,7 @@ extension ContextState {
         let all = self.replacements.merging(replacements) { $0.merging($1) { $1 } }
         self.replacements = Replacements(
             uniqueKeysWithValues: all.map { entity, rows in
-                (entity, rows.filter { registry?.heldObject(for: $0.key, of: entity) != nil })
+                (entity, rows.filter { registry?.heldObject(for: RowID(entity: entity, row: $0.key)) != nil })
             }
         )
     }
@@ -137,13 +137,13 @@ extension ContextState {
     }
 
     /// What both sides changed, if the base moved.
-    func overlaps(with base: ContextBase) -> [MergeOverlap] {
+    func overlaps(with base: ContextBase) -> [RefreshConflict] {
         flush()
         return working.overlaps(with: base.snapshot)
     }
 
     /// Moves the base and puts the changes on top. Gives what both sides changed.
-    func refresh(to base: ContextBase, keepingBases: Bool = false) -> [MergeOverlap] {
+    func refresh(to base: ContextBase, keepingBases: Bool = false) -> [RefreshConflict] {
         flush()
         let before = working.snapshot
         let overlaps = working.overlaps(with: base.snapshot)
@@ -159,10 +159,10 @@ extension ContextState {
     }
 
     /// Moves the base as `refresh(to:)` does, and looks at one row only: of all others the program has not been told.
-    func refreshToPublished(for place: RowPlace) {
+    func refreshToPublished(for id: RowID) {
         guard let published, inFlight == nil, !isBaseFixed else { return }
         _ = refresh(to: ContextBase(snapshot: published.value), keepingBases: true)
-        if working.countFromBase(place) { endEpoch() }
+        if working.countFromBase(id) { endEpoch() }
     }
 
     // MARK: Nested contexts
@@ -175,10 +175,10 @@ extension ContextState {
     /// A nested context's changes, on top of the working state.
     ///
     /// - Returns: these, and the rows with conflicts that were settled on the way.
-    func rebase(_ request: SaveRequest) throws(GraphError) -> (merged: WorkingState, settled: [RowPlace]) {
+    func rebase(_ request: SaveRequest) throws(GraphError) -> (merged: WorkingState, settled: [RowID]) {
         flush()
         let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
-        var result: (merged: WorkingState, settled: [RowPlace])
+        var result: (merged: WorkingState, settled: [RowID])
         do {
             result = try rebase.run(request.state, origin: request.origin)
         } catch {
@@ -251,7 +251,7 @@ extension ContextState {
         needsFlush = false
         guard let registry else { return }
         let all = registry.takeDirty()
-        registry.didRelease(all.map(\.place))
+        registry.didRelease(all.map(\.id))
         for dirty in all {
             (dirty.object.isDirty, dirty.object.flags) = (false, dirty.object.flags.subtracting(.new))
         }

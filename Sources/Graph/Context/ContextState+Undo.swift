@@ -32,24 +32,24 @@ extension ContextState {
         history.endExplicitGroup(at: working)
     }
 
-    func undo() -> [UndoRemainder] {
+    func undo() -> [UndoConflict] {
         takeBack({ $0.takeUndo() }, { $0.didUndo(from: $1, to: $2) })
     }
 
-    func redo() -> [UndoRemainder] {
+    func redo() -> [UndoConflict] {
         takeBack({ $0.takeRedo() }, { $0.didRedo(from: $1, to: $2) })
     }
 
     private func takeBack(
         _ take: (inout UndoHistory) -> UndoGroup?,
         _ didTakeBack: (inout UndoHistory, WorkingState, WorkingState) -> Void
-    ) -> [UndoRemainder] {
+    ) -> [UndoConflict] {
         guard history.isOn, allowsUndo else { return [] }
         flush()
         history.endGroup(at: working)
         guard let group = take(&history) else { return [] }
         let before = working
-        var remainders: [UndoRemainder] = []
+        var remainders: [UndoConflict] = []
         let unsaved = group.steps.filter { !history.isSaved($0) }
         if let first = unsaved.first {
             // The state before is a value. All that has happened since is in the group, or came from others.

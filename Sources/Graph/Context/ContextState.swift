@@ -160,7 +160,7 @@ final class ContextState {
     @usableFromInline
     func insert(at address: UnsafeMutableRawPointer, _ entity: Int) -> RowNumber {
         let row = counters.next(of: entity)
-        _ = working.write(row, of: entity, at: address, isNew: true, &batch)
+        _ = working.write(RowID(entity: entity, row: row), at: address, isNew: true, &batch)
         if batch == nil, working.applyAssignments() { endEpoch() }
         return row
     }
@@ -186,7 +186,7 @@ final class ContextState {
     func hasCoupledReferences(_ entity: Int) -> Bool { isObservable || schema.entities[entity].hasCoupledReferences }
 
     /// Which object stands for one that gave way to it.
-    func replacement(of row: RowNumber, of entity: Int) -> RowNumber? { replacements[entity]?[row] }
+    func replacement(of id: RowID) -> RowNumber? { replacements[id.entity]?[id.row] }
 
     @inlinable
     func object<E: Entity>(for id: PersistentID<E>, in registry: ObjectRegistry?) -> ManagedObject<E>? {
@@ -201,27 +201,27 @@ final class ContextState {
         _ entity: Int,
         in registry: ObjectRegistry?
     ) -> ManagedObject<E>? {
-        if let object = registered(id.row, of: entity, in: registry) {
+        if let object = registered(RowID(entity: entity, row: id.row), in: registry) {
             let object = unsafeDowncast(object, to: ManagedObject<E>.self)
             return object.isDeleted ? nil : object
         }
-        if reads != nil || isObservable { didLookUp(id.row, of: entity) }
+        if reads != nil || isObservable { didLookUp(RowID(entity: entity, row: id.row)) }
         // Valid, because this holds the working state, and nothing changes it meanwhile.
-        guard let address = workingAddress(of: id.row, of: entity) else { return nil }
+        guard let address = workingAddress(of: RowID(entity: entity, row: id.row)) else { return nil }
         let value = address.assumingMemoryBound(to: E.self).pointee
         return makeObject(id, entity, value, in: registry)
     }
 
     /// The object of a row. One that nobody holds any more is as good as a new one, unless it has values of its own.
     @usableFromInline
-    func registered(_ row: RowNumber, of entity: Int, in registry: ObjectRegistry?) -> AnyObject? {
-        if _fastPath(schema.entities[entity].ephemerals.isEmpty) { return registry?.object(for: row, of: entity) }
-        return registry?.heldObject(for: row, of: entity)
+    func registered(_ id: RowID, in registry: ObjectRegistry?) -> AnyObject? {
+        if _fastPath(schema.entities[id.entity].ephemerals.isEmpty) { return registry?.object(for: id) }
+        return registry?.heldObject(for: id)
     }
 
     @usableFromInline
-    func workingAddress(of row: RowNumber, of entity: Int) -> UnsafeRawPointer? {
-        working.snapshot.entities[entity].rows.address(of: row)
+    func workingAddress(of id: RowID) -> UnsafeRawPointer? {
+        working.snapshot.address(of: id)
     }
 
     /// Reads a little of each of these rows, which lie anywhere: the processor can then wait for all of them at once, and not for
@@ -236,7 +236,7 @@ final class ContextState {
 
     /// The object if it is registered already; the working state is not asked.
     func registeredObject<E: Entity>(for id: PersistentID<E>) -> ManagedObject<E>? {
-        schema.index(of: E.self).flatMap { registry?.heldObject(for: id.row, of: $0) }
+        schema.index(of: E.self).flatMap { registry?.heldObject(for: RowID(entity: $0, row: id.row)) }
             .map { unsafeDowncast($0, to: ManagedObject<E>.self) }
     }
 
@@ -357,16 +357,16 @@ final class ContextState {
         if working.endRestoredChanges() || areOthersChanged { endEpoch() }
     }
 
-    func write<E: Entity>(_ row: RowNumber, of entity: Int, at address: UnsafeMutablePointer<E>, isNew: Bool) -> Bool {
+    func write<E: Entity>(_ id: RowID, at address: UnsafeMutablePointer<E>, isNew: Bool) -> Bool {
         let value = UnsafeMutableRawPointer(address)
         let hasLostRows = working.changes.hasLostRows || inFlight?.state.changes.hasLostRows == true
-        guard hasLostRows, !isNew, workingAddress(of: row, of: entity) == nil else {
-            return working.write(row, of: entity, at: value, isNew: isNew)
+        guard hasLostRows, !isNew, workingAddress(of: id) == nil else {
+            return working.write(id, at: value, isNew: isNew)
         }
-        if let captured = inFlight?.state { working.changeLostRow(row, of: entity, since: captured) }
-        let shown: E? = working.changes[entity].lostRows.value(of: row)
-        if let shown { willShow(address.pointee, insteadOf: shown, row, entity) }
-        return working.write(row, of: entity, at: value, isNew: false)
+        if let captured = inFlight?.state { working.changeLostRow(id, since: captured) }
+        let shown: E? = working.changes[id.entity].lostRows.value(of: id.row)
+        if let shown { willShow(address.pointee, insteadOf: shown, id.row, id.entity) }
+        return working.write(id, at: value, isNew: false)
     }
 
     /// Objects that have no changes any more need not be kept for a save.
@@ -374,9 +374,9 @@ final class ContextState {
         registry.keepOnly(changeCount: working.changes.count) { working.changes[$0.entity].kind(of: $0.row) != nil }
     }
 
-    func delete(_ row: RowNumber, of entity: Int) {
+    func delete(_ id: RowID) {
         flush()
-        working.delete(row, of: entity)
+        working.delete(id)
         _ = working.endRestoredChanges()
         noteChange()
         endEpoch()
@@ -392,16 +392,16 @@ final class ContextState {
         tellChanges()
     }
 
-    func require(_ row: RowNumber, of entity: Int) {
+    func require(_ id: RowID) {
         flush()
-        working.require(row, of: entity)
+        working.require(id)
         tellChanges()
     }
 
-    func discard(_ places: [RowPlace]) {
+    func discard(_ ids: [RowID]) {
         flush()
         let before = working
-        working.discard(places)
+        working.discard(ids)
         _ = working.endRestoredChanges()
         showLostRows(since: before)
         endEpoch()

@@ -108,7 +108,7 @@ extension ManagedObject {
     /// row the base that the change began from.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
-    public var version: RowVersion { contextState.version(of: id.row, of: entity) }
+    public var version: RowVersion { contextState.version(of: rowID) }
 
     /// The context that the object belongs to; nil once that is gone, since objects do not keep it.
     public var context: Context? { contextState.reference.context }
@@ -116,12 +116,12 @@ extension ManagedObject {
     /// Whether the object's insert is not saved yet.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
-    public var isInserted: Bool { contextState.changeKind(of: id.row, of: entity) == .inserted }
+    public var isInserted: Bool { contextState.changeKind(of: rowID) == .inserted }
 
     /// Whether the object differs from what it was when the context read it.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
-    public var isUpdated: Bool { contextState.changeKind(of: id.row, of: entity) == .updated }
+    public var isUpdated: Bool { contextState.changeKind(of: rowID) == .updated }
 
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others. Once the context is gone it stays
     /// as it was.
@@ -135,13 +135,13 @@ extension ManagedObject {
     /// The object that a save put in this new one's place, because both had the same unique value; see `UniquenessPolicy`.
     /// This one is deleted then.
     public var replacedBy: PersistentID<E>? {
-        contextState.replacement(of: id.row, of: entity).map { PersistentID(row: $0) }
+        contextState.replacement(of: rowID).map { PersistentID(row: $0) }
     }
 
     /// Whether a save would write or delete this object; false once its context is gone.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
-    public var hasChanges: Bool { contextState.changeKind(of: id.row, of: entity) != nil }
+    public var hasChanges: Bool { contextState.changeKind(of: rowID) != nil }
 
     /// The row as the context's base has it: without unsaved changes. nil for an object that was never saved.
     ///
@@ -154,7 +154,7 @@ extension ManagedObject {
     /// Complexity: O(log *n*) for *n* objects of the entity, and O(properties).
     public var changedValues: [String: Any] {
         let value = value
-        let properties = contextState.changedProperties(of: id.row, of: entity)
+        let properties = contextState.changedProperties(of: rowID)
         let pairs = properties.compactMap { property in
             value[keyPath: property.keyPath as AnyKeyPath].map { (property.name, $0) }
         }
@@ -167,7 +167,7 @@ extension ManagedObject {
     public func delete() {
         // The value that it keeps is the last one.
         if !epoch.isCurrent { catchUp() }
-        contextState.delete(id.row, of: entity)
+        contextState.delete(rowID)
         // It has the last value, which the base may lack.
         contextState.registry?.keep(self)
     }
@@ -183,7 +183,7 @@ extension ManagedObject {
     /// Complexity: as ``Context/refresh()``.
     public func refresh(mergeChanges: Bool) {
         if !mergeChanges { discardChanges() }
-        contextState.refreshToPublished(for: rowPlace)
+        contextState.refreshToPublished(for: rowID)
         if let published = contextState.published { contextState.tellCommits(from: published) }
     }
 
@@ -191,7 +191,7 @@ extension ManagedObject {
     ///
     /// Complexity: as ``Context/discard(_:)-(Sequence<AnyPersistentID>)``.
     public func discardChanges() {
-        contextState.discard([RowPlace(entity: entity, row: id.row)])
+        contextState.discard([rowID])
     }
 }
 
@@ -319,7 +319,7 @@ extension ManagedObject {
                 body(&changed)
                 swap(&row, &changed)
             }
-            contextState.didWriteEphemerals(of: id.row, of: entity)
+            contextState.didWriteEphemerals(of: rowID)
         }
     }
 
@@ -356,7 +356,7 @@ extension ManagedObject {
             contextState.put(&changed, since: before, over: row, entity)
             swap(&row, &changed)
             contextState.flushRelationships()
-            contextState.didWriteEphemerals(of: id.row, of: entity)
+            contextState.didWriteEphemerals(of: rowID)
         }
     }
 
@@ -435,7 +435,7 @@ extension ManagedObject {
     @usableFromInline @inline(never)
     func lookUp() {
         catchUp()
-        if contextState.isObservable { contextState.didLookUp(id.row, of: entity) }
+        if contextState.isObservable { contextState.didLookUp(rowID) }
     }
 
     /// Stops a debug build where unsafe code has taken an object elsewhere: what the compiler cannot see.
@@ -457,7 +457,7 @@ extension ManagedObject {
     }
 
     /// Whether what is written is a change: the row is there, or was changed here before others deleted it.
-    private var isWritable: Bool { !flags.contains(.deleted) || contextState.isLost(id.row, of: entity) }
+    private var isWritable: Bool { !flags.contains(.deleted) || contextState.isLost(rowID) }
 }
 
 /// An object of a context, whatever its entity.
@@ -511,18 +511,18 @@ protocol RegisteredObject: AnyManagedObject {
     var flags: ObjectFlags { get set }
     var isDirty: Bool { get set }
     var keptGeneration: UInt64 { get set }
-    var rowPlace: RowPlace { get }
+    var rowID: RowID { get }
     /// Writes a dirty row into the working state. False if that was no change.
     func flush() -> Bool
 }
 
 extension ManagedObject: RegisteredObject {
-    var rowPlace: RowPlace { RowPlace(entity: entity, row: id.row) }
+    var rowID: RowID { RowID(entity: entity, row: id.row) }
 
     func flush() -> Bool {
         let isNew = flags.contains(.new)
         flags.remove(.new)
         isDirty = false
-        return withUnsafeMutablePointer(to: &row) { contextState.write(id.row, of: entity, at: $0, isNew: isNew) }
+        return withUnsafeMutablePointer(to: &row) { contextState.write(rowID, at: $0, isNew: isNew) }
     }
 }

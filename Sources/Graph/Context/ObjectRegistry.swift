@@ -24,7 +24,7 @@ final class ObjectRegistry {
 
     /// An object and where its row is, so that they can be put in order without a look at the objects.
     struct DirtyObject {
-        let place: RowPlace
+        let id: RowID
         let object: any RegisteredObject
     }
     // The exclusivity checks of these are off because they would protect nothing: no access to them runs code that leads back
@@ -35,10 +35,10 @@ final class ObjectRegistry {
     @exclusivity(unchecked) private(set) var count = 0
     @exclusivity(unchecked) private var sweepAt = minimumSweep
     /// The last ones registered, the oldest of them at `oldest` once there are as many as there may be.
-    @exclusivity(unchecked) private var newest: [RowPlace] = []
+    @exclusivity(unchecked) private var newest: [RowID] = []
     @exclusivity(unchecked) private var oldest = 0
     /// Registered since the last visit ended, or the last sweep, and held when they were no longer among the newest.
-    @exclusivity(unchecked) private(set) var recent: [RowPlace] = []
+    @exclusivity(unchecked) private(set) var recent: [RowID] = []
     /// How many objects whose changes were saved or dropped are among the recent ones.
     private var releasedCount = 0
     /// Where the next visit goes on to look.
@@ -66,34 +66,34 @@ final class ObjectRegistry {
 
     /// The object of a row, whether anybody holds it or not.
     @usableFromInline
-    func object(for row: RowNumber, of entity: Int) -> AnyObject? {
-        tables[entity][row]
+    func object(for id: RowID) -> AnyObject? {
+        tables[id.entity][id.row]
     }
 
     /// The object of a row, if anybody holds it. Otherwise it goes.
     @usableFromInline
-    func heldObject(for row: RowNumber, of entity: Int) -> AnyObject? {
-        if !retainsAll, tables[entity].removeIfUnheld(row) != nil {
+    func heldObject(for id: RowID) -> AnyObject? {
+        if !retainsAll, tables[id.entity].removeIfUnheld(id.row) != nil {
             count -= 1
             return nil
         }
-        return tables[entity][row]
+        return tables[id.entity][id.row]
     }
 
     @usableFromInline
     func register(_ object: AnyObject, as row: RowNumber, of entity: Int) {
         makeRoom()
-        note(RowPlace(entity: entity, row: row))
+        note(RowID(entity: entity, row: row))
         if tables[entity].insert(object, as: row) { count += 1 }
     }
 
     /// The object of a row; if there is none, the one that the closure makes. Whether there is room is for the caller to see to.
     @usableFromInline
-    func object(for row: RowNumber, of entity: Int, orRegister make: () -> AnyObject) -> AnyObject {
-        let (object, isNew) = tables[entity].object(for: row, orInsert: make)
+    func object(for id: RowID, orRegister make: () -> AnyObject) -> AnyObject {
+        let (object, isNew) = tables[id.entity].object(for: id.row, orInsert: make)
         if isNew {
             count += 1
-            note(RowPlace(entity: entity, row: row))
+            note(id)
         }
         return object
     }
@@ -107,10 +107,10 @@ final class ObjectRegistry {
     }
 
     /// Takes an object among the newest, in the place of the oldest of those.
-    private func note(_ place: RowPlace) {
-        guard newest.count == Self.newestCapacity else { return newest.append(place) }
+    private func note(_ id: RowID) {
+        guard newest.count == Self.newestCapacity else { return newest.append(id) }
         let old = newest[oldest]
-        newest[oldest] = place
+        newest[oldest] = id
         oldest = (oldest + 1) % Self.newestCapacity
         if !retainsAll, let object = tables[old.entity].removeIfUnheld(old.row) {
             count -= 1
@@ -127,9 +127,9 @@ final class ObjectRegistry {
         // A table is as large as it once had to be. After a visit that made few objects it need not be.
         if recent.isEmpty { tables[hand.entity].shrink() }
         var unheld: [AnyObject] = []
-        for places in [recent, newest] {
-            for place in places {
-                if let object = tables[place.entity].removeIfUnheld(place.row) { unheld.append(object) }
+        for ids in [recent, newest] {
+            for id in ids {
+                if let object = tables[id.entity].removeIfUnheld(id.row) { unheld.append(object) }
             }
         }
         moveHand(&unheld)
@@ -174,9 +174,9 @@ final class ObjectRegistry {
     // MARK: Unsaved changes
 
     func register(dirty object: any RegisteredObject) {
-        let place = object.rowPlace
+        let id = object.rowID
         if object.flags.contains(.new) { hasNew = true }
-        dirty.append(DirtyObject(place: place, object: object))
+        dirty.append(DirtyObject(id: id, object: object))
     }
 
     /// Gives the dirty objects to the caller, as they lie in the tables, so that writing them fetches each leaf from memory once.
@@ -186,7 +186,7 @@ final class ObjectRegistry {
         var objects: [DirtyObject] = []
         swap(&objects, &dirty)
         if !hasNew, objects.count > 1 {
-            objects.sort { ($0.place.entity, $0.place.row) < ($1.place.entity, $1.place.row) }
+            objects.sort { $0.id < $1.id }
         }
         hasNew = false
         return objects
@@ -205,9 +205,9 @@ final class ObjectRegistry {
     /// Lets go of objects that are as the store has them, if those may be the most: changes are taken back without a save, too.
     ///
     /// - Parameter changeCount: of rows.
-    func keepOnly(changeCount: Int, where isChanged: (RowPlace) -> Bool) {
+    func keepOnly(changeCount: Int, where isChanged: (RowID) -> Bool) {
         guard kept.count > 2 * changeCount + Self.handSteps else { return }
-        keep(release().filter { isChanged($0.rowPlace) })
+        keep(release().filter { isChanged($0.rowID) })
     }
 
     /// Lets go of the objects kept so far and gives them to the caller.
@@ -215,15 +215,15 @@ final class ObjectRegistry {
         generation += 1
         var objects: [any RegisteredObject] = []
         swap(&objects, &kept)
-        didRelease(objects.map(\.rowPlace))
+        didRelease(objects.map(\.rowID))
         return objects
     }
 
     /// Has objects looked at when the visit ends, since nothing but the program may hold them then.
-    func didRelease(_ places: [RowPlace]) {
+    func didRelease(_ ids: [RowID]) {
         guard !retainsAll else { return }
-        recent += places
-        releasedCount += places.count
+        recent += ids
+        releasedCount += ids.count
     }
 }
 

@@ -71,7 +71,7 @@ public struct RelatedObjects<Target: Entity> {
         let members: StoredMembers<Target> = context.flushed(toRead: relationship, of: owner)
             .storedMembers(of: owner, through: relationship)
         if let reads = context.reads {
-            for row in members.rows { reads.readRow(row, of: relationship.source) }
+            for row in members.rows { reads.readRow(RowID(entity: relationship.source, row: row)) }
         }
         context.didReadValues(of: members.rows, relationship.source)
         return members
@@ -111,7 +111,7 @@ public struct RelatedObjects<Target: Entity> {
     public func insert(_ member: ManagedObject<Target>) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         context.requireOwn(member)
-        guard context.exists(owner, of: relationship.entity) else { return }
+        guard context.exists(RowID(entity: relationship.entity, row: owner)) else { return }
         if let toOne = relationship.toOne, !relationship.isOrdered {
             member.setReference(through: context.schema.entities[relationship.source].toOnes[toOne], to: owner)
         } else {
@@ -143,7 +143,7 @@ public struct RelatedObjects<Target: Entity> {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         precondition(relationship.isOrdered, "members of this relationship have no order of their own")
         context.requireOwn(member)
-        guard !member.isDeleted, context.exists(owner, of: relationship.entity) else { return }
+        guard !member.isDeleted, context.exists(RowID(entity: relationship.entity, row: owner)) else { return }
         let others = count - (contains(member) ? 1 : 0)
         precondition(index >= 0 && index <= others, "there is no place \(index) among \(others) members")
         context.changeMembers(relationship) { $0.place(member.id.row, of: owner, through: relationship, at: index) }

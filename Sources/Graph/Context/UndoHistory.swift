@@ -5,25 +5,6 @@ struct UndoGroup: Sendable {
     var steps: [UndoStep]
 }
 
-struct UndoStep: Sendable {
-    /// Both count from the same base.
-    var before: WorkingState
-    var after: WorkingState
-    /// Ascends from step to step of a context.
-    fileprivate(set) var number: UInt64 = 0
-
-    /// Whether nothing has become of all that was done: an object was inserted and deleted again.
-    var isEmpty: Bool {
-        before.snapshot.hasSameContents(as: after.snapshot) && before.hasSameLostRows(as: after)
-    }
-
-    func hasChanged(_ row: RowNumber, of entity: Int) -> Bool {
-        guard let new = after.snapshot.entities[entity].rows.address(of: row) else { return false }
-        guard let old = before.snapshot.entities[entity].rows.address(of: row) else { return true }
-        return !after.schema.entities[entity].areIdentical(old, new)
-    }
-}
-
 /// What can be undone, and what can be done again.
 ///
 /// A group begins and ends with a visit to the context; what is changed between visits forms a group too. All that a group
@@ -50,7 +31,7 @@ struct UndoHistory {
     /// Up to where changes are in a group.
     private var mark: WorkingState?
     /// New rows that gave way to others when they were saved.
-    private(set) var replaced: Set<RowPlace> = []
+    private(set) var replaced: Set<RowID> = []
 
     // Steps are told apart by their numbers: first come those that are saved, then those that a save in flight has taken with it.
 
@@ -193,13 +174,13 @@ struct UndoHistory {
             let description = result.schema.entities[entity]
             result.forEachChange(of: entity, since: captured) { row, old, new in
                 guard let old, let new,
-                    let last = steps.first(where: { self[keyPath: $0].hasChanged(row, of: entity) }),
+                    let last = steps.first(where: { self[keyPath: $0].hasChanged(RowID(entity: entity, row: row)) }),
                     let current = self[keyPath: last].after.snapshot.entities[entity].rows.address(of: row)
                 else { return }
                 // What the hooks left alone may be others' work, which came after the step.
                 description.layout.withCopy(of: current) { copy in
                     description.takeChanges(from: old, to: new, into: copy)
-                    self[keyPath: last].after.update(row, of: entity, copying: copy)
+                    self[keyPath: last].after.update(RowID(entity: entity, row: row), copying: copy)
                 }
             }
         }
@@ -221,7 +202,7 @@ struct UndoHistory {
         }
         takenThrough = nil
         for (entity, rows) in replacements {
-            for row in rows.keys { replaced.insert(RowPlace(entity: entity, row: row)) }
+            for row in rows.keys { replaced.insert(RowID(entity: entity, row: row)) }
         }
         func rebaseSteps(_ steps: inout [UndoStep]) {
             for place in steps.indices where steps[place].number > taken {
@@ -248,12 +229,4 @@ struct UndoHistory {
         }
         (undone, open, mark) = ([], [], state)
     }
-}
-
-/// A change that `undo()` or `redo()` left alone, because others, or a later change, have put something else in its place.
-public struct UndoRemainder: Sendable, Hashable {
-    /// The object.
-    public let id: AnyPersistentID
-    /// The property, a to-many relationship where members are meant; nil where the object as a whole is.
-    public let property: String?
 }

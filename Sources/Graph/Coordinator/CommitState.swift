@@ -9,7 +9,7 @@ struct CommitState: Sendable {
     private struct RecentCommit {
         let origin: ChangeOrigin
         /// What it changed; nil if that is much.
-        let changes: PendingChanges?
+        let changes: ChangeSet?
     }
 
     private static let recentLimit = 32
@@ -30,9 +30,9 @@ struct CommitState: Sendable {
         /// New rows that gave way to others.
         let replacements: Replacements
         /// Rows that have taken over what those had.
-        let overwritten: Set<RowPlace>
+        let overwritten: Set<RowID>
         /// The rows whose conflicts the policy has settled.
-        let settled: [RowPlace]
+        let settled: [RowID]
         /// Whether nothing of the save is left to do; then it takes no number.
         let isEmpty: Bool
 
@@ -47,7 +47,7 @@ struct CommitState: Sendable {
     func prepare(_ request: SaveRequest) throws(GraphError) -> Commit {
         let isFastForward = request.state.base.commit == head.commit && !request.state.hasLostBases
         var merged = request.state
-        var settled: [RowPlace] = []
+        var settled: [RowID] = []
         if isFastForward {
             merged.dropRequirements()
         } else {
@@ -97,11 +97,11 @@ struct CommitState: Sendable {
     private static func place(of commit: UInt64) -> Int { Int(commit % UInt64(recentLimit)) }
 
     /// Who changed a row last, if it was not long ago.
-    private func origin(ofChangeOf place: RowPlace) -> ChangeOrigin? {
+    private func origin(ofChangeOf place: RowID) -> ChangeOrigin? {
         for number in stride(from: head.commit.number, to: 0, by: -1).prefix(Self.recentLimit) {
             // One that is too large to keep may have changed it.
             guard let commit = recent[Self.place(of: number)], let changes = commit.changes else { return nil }
-            if changes[place.entity].kind(of: place.row) != nil { return commit.origin }
+            if changes.kind(of: place) != nil { return commit.origin }
         }
         return nil
     }

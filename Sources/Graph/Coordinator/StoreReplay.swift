@@ -19,10 +19,10 @@ struct StoreReplay: Sendable {
     private var touched: Touched
     private let keepsIndexes: Bool
     /// Rows that were deleted while no index said what refers to them.
-    private var deleted: [RowPlace] = []
+    private var deleted: [RowID] = []
     /// Rows whose unique values other rows have, too, in other bytes: texts that Swift takes for equal, and earlier versions of
     /// the engine did not. The file may have changed one of them later.
-    private var equivalents: [RowPlace] = []
+    private var equivalents: [RowID] = []
     /// What is odd about the file and no reason to refuse it; one line for each property at most.
     private(set) var remarks: [String] = []
     private var last: (offset: UInt64, sequence: UInt64) = (0, 0)
@@ -75,13 +75,13 @@ struct StoreReplay: Sendable {
         let suspects = snapshot.buildIndexes()
         do {
             let reader = ByteReader(UnsafeRawBufferPointer(start: nil, count: 0))
-            for place in suspects { try checkUniqueness(of: place.row, place.entity, reader) }
-            for place in deleted where !snapshot.entities[place.entity].rows.contains(place.row) {
-                try checkUnreferenced(place.row, place.entity, reader)
+            for id in suspects { try checkUniqueness(of: id.row, id.entity, reader) }
+            for id in deleted where !snapshot.contains(id) {
+                try checkUnreferenced(id.row, id.entity, reader)
             }
             for (entity, description) in snapshot.schema.entities.enumerated() where description.hasCounts {
                 try snapshot.entities[entity].rows.forEachRow { row, _, _ in
-                    if let failure = snapshot.countFailures(of: row, of: entity).first {
+                    if let failure = snapshot.countFailures(of: RowID(entity: entity, row: row)).first {
                         throw reader.failure("\(failure)")
                     }
                 }
@@ -209,12 +209,12 @@ struct StoreReplay: Sendable {
                     }
                     let property = description.properties[Int(tag) - 1]
                     guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
-                    let place = copy + property.offset
-                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: place) }
-                    guard replay.hasSameValue(property, of: entity, at: place, as: address + property.offset) else {
+                    let id = copy + property.offset
+                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: id) }
+                    guard replay.hasSameValue(property, of: entity, at: id, as: address + property.offset) else {
                         throw reader.failure("\(property.name) of row \(row) had another value before")
                     }
-                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: place) }
+                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: id) }
                 }
                 replay.noteReferences(of: row, of: entity, at: address)
                 replay.noteReferences(of: row, of: entity, at: copy)
@@ -248,10 +248,10 @@ struct StoreReplay: Sendable {
                 replay.noteReferences(of: row, of: entity, at: current)
             }
             if replay.keepsIndexes {
-                replay.snapshot.remove(row, of: entity, scratch: &replay.scratch)
+                replay.snapshot.remove(RowID(entity: entity, row: row), scratch: &replay.scratch)
             } else {
                 replay.snapshot.entities[entity].rows.remove(row)
-                replay.deleted.append(RowPlace(entity: entity, row: row))
+                replay.deleted.append(RowID(entity: entity, row: row))
             }
         }
     }
@@ -314,7 +314,7 @@ struct StoreReplay: Sendable {
         } catch let error as UnreadableValue {
             throw GraphError.valueNotReadable(
                 path: path,
-                object: snapshot.schema.id(of: row, of: entity),
+                object: snapshot.schema.id(of: RowID(entity: entity, row: row)),
                 property: property.name,
                 type: error.type.shortened(to: 200),
                 reason: error.reason
@@ -463,7 +463,7 @@ struct StoreReplay: Sendable {
                 guard let otherAddress = snapshot.entities[entity].rows.address(of: other),
                     index.isIdentical(address, otherAddress)
                 else {
-                    if equivalents.last?.row != row { equivalents.append(RowPlace(entity: entity, row: row)) }
+                    if equivalents.last?.row != row { equivalents.append(RowID(entity: entity, row: row)) }
                     continue
                 }
                 let pair = "rows \(min(row, other)) and \(max(row, other))"
@@ -495,23 +495,23 @@ struct StoreReplay: Sendable {
     /// - Throws: `.notUnique`, with at most a hundred objects that have values which other objects have, too.
     private mutating func checkEquivalents() throws(GraphError) {
         var violations: [UniquenessViolation] = []
-        var found: Set<AnyPersistentID> = []
-        for place in equivalents.reversed() where violations.count < 100 {
-            guard let address = snapshot.entities[place.entity].rows.address(of: place.row) else { continue }
-            let description = snapshot.schema.entities[place.entity]
+        var found: Set<RowID> = []
+        for id in equivalents.reversed() where violations.count < 100 {
+            guard let address = snapshot.address(of: id) else { continue }
+            let description = snapshot.schema.entities[id.entity]
             for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                let others = rowsSharingKey(of: place.row, at: address, place.entity, number, limit: 1)
+                let others = rowsSharingKey(of: id.row, at: address, id.entity, number, limit: 1)
                 guard let other = others.first else { continue }
-                let pair = (later: max(place.row, other), earlier: min(place.row, other))
-                let id = snapshot.schema.id(of: pair.later, of: place.entity)
-                guard found.insert(id).inserted else { continue }
+                let later = RowID(entity: id.entity, row: max(id.row, other))
+                let earlier = RowID(entity: id.entity, row: min(id.row, other))
+                guard found.insert(later).inserted else { continue }
                 let values = index.parts.map { part in
                     description.properties[part.property].operations.describe(address + part.offset).shortened(to: 200)
                 }
                 violations.append(
                     UniquenessViolation(
-                        id: id,
-                        existing: snapshot.schema.id(of: pair.earlier, of: place.entity),
+                        id: snapshot.schema.id(of: later),
+                        existing: snapshot.schema.id(of: earlier),
                         property: description.name(of: index),
                         value: values.joined(separator: ", ")
                     )
@@ -532,7 +532,7 @@ struct StoreReplay: Sendable {
                 throw reader.failure("row \(row) of \(description.name) refers to row \(target), which is not there")
             }
             guard let mate = toOne.mate else { continue }
-            let back = snapshot.schema.entities[toOne.target].toOnes[mate].target(ofRowAt: targetRow)
+            let back = snapshot.schema.toOne(mate).target(ofRowAt: targetRow)
             guard back == row else {
                 throw reader.failure(
                     "row \(row) of \(description.name) refers to row \(target), which refers to \(back)")
@@ -541,13 +541,15 @@ struct StoreReplay: Sendable {
     }
 
     private func checkCounts(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
-        guard keepsIndexes, let failure = snapshot.countFailures(of: row, of: entity).first else { return }
+        guard keepsIndexes, let failure = snapshot.countFailures(of: RowID(entity: entity, row: row)).first else {
+            return
+        }
         throw reader.failure("\(failure)")
     }
 
     private func checkUnreferenced(_ row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
         for reference in snapshot.schema.entities[entity].references
-        where snapshot.countReferrers(to: row, of: reference.entity, through: reference.toOne) > 0 {
+        where snapshot.countReferrers(to: row, through: reference) > 0 {
             throw reader.failure("row \(row) is deleted while others refer to it")
         }
         for number in snapshot.schema.entities[entity].linkLists
@@ -573,7 +575,7 @@ struct StoreReplay: Sendable {
             let member = snapshot.entities[list.members].rows.address(of: pair.member)
             guard isListed == (member.map { reference.target(ofRowAt: $0) } == pair.owner) else {
                 throw reader.failure(
-                    "member \(pair.member) of row \(pair.owner) has a place or a reference, but not both")
+                    "member \(pair.member) of row \(pair.owner) has a id or a reference, but not both")
             }
         }
         guard isListed else { return }

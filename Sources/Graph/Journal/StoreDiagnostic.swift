@@ -45,12 +45,4 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
 
     /// The place and the sentence.
     public var description: String { (offset.map { "byte \($0): " } ?? "") + message }
-
-    /// What `GRAPH_TRACE=1` prints.
-    func traceLine(path: String) -> String { "graph: opened \(path): \(self)" }
-
-    static func trace(_ diagnostics: [StoreDiagnostic], path: String) {
-        guard !diagnostics.isEmpty, CommitTrace.isPrinted else { return }
-        for diagnostic in diagnostics { PosixFileSystem.writeToStandardError(diagnostic.traceLine(path: path)) }
-    }
 }

@@ -50,7 +50,7 @@ extension AttributeCodec {
         ).operations
         operations.isIdentical = { lhs, rhs in
             let size = MemoryLayout<Value>.size
-            if IndexKey(base: lhs, count: size).compare(IndexKey(base: rhs, count: size)) == 0 { return true }
+            if KeyBytes(base: lhs, count: size).compare(KeyBytes(base: rhs, count: size)) == 0 { return true }
             let (first, second) = (lhs.assumingMemoryBound(to: Value.self), rhs.assumingMemoryBound(to: Value.self))
             if first.pointee != second.pointee, first.pointee == first.pointee, second.pointee == second.pointee {
                 return false
@@ -97,13 +97,13 @@ private func decodeJSON<Value: Decodable>(_ type: Value.Type, from bytes: Unsafe
 extension DecodingError {
     /// Where in the value something is wrong, and what: bounded, as both may come from a file.
     fileprivate var summary: String {
-        let (context, reason): (Context, String) =
+        let (context, reason): (DecodingError.Context, String) =
             switch self {
             case .typeMismatch(let type, let context): (context, "\(context.debugDescription), not \(type)")
             case .valueNotFound(let type, let context): (context, "\(context.debugDescription), not \(type)")
             case .keyNotFound(let key, let context): (context, "there is no key '\(key.stringValue)'")
             case .dataCorrupted(let context): (context, context.debugDescription)
-            @unknown default: (Context(codingPath: [], debugDescription: ""), "\(self)")
+            @unknown default: (DecodingError.Context(codingPath: [], debugDescription: ""), "\(self)")
             }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")
         return (path.isEmpty ? "" : "at \(path.shortened(to: 200)): ") + reason.shortened(to: 200)

@@ -305,7 +305,7 @@ private enum NormalForm {
             rhs.utf8.withContiguousStorageIfAvailable { right in
                 let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
                 guard scan(left).isNormalized, scan(right).isNormalized else { return }
-                order = IndexKey(left).compare(IndexKey(right))
+                order = KeyBytes(left).compare(KeyBytes(right))
             }
         }
         return order.map { $0 < 0 } ?? lhs._nfcCodeUnits.lexicographicallyPrecedes(rhs._nfcCodeUnits)

@@ -325,6 +325,6 @@ extension GraphError: CustomStringConvertible {
 
     private static func place(ofProcess process: Int32?) -> String {
         guard let process else { return "" }
-        return process == PosixFileSystem().processID ? " in this process" : " in process \(process)"
+        return process == ProcessInfo.processInfo.processIdentifier ? " in this process" : " in process \(process)"
     }
 }

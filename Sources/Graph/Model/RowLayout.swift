@@ -13,6 +13,10 @@ final class RowLayout: Sendable {
     /// Destroys initialised rows: address, count.
     @usableFromInline let destroy: @Sendable (UnsafeMutableRawPointer, Int) -> Void
 
+    /// What a `RowLeaf` guarantees by its allocation and the sizes before its rows: 16 bytes of object header, 16 of `Header`,
+    /// 256 of versions.
+    static let maximumAlignment = 16
+
     @inlinable
     init<Value: Sendable>(_ type: Value.Type) {
         stride = MemoryLayout<Value>.stride

@@ -207,8 +207,8 @@ struct ToOneDescription: Sendable {
     let isRequired: Bool
     /// The property of the target entity that is the other end, if there is one.
     var inverse: Int?
-    /// If that end is a to-one relationship too, its place among the target entity's `toOnes`.
-    var mate: Int?
+    /// That end, if it is a to-one relationship too.
+    var mate: Reference?
     /// If that end is an ordered to-many relationship, the adjacency that holds the order.
     var order: Int?
 
@@ -239,6 +239,10 @@ struct ToManyDescription: Sendable {
 struct Reference: Hashable, Sendable {
     let entity: Int
     let toOne: Int
+}
+
+extension Schema {
+    func toOne(_ reference: Reference) -> ToOneDescription { entities[reference.entity].toOnes[reference.toOne] }
 }
 
 /// One side of a many-to-many relationship, or the order of a one-to-many relationship.

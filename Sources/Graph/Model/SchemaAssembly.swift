@@ -86,8 +86,8 @@ struct SchemaAssembly {
             return report(entity, nil, "\(entities[entity].type) is not a struct")
         }
         let stored = StoredProperty.all(of: entities[entity].type)
-        if entities[entity].layout.alignment > RowLeaf.maximumAlignment {
-            report(entity, nil, "rows need an alignment of more than \(RowLeaf.maximumAlignment) bytes")
+        if entities[entity].layout.alignment > RowLayout.maximumAlignment {
+            report(entity, nil, "rows need an alignment of more than \(RowLayout.maximumAlignment) bytes")
         }
         for index in entities[entity].properties.indices {
             let property = entities[entity].properties[index]
@@ -298,7 +298,7 @@ struct SchemaAssembly {
             entities[entity].toOnes[position].inverse = other.property
             entities[entity].toOnes[position].ruleOfInverse = property(at: other).relationship?.rule ?? .nullify
             if let mate = entities[other.entity].toOnes.firstIndex(where: { $0.property == other.property }) {
-                entities[entity].toOnes[position].mate = mate
+                entities[entity].toOnes[position].mate = Reference(entity: other.entity, toOne: mate)
                 entities[entity].hasCoupledReferences = true
             }
         }

@@ -102,7 +102,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
 /// The commits that touch an entity's rows; otherwise as `StoreChanges`. Members and links are in other rows, or in none: a
 /// commit that changes nothing else is not among these.
 public struct EntityChanges<E: Entity>: AsyncSequence, Sendable {
-    fileprivate let commits: StoreChanges
+    let commits: StoreChanges
 
     /// What became of the entity's objects, by commits.
     public struct Element: Sendable {
@@ -152,8 +152,8 @@ public struct EntityChanges<E: Entity>: AsyncSequence, Sendable {
 
 /// The commits that touch one object; otherwise as `StoreChanges`.
 public struct ObjectChanges<E: Entity>: AsyncSequence, Sendable {
-    fileprivate let commits: StoreChanges
-    fileprivate let id: PersistentID<E>
+    let commits: StoreChanges
+    let id: PersistentID<E>
 
     /// Begins with the first commit after the sequence was asked for.
     public func makeAsyncIterator() -> Iterator {
@@ -179,60 +179,5 @@ public struct ObjectChanges<E: Entity>: AsyncSequence, Sendable {
         public mutating func next() async -> ObjectChange<E>? {
             await next(isolation: nil)
         }
-    }
-}
-
-extension Coordinator {
-    /// The commits from now on, those of all contexts.
-    ///
-    /// Complexity: O(1).
-    public nonisolated var commits: StoreChanges { StoreChanges(published) }
-
-    /// The commits from now on that touch an entity.
-    ///
-    /// Complexity: O(1).
-    public nonisolated func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
-        EntityChanges(commits: commits)
-    }
-
-    /// The commits from now on that touch one object.
-    ///
-    /// Complexity: O(1).
-    public nonisolated func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
-        ObjectChanges(commits: commits, id: id)
-    }
-}
-
-extension Context {
-    /// The commits from now on, each once this context has taken it over: its own saves, and those of others that a merge, a
-    /// refresh or a save has brought. What the context's objects show is then at least as new as the element, with the unsaved
-    /// changes on top.
-    ///
-    /// A context that neither merges by itself (``automaticallyMergesChanges``) nor saves or refreshes takes nothing over. For a
-    /// nested context the commits are those that its parent has taken over before. See ``Coordinator/commits`` for all of them at
-    /// once.
-    ///
-    /// Complexity: O(1).
-    public var commits: StoreChanges {
-        let feed = state.feed ?? PublishedSnapshot(state.committed ?? state.base)
-        state.feed = feed
-        followers.finishAtEnd(of: feed)
-        coordinator.followed.add(followers)
-        return StoreChanges(feed, from: coordinator.published)
-    }
-
-    /// The commits from now on that touch an entity, each once this context has taken it over; see ``commits``.
-    ///
-    /// Complexity: O(1).
-    public func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
-        EntityChanges(commits: commits)
-    }
-
-    /// The commits from now on that touch one object, each once this context has taken it over: the object in hand shows what
-    /// the element says, or unsaved changes of this context. See ``commits``.
-    ///
-    /// Complexity: O(1).
-    public func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
-        ObjectChanges(commits: commits, id: id)
     }
 }

@@ -126,7 +126,7 @@ struct IndexWalk {
         _ index: OrderedIndex,
         _ table: RowTable
     ) -> Range<Int>? {
-        guard let row = table.address(of: index.withEntry(at: rank) { IndexKey($0).row }) else { return nil }
+        guard let row = table.address(of: index.withEntry(at: rank) { KeyBytes($0).row }) else { return nil }
         var key = ByteWriter(capacity: 64)
         for part in leading { _ = part.key.append(row + part.offset, &key) }
         return key.bytes.withUnsafeBytes { index.rank(of: .entry($0))..<index.rank(of: .pastPrefix($0)) }

@@ -35,9 +35,9 @@ struct SortKeys {
     private consuming func sorted(_ rows: ArraySlice<FoundRow>) -> [FoundRow] {
         let (first, ends) = (rows.startIndex, ends)
         return writer.bytes.withUnsafeBytes { bytes in
-            func key(_ position: Int) -> IndexKey {
+            func key(_ position: Int) -> KeyBytes {
                 let start = position == 0 ? 0 : ends[position - 1]
-                return IndexKey(UnsafeRawBufferPointer(rebasing: bytes[start..<ends[position]]))
+                return KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[start..<ends[position]]))
             }
             let shared = ends.indices.reduce(key(0).count) { key(0).prefix($0).sharedCount(with: key($1)) }
             var places = ends.indices.map { Place(head: key($0).head(after: shared), position: $0) }

@@ -78,7 +78,7 @@ struct Adjacency: Sendable {
         var keys: [(OrderKey, RowNumber)] = []
         withUnsafeBytes(of: owner.bigEndian) { prefix in
             _ = sequence.forEachEntry(in: .prefix(prefix)) { entry in
-                if let key = Self.key(inSequence: entry) { keys.append((key, IndexKey(entry).row)) }
+                if let key = Self.key(inSequence: entry) { keys.append((key, KeyBytes(entry).row)) }
                 return true
             }
         }

@@ -26,7 +26,7 @@ struct IndexEntries: Sendable {
     consuming func index() -> (index: OrderedIndex, repeating: [RowNumber]) {
         var (builder, repeating) = (OrderedIndex.Builder(), [RowNumber]())
         withSorted { entries in
-            var last: IndexKey?
+            var last: KeyBytes?
             for entry in entries {
                 if let last, last.count == entry.count, last.hasPrefix(entry.prefix(entry.count - 8)) {
                     repeating.append(entry.row)
@@ -47,10 +47,10 @@ struct IndexEntries: Sendable {
     }
 
     /// Runs the body with the entries in their order, which are valid in it only.
-    private mutating func withSorted(_ body: ([IndexKey]) -> Void) {
+    private mutating func withSorted(_ body: ([KeyBytes]) -> Void) {
         bytes.withUnsafeBytes { bytes in
-            func key(_ place: Place) -> IndexKey {
-                IndexKey(UnsafeRawBufferPointer(rebasing: bytes[place.start..<place.start + place.count]))
+            func key(_ place: Place) -> KeyBytes {
+                KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[place.start..<place.start + place.count]))
             }
             let shared = places.reduce(places.first?.count ?? 0) { shared, place in
                 key(places[0]).prefix(shared).sharedCount(with: key(place))
@@ -99,7 +99,7 @@ extension Snapshot {
 
     /// Builds all indexes from the rows, several at once. Gives the rows of which each may have a unique value that another one
     /// has, too; nil is the same as nothing here.
-    mutating func buildIndexes() -> [RowPlace] {
+    mutating func buildIndexes() -> [RowID] {
         let numbers = schema.entities.enumerated().flatMap { entity, description in
             description.indexes.indices.map { (entity: entity, index: $0) }
         }
@@ -117,12 +117,12 @@ extension Snapshot {
             }
             results.initializeElement(at: position, to: entries.index())
         }
-        var suspects: [RowPlace] = []
+        var suspects: [RowID] = []
         for (position, (entity, number)) in numbers.enumerated() {
             let result = results.moveElement(from: position)
             self.entities[entity].indexes[number] = result.index
             guard schema.entities[entity].indexes[number].uniqueness != nil else { continue }
-            suspects += result.repeating.map { RowPlace(entity: entity, row: $0) }
+            suspects += result.repeating.map { RowID(entity: entity, row: $0) }
         }
         return suspects
     }

@@ -21,7 +21,7 @@ extension IndexNode {
     ///
     /// The node may then be overfull, which is its owner's to settle, with the cut that is returned.
     static func insert(
-        _ key: IndexKey, into node: inout IndexNode, _ path: UnsafeMutableBufferPointer<Int32>, isLast: Bool
+        _ key: KeyBytes, into node: inout IndexNode, _ path: UnsafeMutableBufferPointer<Int32>, isLast: Bool
     ) -> Cut {
         let level = node.page.level
         let index = Int(path[level])
@@ -41,7 +41,7 @@ extension IndexNode {
 
     /// Inserts keys, which ascend, into the leaf that `path` leads to, where they belong and have room. Gives the leaf.
     static func insert(
-        _ keys: ArraySlice<IndexKey>, of length: Int, into node: inout IndexNode,
+        _ keys: ArraySlice<KeyBytes>, of length: Int, into node: inout IndexNode,
         _ path: UnsafeMutableBufferPointer<Int32>
     ) -> IndexPage {
         guard node.page.isLeaf else {

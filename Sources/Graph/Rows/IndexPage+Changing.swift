@@ -15,7 +15,7 @@ extension IndexPage {
         rest.copy(to: makePlace(for: rest.count, at: index))
     }
 
-    func insertKey(_ key: IndexKey, at index: Int) {
+    func insertKey(_ key: KeyBytes, at index: Int) {
         let rest = key.dropFirst(prefixCount)
         makePlace(for: rest.count, at: index).copyMemory(from: rest.base, byteCount: rest.count)
     }

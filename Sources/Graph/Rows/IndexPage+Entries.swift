@@ -17,7 +17,7 @@ extension IndexPage {
         var end = endDistance(of: positions.lowerBound)
         for _ in positions {
             let distance = slotSize == 2 ? Int(slot.load(as: UInt16.self)) : Int(slot.load(as: UInt32.self))
-            let suffix = IndexKey(base: limit - distance, count: distance &- end)
+            let suffix = KeyBytes(base: limit - distance, count: distance &- end)
             guard try body(row(suffix, prefixCount: prefixCount, prefixEnd: prefixEnd)) else { return false }
             end = distance
             slot += slotSize
@@ -46,7 +46,7 @@ extension IndexPage {
 
     /// In a page eight bytes lie before any key's end, those of the header at least.
     @inline(__always)
-    private func row(_ suffix: IndexKey, prefixCount: Int, prefixEnd: UInt64) -> UInt64 {
+    private func row(_ suffix: KeyBytes, prefixCount: Int, prefixEnd: UInt64) -> UInt64 {
         let count = prefixCount &+ suffix.count
         precondition(count >= 8, "an entry of \(count) bytes carries no row number")
         let end = (suffix.base + suffix.count - 8).loadUnaligned(as: UInt64.self)

@@ -70,7 +70,7 @@ struct IndexPage: Equatable {
     // MARK: Keys
 
     /// What all keys begin with.
-    var prefix: IndexKey { IndexKey(base: limit - prefixCount, count: prefixCount) }
+    var prefix: KeyBytes { KeyBytes(base: limit - prefixCount, count: prefixCount) }
 
     /// How far before `limit` a key begins, and the next one ends.
     @inline(__always)
@@ -86,9 +86,9 @@ struct IndexPage: Equatable {
     }
 
     @inline(__always)
-    func suffix(_ index: Int) -> IndexKey {
+    func suffix(_ index: Int) -> KeyBytes {
         let distance = distance(of: index)
-        return IndexKey(base: limit - distance, count: distance &- endDistance(of: index))
+        return KeyBytes(base: limit - distance, count: distance &- endDistance(of: index))
     }
 
     @inline(__always)
@@ -105,14 +105,14 @@ struct IndexPage: Equatable {
 
     /// How many keys of a leaf are less than `key`, which begins with the prefix.
     @inline(__always)
-    func position(of key: IndexKey) -> Int {
+    func position(of key: KeyBytes) -> Int {
         let rest = key.dropFirst(prefixCount)
         return partition(from: 0, key.head(after: prefixCount)) { $0.compare(rest) < 0 }
     }
 
     /// The same, for a key that may be the next one in an ascending run of insertions.
     @inline(__always)
-    func position(ofNext key: IndexKey) -> Int {
+    func position(ofNext key: KeyBytes) -> Int {
         let end = runEnd
         guard runLength > 0 else { return position(of: key) }
         let rest = key.dropFirst(prefixCount)
@@ -124,7 +124,7 @@ struct IndexPage: Equatable {
 
     /// The child of an inner page that holds `key` if any does; it begins with the prefix.
     @inline(__always)
-    func childIndex(for key: IndexKey) -> Int {
+    func childIndex(for key: KeyBytes) -> Int {
         let rest = key.dropFirst(prefixCount)
         return partition(from: 1, key.head(after: prefixCount)) { $0.compare(rest) <= 0 } &- 1
     }
@@ -133,9 +133,9 @@ struct IndexPage: Equatable {
     func position(of bound: IndexRange.Bound) -> Int {
         switch bound {
         case .entry(let buffer):
-            return position(of: IndexKey(buffer))
+            return position(of: KeyBytes(buffer))
         case .pastPrefix(let buffer):
-            return partition(from: 0, past: IndexKey(buffer))
+            return partition(from: 0, past: KeyBytes(buffer))
         }
     }
 
@@ -143,14 +143,14 @@ struct IndexPage: Equatable {
     func childIndex(for bound: IndexRange.Bound) -> Int {
         switch bound {
         case .entry(let buffer):
-            return childIndex(for: IndexKey(buffer))
+            return childIndex(for: KeyBytes(buffer))
         case .pastPrefix(let buffer):
-            return partition(from: 1, past: IndexKey(buffer)) &- 1
+            return partition(from: 1, past: KeyBytes(buffer)) &- 1
         }
     }
 
     @inline(__always)
-    private func partition(from first: Int, past key: IndexKey) -> Int {
+    private func partition(from first: Int, past key: KeyBytes) -> Int {
         let rest = key.dropFirst(prefixCount)
         let relevant = rest.count < 8 ? ~(UInt64.max >> UInt64(8 &* rest.count)) : UInt64.max
         return partition(from: first, key.head(after: prefixCount), relevant) {
@@ -161,7 +161,7 @@ struct IndexPage: Equatable {
     /// Most keys differ in the first eight bytes behind the prefix, and only the others are compared by `isBefore`.
     @inline(__always)
     private func partition(
-        from first: Int, _ head: UInt64, _ relevant: UInt64 = .max, _ isBefore: (IndexKey) -> Bool
+        from first: Int, _ head: UInt64, _ relevant: UInt64 = .max, _ isBefore: (KeyBytes) -> Bool
     ) -> Int {
         var low = first
         var high = count
@@ -176,7 +176,7 @@ struct IndexPage: Equatable {
 
     /// The head of a key in this page, before whose end there are eight bytes in any case, the header at least.
     @inline(__always)
-    private func headInPage(_ key: IndexKey) -> UInt64 {
+    private func headInPage(_ key: KeyBytes) -> UInt64 {
         let missing = max(0, 8 &- key.count)
         let word = key.base.loadUnaligned(fromByteOffset: -missing, as: UInt64.self)
         return UInt64(bigEndian: word) << UInt64(8 &* missing)

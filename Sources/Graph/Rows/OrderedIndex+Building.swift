@@ -12,7 +12,7 @@ extension OrderedIndex {
         /// - Precondition: `entry` is greater than the entry appended before.
         /// - Complexity: O(1) amortised, besides copying the bytes.
         mutating func append(_ entry: UnsafeRawBufferPointer) {
-            let key = IndexKey(entry)
+            let key = KeyBytes(entry)
             precondition(key.count <= IndexNode.longestKey, "an index entry of \(key.count) bytes")
             let leaf = open[0].page
             if leaf.count > 0 {
@@ -49,7 +49,7 @@ extension OrderedIndex {
             let page = open[level].page
             let last = page.count - 1
             let separator = page.separator(at: last).bytes
-            let node = separator.withUnsafeBytes { open[level].part(0..<last, before: IndexKey($0)) }
+            let node = separator.withUnsafeBytes { open[level].part(0..<last, before: KeyBytes($0)) }
             let next = open[level].part(last..<page.count, minimumBytes: OpenPage.roomBytes)
             file(node, open[level].separator, level + 1)
             open[level] = OpenPage(node: next, separator: separator)
@@ -59,8 +59,8 @@ extension OrderedIndex {
         private mutating func file(_ node: IndexNode, _ separator: [UInt8], _ level: Int) {
             if level == open.count { open.append(OpenPage(node: OpenPage.make(level: level), separator: separator)) }
             separator.withUnsafeBytes { bytes in
-                if open[level].page.count > 0, !open[level].fits(before: IndexKey(bytes)) { close(level) }
-                let key = open[level].page.count == 0 ? .empty : IndexKey(bytes)
+                if open[level].page.count > 0, !open[level].fits(before: KeyBytes(bytes)) { close(level) }
+                let key = open[level].page.count == 0 ? .empty : KeyBytes(bytes)
                 IndexNode.makeUnique(&open[level].node, roomForKeysOf: key.count)
                 let page = open[level].page
                 page.insertChild(node, entries: node.page.entries, key: PrefixedKey(key), at: page.count)
@@ -84,7 +84,7 @@ extension OrderedIndex {
         }
 
         /// Whether a page takes all keys if `upper` follows them, or cannot be made smaller.
-        func fits(before upper: IndexKey) -> Bool {
+        func fits(before upper: KeyBytes) -> Bool {
             let page = page
             guard page.isOverfull else { return true }
             let prefix = prefixCount(before: upper)
@@ -92,7 +92,7 @@ extension OrderedIndex {
             return bytes <= IndexNode.pageBytes
         }
 
-        func part(_ range: Range<Int>, before upper: IndexKey) -> IndexNode {
+        func part(_ range: Range<Int>, before upper: KeyBytes) -> IndexNode {
             let prefix = upper.prefix(prefixCount(before: upper))
             return .make(part: range, of: page, prefix: PrefixedKey(prefix), minimumBytes: 0)
         }
@@ -104,8 +104,8 @@ extension OrderedIndex {
         /// All keys, with nothing to follow them.
         var finished: IndexNode { part(0..<page.count) }
 
-        private func prefixCount(before upper: IndexKey) -> Int {
-            separator.withUnsafeBytes { min(IndexPage.longestPrefix, IndexKey($0).sharedCount(with: upper)) }
+        private func prefixCount(before upper: KeyBytes) -> Int {
+            separator.withUnsafeBytes { min(IndexPage.longestPrefix, KeyBytes($0).sharedCount(with: upper)) }
         }
     }
 

@@ -53,7 +53,7 @@ extension OrderedIndex {
     /// - Precondition: that entry has at least eight bytes.
     /// - Complexity: O(log *n*) comparisons.
     func firstRow(withPrefix prefix: UnsafeRawBufferPointer) -> UInt64? {
-        let key = IndexKey(prefix)
+        let key = KeyBytes(prefix)
         return withRootPage { root -> UInt64? in
             var page = root
             // The leaf may end before the first entry that is not less; that entry then begins the subtree to the right.

@@ -9,7 +9,7 @@
 ///
 /// Bayer and McCreight, *Organization and Maintenance of Large Ordered Indexes*, Acta Informatica 1 (1972); entries in
 /// leaves only, after Comer, *The Ubiquitous B-Tree*, ACM Computing Surveys 11 (1979). Pages are filled by bytes, since
-/// entries differ in length, separators are cut to what separates (see `IndexKey.shortestSeparator`), and what the keys of
+/// entries differ in length, separators are cut to what separates (see `KeyBytes.shortestSeparator`), and what the keys of
 /// a page begin with is stored once (see `IndexPage`).
 ///
 /// Invariants, as numbered in `checkInvariants()`:
@@ -49,7 +49,7 @@ struct OrderedIndex: @unchecked Sendable {
     /// Complexity: O(log *n*) comparisons.
     func contains(_ entry: UnsafeRawBufferPointer) -> Bool {
         withRootPage { root in
-            let key = IndexKey(entry)
+            let key = KeyBytes(entry)
             var page = root
             while !page.isLeaf { page = page.childPage(page.childIndex(for: key)) }
             let position = page.position(of: key)
@@ -74,7 +74,7 @@ struct OrderedIndex: @unchecked Sendable {
         _ entry: UnsafeRawBufferPointer,
         sharing prefixLength: Int
     ) -> (isNew: Bool, mayShare: Bool) {
-        let key = IndexKey(entry)
+        let key = KeyBytes(entry)
         precondition(key.count <= IndexNode.longestKey, "an index entry of \(key.count) bytes")
         guard root != nil else {
             let leaf = IndexNode.make(level: 0, count: 1, keyBytes: key.count, minimumBytes: 64)
@@ -97,7 +97,7 @@ struct OrderedIndex: @unchecked Sendable {
     /// but for its row number.
     ///
     /// - Complexity: as for one by one, but that each leaf is looked for once for all that belong there and have room.
-    mutating func insert(ascending entries: [IndexKey], _ mayShare: ((IndexKey) -> Void)?) {
+    mutating func insert(ascending entries: [KeyBytes], _ mayShare: ((KeyBytes) -> Void)?) {
         var rest = entries[...]
         while let first = rest.first {
             let count = Self.withPath { path in insertGroup(of: rest, path, mayShare) }
@@ -110,9 +110,9 @@ struct OrderedIndex: @unchecked Sendable {
 
     /// Inserts those of the first entries that belong to one leaf and have room there. Gives their number.
     private mutating func insertGroup(
-        of entries: ArraySlice<IndexKey>,
+        of entries: ArraySlice<KeyBytes>,
         _ path: UnsafeMutableBufferPointer<Int32>,
-        _ mayShare: ((IndexKey) -> Void)?
+        _ mayShare: ((KeyBytes) -> Void)?
     ) -> Int {
         guard let first = entries.first, let place = findLeaf(for: first, path) else { return 0 }
         var (length, room) = (0, IndexNode.pageBytes - place.leaf.usedBytes)
@@ -146,7 +146,7 @@ struct OrderedIndex: @unchecked Sendable {
     @discardableResult
     mutating func remove(_ entry: UnsafeRawBufferPointer) -> Bool {
         guard root != nil else { return false }
-        let key = IndexKey(entry)
+        let key = KeyBytes(entry)
         return Self.withPath { path in
             guard find(key, path).isPresent else { return false }
             IndexNode.remove(from: &root!, path)
@@ -175,7 +175,7 @@ struct OrderedIndex: @unchecked Sendable {
     /// Looking first and changing afterwards means that an operation which changes nothing copies nothing.
     @inline(__always)
     private func find(
-        _ key: IndexKey,
+        _ key: KeyBytes,
         _ path: UnsafeMutableBufferPointer<Int32>,
         sharing prefixLength: Int = .max
     ) -> (isPresent: Bool, isLast: Bool, mayShare: Bool) {
@@ -197,7 +197,7 @@ struct OrderedIndex: @unchecked Sendable {
     /// there is none. The page is valid until the tree changes.
     @inline(__always)
     private func findLeaf(
-        for key: IndexKey,
+        for key: KeyBytes,
         _ path: UnsafeMutableBufferPointer<Int32>
     ) -> (leaf: IndexPage, isFirst: Bool, upper: PrefixedKey?)? {
         guard let root else { return nil }

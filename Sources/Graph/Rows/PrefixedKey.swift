@@ -1,24 +1,24 @@
 /// A key of a page whole: the bytes that all keys of the page begin with, and those that follow.
 ///
-/// Like `IndexKey`, it does not own the bytes.
+/// Like `KeyBytes`, it does not own the bytes.
 struct PrefixedKey {
-    let prefix: IndexKey
-    let suffix: IndexKey
+    let prefix: KeyBytes
+    let suffix: KeyBytes
 
     static var empty: PrefixedKey { PrefixedKey(prefix: .empty, suffix: .empty) }
 
-    init(prefix: IndexKey, suffix: IndexKey) {
+    init(prefix: KeyBytes, suffix: KeyBytes) {
         self.prefix = prefix
         self.suffix = suffix
     }
 
-    init(_ key: IndexKey) {
+    init(_ key: KeyBytes) {
         self.init(prefix: .empty, suffix: key)
     }
 
     var count: Int { prefix.count &+ suffix.count }
 
-    /// In the order of `IndexKey.compare`.
+    /// In the order of `KeyBytes.compare`.
     func compare(_ other: PrefixedKey) -> Int {
         guard prefix.count <= other.prefix.count else { return -other.compare(self) }
         let order = prefix.compare(other.prefix.prefix(prefix.count))
@@ -29,7 +29,7 @@ struct PrefixedKey {
         return suffix.dropFirst(between.count).compare(other.suffix)
     }
 
-    func hasPrefix(_ other: IndexKey) -> Bool {
+    func hasPrefix(_ other: KeyBytes) -> Bool {
         prefix.prefix(other.count).compare(other.prefix(prefix.count)) == 0
             && suffix.hasPrefix(other.dropFirst(prefix.count))
     }

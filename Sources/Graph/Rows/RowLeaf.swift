@@ -14,8 +14,6 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
     }
 
     static let capacity = 32
-    /// What allocation and the sizes before the rows guarantee: 16 bytes of object header, 16 of `Header`, 256 of versions.
-    static let maximumAlignment = 16
 
     static func make(_ layout: RowLayout) -> RowLeaf {
         let words = capacity + (capacity * layout.stride + 7) / 8

@@ -86,13 +86,13 @@ extension Snapshot {
                         continue
                     }
                     if let mate = toOne.mate {
-                        let back = schema.entities[toOne.target].toOnes[mate].target(ofRowAt: targetRow)
+                        let back = schema.toOne(mate).target(ofRowAt: targetRow)
                         if back != row {
                             failures.append("\(id).\(name) refers to row \(target), which refers back to \(back)")
                         }
                     }
                 }
-                failures += countFailures(of: row, of: entity).map(\.description)
+                failures += countFailures(of: RowID(entity: entity, row: row)).map(\.description)
             }
         }
         for (number, list) in schema.adjacencies.enumerated() {
@@ -111,12 +111,12 @@ extension Snapshot {
     }
 
     /// The relationships of an existing row that lead to fewer or more objects than they may.
-    func countFailures(of row: RowNumber, of entity: Int) -> [ValidationFailure] {
-        let description = schema.entities[entity]
-        guard description.hasCounts, let address = entities[entity].rows.address(of: row) else { return [] }
+    func countFailures(of id: RowID) -> [ValidationFailure] {
+        let description = schema.entities[id.entity]
+        guard description.hasCounts, let address = entities[id.entity].rows.address(of: id.row) else { return [] }
         var failures: [ValidationFailure] = []
         func report(_ property: Int, _ reason: String) {
-            let id = AnyPersistentID(entityName: description.name, row: row)
+            let id = AnyPersistentID(entityName: description.name, row: id.row)
             let name = description.properties[property].name
             failures.append(ValidationFailure(id: id, property: name, reason: reason))
         }
@@ -124,7 +124,7 @@ extension Snapshot {
             report(toOne.property, "must not be nil")
         }
         for toMany in description.toManys where !toMany.counts.isAny {
-            let count = memberCount(of: row, through: toMany)
+            let count = memberCount(of: id.row, through: toMany)
             guard !toMany.counts.contains(count) else { continue }
             let limit =
                 count < toMany.counts.minimum

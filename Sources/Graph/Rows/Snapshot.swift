@@ -82,10 +82,10 @@ extension Snapshot {
 
     /// Removes a row and its index entries. True if it was there.
     @discardableResult
-    mutating func remove(_ row: RowNumber, of entity: Int, scratch: inout EntryScratch) -> Bool {
-        guard entities[entity].rows.contains(row) else { return false }
-        _ = updateIndexes(of: entity, row: row, to: nil, &scratch)
-        return entities[entity].rows.remove(row)
+    mutating func remove(_ id: RowID, scratch: inout EntryScratch) -> Bool {
+        guard entities[id.entity].rows.contains(id.row) else { return false }
+        _ = updateIndexes(of: id.entity, row: id.row, to: nil, &scratch)
+        return entities[id.entity].rows.remove(id.row)
     }
 
     private mutating func updateIndexes(
@@ -116,34 +116,35 @@ extension Snapshot {
     /// Calls the body with the rows of an entity that refer to `target`, in ascending order, until it returns false.
     func forEachReferrer(
         to target: RowNumber,
-        of entity: Int,
-        through toOne: Int,
+        through reference: Reference,
         _ body: (RowNumber) throws -> Bool
     ) rethrows {
-        let index = schema.entities[entity].toOnes[toOne].index
+        let index = schema.toOne(reference).index
         _ = try withUnsafeBytes(of: target.bigEndian) {
-            try entities[entity].indexes[index].forEachRow(withPrefix: $0, body)
+            try entities[reference.entity].indexes[index].forEachRow(withPrefix: $0, body)
         }
     }
 
-    func referrers(to target: RowNumber, of entity: Int, through toOne: Int) -> [RowNumber] {
+    func referrers(to target: RowNumber, through reference: Reference) -> [RowNumber] {
         var rows: [RowNumber] = []
-        forEachReferrer(to: target, of: entity, through: toOne) {
+        forEachReferrer(to: target, through: reference) {
             rows.append($0)
             return true
         }
         return rows
     }
 
-    func countReferrers(to target: RowNumber, of entity: Int, through toOne: Int) -> Int {
-        let index = schema.entities[entity].toOnes[toOne].index
-        return withUnsafeBytes(of: target.bigEndian) { entities[entity].indexes[index].rowCount(withPrefix: $0) }
+    func countReferrers(to target: RowNumber, through reference: Reference) -> Int {
+        let index = schema.toOne(reference).index
+        return withUnsafeBytes(of: target.bigEndian) {
+            entities[reference.entity].indexes[index].rowCount(withPrefix: $0)
+        }
     }
 
     /// The first of the rows that refer to `target`, in ascending order, without looking at the others.
-    func firstReferrers(_ limit: Int, to target: RowNumber, of entity: Int, through toOne: Int) -> [RowNumber] {
+    func firstReferrers(_ limit: Int, to target: RowNumber, through reference: Reference) -> [RowNumber] {
         var rows: [RowNumber] = []
-        forEachReferrer(to: target, of: entity, through: toOne) {
+        forEachReferrer(to: target, through: reference) {
             rows.append($0)
             return rows.count < limit
         }
@@ -228,7 +229,7 @@ extension Snapshot {
         return withUnsafeBytes(of: owner.bigEndian) { prefix in
             let rank = index.rank(of: .entry(prefix)) + offset
             guard offset >= 0, rank < index.rank(of: .pastPrefix(prefix)) else { return nil }
-            return index.withEntry(at: rank) { IndexKey($0).row }
+            return index.withEntry(at: rank) { KeyBytes($0).row }
         }
     }
 

@@ -212,6 +212,6 @@ extension Context {
             rows.append(track.id.row)
         }
         let entity = state.entityIndex(of: Track.self)
-        return rows.count { state.replacement(of: $0, of: entity) != nil }
+        return rows.count { state.replacement(of: RowID(entity: entity, row: $0)) != nil }
     }
 }

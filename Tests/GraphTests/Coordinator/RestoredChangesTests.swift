@@ -21,8 +21,8 @@ struct RestoredChangesTests {
         }
     }
 
-    private static func places(_ rows: RowNumber...) -> Set<RowPlace> {
-        Set(rows.map { RowPlace(entity: 1, row: $0) })
+    private static func places(_ rows: RowNumber...) -> Set<RowID> {
+        Set(rows.map { RowID(entity: 1, row: $0) })
     }
 
     @Test(.bug(id: "a look at all", "each question about changes looked at all rows that others had changed as well"))
@@ -48,7 +48,7 @@ struct RestoredChangesTests {
         var state = try await Self.state()
         let known = Person(name: "0", age: 1)
         withUnsafePointer(to: known) {
-            state.setLostBase(of: RowPlace(entity: 1, row: 1), version: RowVersion(1), copying: $0)
+            state.setLostBase(of: RowID(entity: 1, row: 1), version: RowVersion(1), copying: $0)
         }
         #expect(state.restorable == Self.places(1))
         _ = state.endRestoredChanges()

@@ -280,6 +280,6 @@ extension Context {
     func letsGoOnly(_ row: History.Row) -> Bool {
         guard let (number, entity) = state.schema.place(of: row) else { return false }
         state.flush()
-        return state.working.letsGoOnly(number, of: entity)
+        return state.working.letsGoOnly(RowID(entity: entity, row: number))
     }
 }

@@ -100,7 +100,7 @@ struct KeptConflictTests {
             }
             if isExplicit { await context.refresh() }
             let remainders = await context.undo()
-            #expect(remainders == [UndoRemainder(id: AnyPersistentID(id), property: "balance")])
+            #expect(remainders == [UndoConflict(id: AnyPersistentID(id), property: "balance")])
             await context.perform { context in
                 #expect(context.hasChanges == false)
                 #expect(context[id]?.balance == 7)

@@ -28,10 +28,10 @@ struct OverlapTests {
         let overlaps = await rivals.ours.refresh()
         #expect(
             overlaps == [
-                MergeOverlap(id: AnyPersistentID(ids[1]), properties: ["balance", "memo"], isDeletedThere: false),
-                MergeOverlap(id: AnyPersistentID(ids[2]), properties: ["balance"], isDeletedThere: false),
-                MergeOverlap(id: AnyPersistentID(ids[3]), properties: [], isDeletedThere: true),
-                MergeOverlap(id: AnyPersistentID(ids[4]), properties: [], isDeletedThere: false),
+                RefreshConflict(id: AnyPersistentID(ids[1]), properties: ["balance", "memo"], isDeletedThere: false),
+                RefreshConflict(id: AnyPersistentID(ids[2]), properties: ["balance"], isDeletedThere: false),
+                RefreshConflict(id: AnyPersistentID(ids[3]), properties: [], isDeletedThere: true),
+                RefreshConflict(id: AnyPersistentID(ids[4]), properties: [], isDeletedThere: false),
             ]
         )
         await rivals.ours.perform { context in
@@ -92,7 +92,7 @@ struct OverlapTests {
         }
         #expect(await rivals.ours.refresh().map(\.isDeletedThere) == [true, true])
         try await third.save()
-        let overlap = MergeOverlap(id: AnyPersistentID(ids[0]), properties: ["balance"], isDeletedThere: false)
+        let overlap = RefreshConflict(id: AnyPersistentID(ids[0]), properties: ["balance"], isDeletedThere: false)
         #expect(await rivals.ours.refresh() == [overlap])
         #expect(await rivals.save() == nil)
         #expect(rivals.row(ids[0])?.balance == 20)

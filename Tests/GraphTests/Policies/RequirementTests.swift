@@ -179,7 +179,7 @@ struct RequirementTests {
     @Test func `R2 a refresh names required objects that others have changed`() async throws {
         let (rivals, id) = try await Self.rivals(.error) { try $0.object(for: $1).balance = 2 }
         let overlaps = await rivals.ours.refresh()
-        #expect(overlaps == [MergeOverlap(id: AnyPersistentID(id), properties: ["balance"], isDeletedThere: false)])
+        #expect(overlaps == [RefreshConflict(id: AnyPersistentID(id), properties: ["balance"], isDeletedThere: false)])
         // The program has been told.
         #expect(await rivals.ours.refresh() == [])
         #expect(await rivals.save() == nil)

@@ -107,7 +107,7 @@ struct ReturningRowTests {
     private static func bothBringBack(
         _ way: Way,
         edit: @Sendable (isolated Context, PersistentID<Point>) -> Void = { _, _ in }
-    ) async throws -> (Coordinator, Context, PersistentID<Point>, [MergeOverlap], GraphError?) {
+    ) async throws -> (Coordinator, Context, PersistentID<Point>, [RefreshConflict], GraphError?) {
         let coordinator = try await store()
         let context = await Self.context(coordinator)
         let id = try await context.transaction { $0.insert(Point(x: 1, y: 1)).id }
@@ -117,7 +117,7 @@ struct ReturningRowTests {
         _ = await context.undo()
         await context.perform { edit($0, id) }
         try await other.save()
-        var overlaps: [MergeOverlap] = []
+        var overlaps: [RefreshConflict] = []
         switch way {
         case .merge:
             await context.perform { $0.automaticallyMergesChanges = true }

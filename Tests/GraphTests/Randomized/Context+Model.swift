@@ -237,7 +237,7 @@ extension Context {
     }
 
     /// Compares what a refresh says that both sides have changed.
-    static func compare(_ overlaps: [MergeOverlap], with expected: [StoreModel.ID: ContextModel.Overlap]) throws {
+    static func compare(_ overlaps: [RefreshConflict], with expected: [StoreModel.ID: ContextModel.Overlap]) throws {
         var found: [StoreModel.ID: ContextModel.Overlap] = [:]
         for overlap in overlaps {
             let id = StoreModel.ID(overlap.id)

@@ -95,7 +95,7 @@ extension Context {
             for toOne in entity.toOnes {
                 let target = toOne.target(ofRowAt: address)
                 guard let mate = toOne.mate, target != 0, let other = rows.address(of: target) else { continue }
-                let back = entity.toOnes[mate].target(ofRowAt: other)
+                let back = snapshot.schema.toOne(mate).target(ofRowAt: other)
                 if back != row { findings.append("\(row) refers to \(target), which refers to \(back)") }
             }
             guard let shown = self[Node.ID(row: row)]?.value else {

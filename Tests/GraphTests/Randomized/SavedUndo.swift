@@ -10,7 +10,7 @@ struct SavedUndo {
     let current: StoreModel
     let result: StoreModel
     /// What the engine says that it left alone.
-    let remainders: [UndoRemainder]
+    let remainders: [UndoConflict]
 
     func check() throws {
         let named = Set(remainders.map { StoreModel.ID($0.id) })

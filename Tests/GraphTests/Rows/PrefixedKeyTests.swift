@@ -33,13 +33,13 @@ struct PrefixedKeyTests {
             let (first, second) = (start + tail(&random), start + tail(&random))
             first.withUnsafeBytes { first in
                 second.withUnsafeBytes { second in
-                    let heads = (IndexKey(first).head(after: length), IndexKey(second).head(after: length))
+                    let heads = (KeyBytes(first).head(after: length), KeyBytes(second).head(after: length))
                     guard heads.0 != heads.1 else { return }
-                    #expect((heads.0 < heads.1) == (IndexKey(first).compare(IndexKey(second)) < 0))
+                    #expect((heads.0 < heads.1) == (KeyBytes(first).compare(KeyBytes(second)) < 0))
                 }
             }
             let expected = (first.dropFirst(length) + [UInt8](repeating: 0, count: 8)).prefix(8)
-            let head = first.withUnsafeBytes { IndexKey($0).head(after: length) }
+            let head = first.withUnsafeBytes { KeyBytes($0).head(after: length) }
             #expect(head == expected.reduce(0) { $0 << 8 | UInt64($1) })
         }
     }
@@ -59,14 +59,14 @@ struct PrefixedKeyTests {
             #expect(key.bytes == first)
             #expect(key.dropFirst(otherCut).bytes == Array(first.dropFirst(otherCut)))
             #expect(key.prefix(otherCut).bytes == Array(first.prefix(otherCut)))
-            let hasPrefix = second.withUnsafeBytes { key.hasPrefix(IndexKey($0)) }
+            let hasPrefix = second.withUnsafeBytes { key.hasPrefix(KeyBytes($0)) }
             #expect(hasPrefix == first.starts(with: second), "\(first) \(second)")
         }
     }
 
     private func with(_ bytes: [UInt8], _ cut: Int, _ body: (PrefixedKey) -> Void) {
         bytes.withUnsafeBytes {
-            body(PrefixedKey(prefix: IndexKey($0).prefix(cut), suffix: IndexKey($0).dropFirst(cut)))
+            body(PrefixedKey(prefix: KeyBytes($0).prefix(cut), suffix: KeyBytes($0).dropFirst(cut)))
         }
     }
 }

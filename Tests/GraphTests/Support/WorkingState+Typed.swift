@@ -3,18 +3,18 @@
 /// Working states by entity and plain values instead of addresses.
 extension WorkingState {
     mutating func insert<E: Entity>(_ row: RowNumber, _ value: E) {
-        withUnsafePointer(to: value) { insert(row, of: schema.number(of: E.self), copying: $0) }
+        withUnsafePointer(to: value) { insert(schema.id(E.self, row), copying: $0) }
     }
 
     @discardableResult
     mutating func change<E: Entity>(_ type: E.Type, _ row: RowNumber, _ body: (inout E) -> Void) -> Bool {
         guard var value: E = snapshot.value(row) else { return false }
         body(&value)
-        return withUnsafePointer(to: value) { update(row, of: schema.number(of: type), copying: $0) }
+        return withUnsafePointer(to: value) { update(schema.id(type, row), copying: $0) }
     }
 
     mutating func delete<E: Entity>(_ type: E.Type, _ row: RowNumber) {
-        delete(row, of: schema.number(of: type))
+        delete(schema.id(type, row))
     }
 
     mutating func assign<E: Entity, Target>(
@@ -36,6 +36,8 @@ extension WorkingState {
 }
 
 extension Schema {
+    func id(_ type: any Entity.Type, _ row: RowNumber) -> RowID { RowID(entity: number(of: type), row: row) }
+
     func number(of type: any Entity.Type) -> Int {
         guard let number = index(of: type) else { preconditionFailure("\(type) is not in the schema") }
         return number

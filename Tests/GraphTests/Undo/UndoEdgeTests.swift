@@ -92,7 +92,7 @@ struct UndoEdgeTests {
         }
         await context.refresh()
         let remainders = await context.undo()
-        #expect(remainders == [UndoRemainder(id: AnyPersistentID(client), property: nil)])
+        #expect(remainders == [UndoConflict(id: AnyPersistentID(client), property: nil)])
         #expect(await context.perform { $0[account]?.balance } == 100)
     }
 

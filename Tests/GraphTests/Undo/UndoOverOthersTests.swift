@@ -86,7 +86,7 @@ struct UndoOverOthersTests {
         await context.perform { $0[doc]?.delete() }
         try await coordinator.transaction { $0[doc]?.item = $0[second] }
         try await context.save()
-        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(doc), property: nil)])
+        #expect(await context.undo() == [UndoConflict(id: AnyPersistentID(doc), property: nil)])
         #expect(await context.hasChanges == false)
         try await context.save(mergePolicy: .error)
         #expect(coordinator.snapshot.value(for: doc)?.item.id == second)
@@ -124,8 +124,8 @@ struct UndoOverOthersTests {
             context[doc]?.item = context[item]
         }
         await context.refresh()
-        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(item), property: nil)])
-        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(tag), property: nil)])
+        #expect(await context.undo() == [UndoConflict(id: AnyPersistentID(item), property: nil)])
+        #expect(await context.undo() == [UndoConflict(id: AnyPersistentID(tag), property: nil)])
         try await context.save()
         #expect(coordinator.snapshot.value(for: doc)?.item.id == item)
         #expect(try coordinator.snapshot.related(\Doc.tags, of: doc) == [tag])

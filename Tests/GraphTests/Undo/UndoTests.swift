@@ -94,7 +94,7 @@ struct UndoTests {
         try await context.coordinator.transaction { $0[ids[0]]?.age = 9 }
         await context.refresh()
         let remainders = await context.undo()
-        #expect(remainders == [UndoRemainder(id: AnyPersistentID(ids[0]), property: "age")])
+        #expect(remainders == [UndoConflict(id: AnyPersistentID(ids[0]), property: "age")])
         #expect(await context.perform { $0[ids[0]]?.name } == "person 0")
         #expect(await Self.age(context, ids[0]) == 9)
     }
@@ -166,7 +166,7 @@ struct UndoTests {
         let context = Context(coordinator)
         await context.setUndoLimit(10)
         let second = try await context.transaction { $0.insert(Seat(number: 1, guest: "Bob")).id }
-        #expect(await context.undo() == [UndoRemainder(id: AnyPersistentID(second), property: nil)])
+        #expect(await context.undo() == [UndoConflict(id: AnyPersistentID(second), property: nil)])
         #expect(await context.perform { $0[first]?.guest } == "Bob")
         #expect(await context.hasChanges == false)
     }

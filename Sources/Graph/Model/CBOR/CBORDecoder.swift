@@ -225,7 +225,7 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         guard name.count == Int(item.number) else { return name.count - Int(item.number) }
         let content = Int(item.content)
         let key = UnsafeRawBufferPointer(rebasing: bytes[content..<content + name.count])
-        return IndexKey(name).compare(IndexKey(key))
+        return KeyBytes(name).compare(KeyBytes(key))
     }
 
     @inline(__always)

@@ -176,14 +176,14 @@ private struct CBORParser {
         depth: Int,
         into items: inout [CBORDecoding.Item]
     ) throws(CBORDecoding.Malformed) {
-        var last: IndexKey?
+        var last: KeyBytes?
         for _ in 0..<count {
             let start = offset
             guard start < bytes.count, bytes[start] >> 5 == CBOR.Major.text.rawValue else {
                 throw malformed("a key is no text")
             }
             try readItem(depth: depth + 1, into: &items)
-            let key = IndexKey(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
+            let key = KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
             if let last, last.compare(key) >= 0 { throw malformed("keys are out of order") }
             last = key
             try readItem(depth: depth + 1, into: &items)

@@ -277,9 +277,9 @@ final class CBOREncoding {
     private func compareKeys(_ lhs: UInt32, _ rhs: UInt32) -> Int {
         let (left, right) = (nodes[Int(lhs)], nodes[Int(rhs)])
         return bytes.withUnsafeBytes { bytes in
-            let left = IndexKey(UnsafeRawBufferPointer(rebasing: bytes[Int(left.keyStart)..<Int(left.keyEnd)]))
+            let left = KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[Int(left.keyStart)..<Int(left.keyEnd)]))
             return left.compare(
-                IndexKey(UnsafeRawBufferPointer(rebasing: bytes[Int(right.keyStart)..<Int(right.keyEnd)])))
+                KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[Int(right.keyStart)..<Int(right.keyEnd)])))
         }
     }
 }

@@ -13,13 +13,13 @@ struct Rebase {
     let comparison: Comparison
     let policy: MergePolicy
     /// Who changed a row last.
-    let originOfTheirs: (RowPlace) -> ChangeOrigin?
+    let originOfTheirs: (RowID) -> ChangeOrigin?
 
     private var schema: Schema { head.schema }
 
     /// A row that both sides changed, or that others changed and this one depends on.
     private struct Conflict {
-        let place: RowPlace
+        let id: RowID
         /// nil if the row is only required to be unchanged.
         let kind: ChangeKind?
         let versions: (old: RowVersion, new: RowVersion)
@@ -34,17 +34,17 @@ struct Rebase {
     /// What is to be done about the conflicts.
     private struct Settlement {
         /// Changes to be dropped.
-        var dropped: [RowPlace] = []
+        var dropped: [RowID] = []
         /// Rows to be written when everything else is, by entity.
         var rows: [RowTable]
         /// Rows to be deleted then.
-        var deleted: [RowPlace] = []
+        var deleted: [RowID] = []
         /// Rows that are only required, and of which nothing becomes.
-        var passedOver: Set<RowPlace> = []
+        var passedOver: Set<RowID> = []
         var failed = ErrorList<MergeConflict>()
 
-        mutating func write(_ row: UnsafeRawPointer, at place: RowPlace, _ version: RowVersion) {
-            rows[place.entity].set(place.row, version: version, copying: row)
+        mutating func write(_ row: UnsafeRawPointer, at id: RowID, _ version: RowVersion) {
+            rows[id.entity].set(id.row, version: version, copying: row)
         }
     }
 
@@ -54,7 +54,7 @@ struct Rebase {
     func run(
         _ request: WorkingState,
         origin: ChangeOrigin
-    ) throws(GraphError) -> (merged: WorkingState, settled: [RowPlace]) {
+    ) throws(GraphError) -> (merged: WorkingState, settled: [RowID]) {
         var settlement = Settlement(rows: schema.entities.map { RowTable(layout: $0.layout) })
         // The conflicts' addresses lie in the request and in head, which both outlast them.
         let conflicts = conflicts(of: request)
@@ -66,16 +66,18 @@ struct Rebase {
         merged.reapply(ours)
         for (entity, rows) in settlement.rows.enumerated() {
             rows.forEachRow { row, lastVersion, address in
-                let known = request.knownRow(row, of: entity) ?? request.changes[entity].required.address(of: row)
-                merged.settle(RowPlace(entity: entity, row: row), copying: address, lastVersion: lastVersion, known)
+                let known =
+                    request.knownRow(RowID(entity: entity, row: row))
+                    ?? request.changes[entity].required.address(of: row)
+                merged.settle(RowID(entity: entity, row: row), copying: address, lastVersion: lastVersion, known)
             }
         }
         // Rows that came back may be ends of links that were made here.
         merged.linkMissingMembers()
-        for place in settlement.deleted { merged.delete(place.row, of: place.entity) }
+        for id in settlement.deleted { merged.delete(id) }
         // A parent's save has to see to them too.
         if comparison == .versions { merged.dropRequirements() }
-        return (merged, conflicts.map(\.place).filter { !settlement.passedOver.contains($0) })
+        return (merged, conflicts.map(\.id).filter { !settlement.passedOver.contains($0) })
     }
 
     // MARK: Finding
@@ -88,12 +90,12 @@ struct Rebase {
             var found: Set<RowNumber> = []
             let rows = head.entities[entity].rows
             changes.forEachChange { row, kind, oldVersion in
-                let place = RowPlace(entity: entity, row: row)
+                let id = RowID(entity: entity, row: row)
                 var conflict = Conflict(
-                    place: place,
+                    id: id,
                     kind: kind,
-                    versions: (oldVersion, newVersion(of: place, insteadOf: oldVersion)),
-                    base: request.knownRow(row, of: entity),
+                    versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
+                    base: request.knownRow(RowID(entity: entity, row: row)),
                     ours: request.snapshot.entities[entity].rows.address(of: row) ?? changes.lostRows.address(of: row),
                     theirs: rows.address(of: row)
                 )
@@ -105,11 +107,11 @@ struct Rebase {
                 conflicts.append(conflict)
             }
             changes.required.forEachRow { row, oldVersion, address in
-                let place = RowPlace(entity: entity, row: row)
+                let id = RowID(entity: entity, row: row)
                 let conflict = Conflict(
-                    place: place,
+                    id: id,
                     kind: nil,
-                    versions: (oldVersion, newVersion(of: place, insteadOf: oldVersion)),
+                    versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
                     base: address,
                     ours: request.snapshot.entities[entity].rows.address(of: row),
                     theirs: rows.address(of: row)
@@ -121,8 +123,8 @@ struct Rebase {
         return conflicts
     }
 
-    private func newVersion(of place: RowPlace, insteadOf old: RowVersion) -> RowVersion {
-        let version = head.entities[place.entity].rows.version(of: place.row)
+    private func newVersion(of id: RowID, insteadOf old: RowVersion) -> RowVersion {
+        let version = head.version(of: id)
         switch comparison {
         case .versions: return version ?? .none
         case .rows: return version == nil ? .none : old
@@ -130,7 +132,7 @@ struct Rebase {
     }
 
     private func isConflict(_ conflict: Conflict, in request: WorkingState) -> Bool {
-        let (entity, row) = (conflict.place.entity, conflict.place.row)
+        let (entity, row) = (conflict.id.entity, conflict.id.row)
         switch (conflict.kind, conflict.theirs) {
         case (.inserted, let theirs):
             // Both sides took back the same delete.
@@ -139,7 +141,7 @@ struct Rebase {
         case (.deleted, nil):
             return false
         default:
-            return isChangedThere(conflict) && !request.letsGoOnly(row, of: entity)
+            return isChangedThere(conflict) && !request.letsGoOnly(RowID(entity: entity, row: row))
         }
     }
 
@@ -149,7 +151,7 @@ struct Rebase {
             return conflict.versions.old != conflict.versions.new
         case .rows:
             guard let base = conflict.base, let theirs = conflict.theirs else { return conflict.theirs == nil }
-            return !schema.entities[conflict.place.entity].areIdentical(base, theirs)
+            return !schema.entities[conflict.id.entity].areIdentical(base, theirs)
         }
     }
 
@@ -164,8 +166,8 @@ struct Rebase {
     }
 
     private func report(of conflict: Conflict, because error: any Error, _ origin: ChangeOrigin) -> MergeConflict {
-        var report = schema.entities[conflict.place.entity].conflict(
-            of: conflict.place.row,
+        var report = schema.entities[conflict.id.entity].conflict(
+            of: conflict.id.row,
             versions: reportedVersions(of: conflict),
             base: conflict.base,
             ours: conflict.ours,
@@ -173,7 +175,7 @@ struct Rebase {
         )
         report.reason = error is Unsettled ? nil : "\(error)"
         report.ourOrigin = origin
-        report.theirOrigin = originOfTheirs(conflict.place)
+        report.theirOrigin = originOfTheirs(conflict.id)
         return report
     }
 
@@ -192,7 +194,7 @@ struct Rebase {
         guard !conflict.nullified.isEmpty, let base = conflict.base, let ours = conflict.ours else {
             return try settle(conflict, in: &settlement)
         }
-        try schema.entities[conflict.place.entity].layout.withCopy(of: ours) { ours in
+        try schema.entities[conflict.id.entity].layout.withCopy(of: ours) { ours in
             for toOne in conflict.nullified {
                 (ours + toOne.offset).storeBytes(of: toOne.target(ofRowAt: base), as: RowNumber.self)
             }
@@ -203,13 +205,13 @@ struct Rebase {
     }
 
     private func settle(_ conflict: Conflict, in settlement: inout Settlement) throws {
-        if let merge = policy.rule(for: schema.entities[conflict.place.entity].type) {
+        if let merge = policy.rule(for: schema.entities[conflict.id.entity].type) {
             return try settle(conflict, by: merge, in: &settlement)
         }
         guard let kind = conflict.kind else {
             // What is not changed here is not written either, whoever wins.
             guard policy.kind != .error else { throw Unsettled() }
-            settlement.passedOver.insert(conflict.place)
+            settlement.passedOver.insert(conflict.id)
             return
         }
         if kind == .updated, conflict.theirs != nil {
@@ -223,16 +225,16 @@ struct Rebase {
         case .objectTrump, .overwrite:
             // A delete is one already.
             guard kind != .deleted, let ours = conflict.ours else { return }
-            settlement.write(ours, at: conflict.place, conflict.versions.old)
+            settlement.write(ours, at: conflict.id, conflict.versions.old)
         }
     }
 
     /// Has the row stay as it is in head.
     private func keep(_ conflict: Conflict, in settlement: inout Settlement) {
         if conflict.kind == .inserted, let theirs = conflict.theirs {
-            settlement.write(theirs, at: conflict.place, conflict.versions.new)
+            settlement.write(theirs, at: conflict.id, conflict.versions.new)
         } else {
-            settlement.dropped.append(conflict.place)
+            settlement.dropped.append(conflict.id)
         }
     }
 
@@ -240,7 +242,7 @@ struct Rebase {
     private func settleUpdates(_ conflict: Conflict, in settlement: inout Settlement) throws {
         guard let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs
         else { throw Unsettled() }
-        let description = schema.entities[conflict.place.entity]
+        let description = schema.entities[conflict.id.entity]
         func isChangedHere(_ property: Property) -> Bool {
             !property.operations.isIdentical(ours + property.offset, base + property.offset)
         }
@@ -268,29 +270,29 @@ struct Rebase {
                     property.operations.assign(merged + offset, ours + offset)
                 }
             }
-            settlement.write(merged, at: conflict.place, conflict.versions.new)
+            settlement.write(merged, at: conflict.id, conflict.versions.new)
         }
     }
 
     /// A function of the program decides.
     private func settle(_ conflict: Conflict, by merge: EntityMerge, in settlement: inout Settlement) throws {
         guard let any = conflict.theirs ?? conflict.ours ?? conflict.base else { throw Unsettled() }
-        let description = schema.entities[conflict.place.entity]
+        let description = schema.entities[conflict.id.entity]
         try description.layout.withCopy(of: any) { merged in
             switch try merge(conflict.base, conflict.ours, conflict.theirs, merged) {
             case .keep where conflict.kind != nil:
                 keep(conflict, in: &settlement)
             case .keep:
-                settlement.passedOver.insert(conflict.place)
+                settlement.passedOver.insert(conflict.id)
             case .delete:
                 guard conflict.kind != .deleted else { return }
                 if conflict.kind != nil { keep(conflict, in: &settlement) }
-                settlement.deleted.append(conflict.place)
+                settlement.deleted.append(conflict.id)
             case .merged:
-                if conflict.kind == .deleted { settlement.dropped.append(conflict.place) }
+                if conflict.kind == .deleted { settlement.dropped.append(conflict.id) }
                 description.forgetMembers(in: merged)
                 description.resetEphemerals(of: merged)
-                settlement.write(merged, at: conflict.place, max(conflict.versions.old, conflict.versions.new))
+                settlement.write(merged, at: conflict.id, max(conflict.versions.old, conflict.versions.new))
             }
         }
     }
@@ -357,16 +359,16 @@ extension WorkingState {
     ///
     /// - Parameter known: the row that its changes counted from.
     fileprivate mutating func settle(
-        _ place: RowPlace,
+        _ id: RowID,
         copying row: UnsafeRawPointer,
         lastVersion: RowVersion,
         _ known: UnsafeRawPointer?
     ) {
-        if snapshot.entities[place.entity].rows.contains(place.row) {
-            update(place.row, of: place.entity, copying: row)
+        if snapshot.contains(id) {
+            update(id, copying: row)
         } else {
-            changes[place.entity].remove(place.row)
-            insert(place.row, of: place.entity, copying: row, lastVersion: lastVersion, known: known)
+            changes.remove(id)
+            insert(id, copying: row, lastVersion: lastVersion, known: known)
         }
     }
 }

@@ -13,19 +13,20 @@ extension WorkingState {
         guard changes.hasDeletes else { return false }
         var changedRows = false
         forEachReference(toDeleted: .cascade) { state, reference, target, row in
-            let owners = state.schema.entities[reference.entity].toOnes[reference.toOne].target
-            state.delete(row, of: reference.entity, cause: state.changes[owners].delete(of: target))
+            let owners = state.schema.toOne(reference).target
+            state.delete(RowID(entity: reference.entity, row: row), cause: state.changes[owners].delete(of: target))
             changedRows = true
         }
         forEachLink(ofDeleted: .cascade) { state, link in
             let list = state.schema.adjacencies[link.list]
-            state.delete(link.member, of: list.members, cause: state.changes[list.entity].delete(of: link.owner))
+            let cause = state.changes[list.entity].delete(of: link.owner)
+            state.delete(RowID(entity: list.members, row: link.member), cause: cause)
             state.endLink(link, denies: false)
             changedRows = true
         }
         forEachReference(toDeleted: .nullify) { state, reference, _, row in
-            let toOne = state.schema.entities[reference.entity].toOnes[reference.toOne]
-            state.setReference(of: row, of: reference.entity, through: toOne, to: 0)
+            let toOne = state.schema.toOne(reference)
+            state.setReference(of: RowID(entity: reference.entity, row: row), through: toOne, to: 0)
             changedRows = true
         }
         for rule in [DeleteRule.nullify, .deny] {
@@ -50,19 +51,18 @@ extension WorkingState {
     private func appendDeletesDeniedByReferences(to denied: inout ErrorList<DeniedDelete>) {
         for (entity, changes) in changes.entities where changes.hasDeletes {
             for reference in schema.entities[entity].references {
-                let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+                let toOne = schema.toOne(reference)
                 guard toOne.ruleOfInverse == .deny else { continue }
                 for target in deletedRows(of: entity) {
-                    let count = snapshot.countReferrers(to: target, of: reference.entity, through: reference.toOne)
+                    let count = snapshot.countReferrers(to: target, through: reference)
                     guard count > 0 else { continue }
                     denied.append(
                         DeniedDelete(
-                            id: schema.id(of: target, of: entity),
+                            id: schema.id(of: RowID(entity: entity, row: target)),
                             relationship: schema.name(of: toOne, from: reference.entity),
                             remaining: snapshot.firstReferrers(
-                                DeniedDelete.remainingLimit, to: target, of: reference.entity,
-                                through: reference.toOne
-                            ).map { schema.id(of: $0, of: reference.entity) },
+                                DeniedDelete.remainingLimit, to: target, through: reference
+                            ).map { schema.id(of: RowID(entity: reference.entity, row: $0)) },
                             remainingCount: count
                         )
                     )
@@ -95,9 +95,9 @@ extension WorkingState {
     ) {
         for (entity, changes) in changes.entities where changes.hasDeletes {
             for reference in schema.entities[entity].references
-            where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfInverse == rule {
+            where schema.toOne(reference).ruleOfInverse == rule {
                 for target in deletedRows(of: entity) {
-                    snapshot.forEachReferrer(to: target, of: reference.entity, through: reference.toOne) {
+                    snapshot.forEachReferrer(to: target, through: reference) {
                         body(reference, target, $0)
                         return true
                     }
@@ -136,10 +136,10 @@ extension WorkingState {
             let description = schema.entities[list.entity]
             denied.append(
                 DeniedDelete(
-                    id: schema.id(of: link.owner, of: list.entity),
+                    id: schema.id(of: RowID(entity: list.entity, row: link.owner)),
                     relationship: "\(description.name).\(description.properties[list.property].name)",
                     remaining: rows.sorted().prefix(DeniedDelete.remainingLimit).map {
-                        schema.id(of: $0, of: list.members)
+                        schema.id(of: RowID(entity: list.members, row: $0))
                     },
                     remainingCount: rows.count
                 )
@@ -158,9 +158,9 @@ extension WorkingState {
                     guard target != 0, snapshot.entities[toOne.target].rows.contains(target) else { return }
                     denied.append(
                         DeniedDelete(
-                            id: schema.id(of: row, of: entity),
+                            id: schema.id(of: RowID(entity: entity, row: row)),
                             relationship: schema.name(ofOwnerOf: toOne, entity),
-                            remaining: [schema.id(of: target, of: toOne.target)],
+                            remaining: [schema.id(of: RowID(entity: toOne.target, row: target))],
                             remainingCount: 1
                         )
                     )
@@ -174,12 +174,12 @@ extension WorkingState {
     mutating func dropDanglingReferences() -> Bool {
         var isChanged = !missingMembers.isEmpty
         if isChanged { missingMembers = [:] }
-        var dangling: [(place: RowPlace, toOne: ToOneDescription)] = []
-        forEachDanglingReference { place, toOne, _ in
-            if !toOne.isRequired { dangling.append((place, toOne)) }
+        var dangling: [(id: RowID, toOne: ToOneDescription)] = []
+        forEachDanglingReference { id, toOne, _ in
+            if !toOne.isRequired { dangling.append((id, toOne)) }
         }
-        for (place, toOne) in dangling {
-            setReference(of: place.row, of: place.entity, through: toOne, to: 0)
+        for (id, toOne) in dangling {
+            setReference(of: id, through: toOne, to: 0)
             isChanged = true
         }
         return isChanged
@@ -188,19 +188,19 @@ extension WorkingState {
     /// References that inserted and updated rows make to rows that do not exist, and members that do not.
     func danglingReferences() -> ErrorList<DanglingReference> {
         var dangling = ErrorList(danglingMembers)
-        forEachDanglingReference { place, toOne, target in
+        forEachDanglingReference { id, toOne, target in
             dangling.append(
                 DanglingReference(
-                    id: schema.id(of: place.row, of: place.entity),
-                    property: schema.entities[place.entity].properties[toOne.property].name,
-                    target: schema.id(of: target, of: toOne.target)
+                    id: schema.id(of: id),
+                    property: schema.entities[id.entity].properties[toOne.property].name,
+                    target: schema.id(of: RowID(entity: toOne.target, row: target))
                 )
             )
         }
         return dangling
     }
 
-    private func forEachDanglingReference(_ body: (RowPlace, ToOneDescription, _ target: RowNumber) -> Void) {
+    private func forEachDanglingReference(_ body: (RowID, ToOneDescription, _ target: RowNumber) -> Void) {
         for (entity, changes) in changes.entities where changes.hasReferences {
             for toOne in schema.entities[entity].toOnes {
                 forEachWritten(of: entity) { row, address, original in
@@ -208,7 +208,7 @@ extension WorkingState {
                     guard target != 0, original.map({ toOne.target(ofRowAt: $0) }) != target,
                         !snapshot.entities[toOne.target].rows.contains(target)
                     else { return }
-                    body(RowPlace(entity: entity, row: row), toOne, target)
+                    body(RowID(entity: entity, row: row), toOne, target)
                 }
             }
         }
@@ -238,7 +238,7 @@ extension WorkingState {
         }
         for (entity, rows) in touched.enumerated() where schema.entities[entity].hasCounts {
             for row in rows.sorted() {
-                for failure in snapshot.countFailures(of: row, of: entity) { failures.append(failure) }
+                for failure in snapshot.countFailures(of: RowID(entity: entity, row: row)) { failures.append(failure) }
             }
         }
         return failures
@@ -254,7 +254,8 @@ extension WorkingState {
                 do {
                     try description.hooks.validate(address)
                 } catch {
-                    for failure in description.failures(of: schema.id(of: row, of: entity), from: error) {
+                    for failure in description.failures(of: schema.id(of: RowID(entity: entity, row: row)), from: error)
+                    {
                         failures.append(failure)
                     }
                 }
@@ -276,8 +277,8 @@ extension WorkingState {
 }
 
 extension Schema {
-    func id(of row: RowNumber, of entity: Int) -> AnyPersistentID {
-        AnyPersistentID(entityName: entities[entity].name, row: row)
+    func id(of id: RowID) -> AnyPersistentID {
+        AnyPersistentID(entityName: entities[id.entity].name, row: id.row)
     }
 
     /// The relationship whose rule governs a reference, as people write it: the to-many side where there is one.

@@ -20,8 +20,7 @@ extension WorkingState {
                 changes.forEachChange { row, kind, baseVersion in
                     guard (kind == .deleted) == isDeleting else { return }
                     let change = Change(
-                        row: row,
-                        entity: entity,
+                        id: RowID(entity: entity, row: row),
                         kind: kind,
                         baseVersion: baseVersion,
                         delete: deleteCount + changes.delete(of: row)
@@ -65,25 +64,25 @@ extension WorkingState {
     /// - The row came back: its version is the number of the commit.
     ///
     /// - Parameter saved: what the save's commit made of the store.
-    func counted(from captured: WorkingState, savedAs saved: Snapshot, _ settled: [RowPlace]) -> WorkingState {
+    func counted(from captured: WorkingState, savedAs saved: Snapshot, _ settled: [RowID]) -> WorkingState {
         var state = self
         for (entity, returned) in captured.changes.entities where returned.hasReturns {
             returned.forEachChange { row, _, _ in
                 guard returned.isComingBack(row), let version = saved.entities[entity].rows.version(of: row)
                 else { return }
-                state.count(RowPlace(entity: entity, row: row), from: version)
+                state.count(RowID(entity: entity, row: row), from: version)
             }
         }
-        for place in settled {
-            guard let version = captured.changes[place.entity].baseVersion(of: place.row) else { continue }
-            state.count(place, from: version)
+        for id in settled {
+            guard let version = captured.changes.baseVersion(of: id) else { continue }
+            state.count(id, from: version)
         }
         return state
     }
 
     /// Has what is changed and what is required of a row count from another version.
-    private mutating func count(_ place: RowPlace, from version: RowVersion) {
-        let (entity, row) = (place.entity, place.row)
+    private mutating func count(_ id: RowID, from version: RowVersion) {
+        let (entity, row) = (id.entity, id.row)
         if let kind = changes[entity].kind(of: row) {
             changes[entity].set(row, kind, baseVersion: version, delete: changes[entity].delete(of: row))
         }
@@ -98,26 +97,25 @@ extension WorkingState {
     /// give way.
     ///
     /// - Parameter saved: what the save's commit made of the store.
-    func result(savedAs saved: Snapshot, _ overwritten: Set<RowPlace>) -> Snapshot {
+    func result(savedAs saved: Snapshot, _ overwritten: Set<RowID>) -> Snapshot {
         var state = self
-        for place in overwritten {
-            let description = schema.entities[place.entity]
-            guard let row = saved.entities[place.entity].rows.address(of: place.row),
-                let current = snapshot.entities[place.entity].rows.address(of: place.row)
+        for id in overwritten {
+            let description = schema.entities[id.entity]
+            guard let row = saved.address(of: id),
+                let current = snapshot.address(of: id)
             else { continue }
             description.layout.withCopy(of: current) { copy in
                 for property in description.properties where property.isStored && property.relationship == nil {
                     property.operations.assign(copy + property.offset, row + property.offset)
                 }
-                state.update(place.row, of: place.entity, copying: copy)
+                state.update(id, copying: copy)
             }
         }
         return state.snapshot
     }
 
     private struct Change {
-        let row: RowNumber
-        let entity: Int
+        let id: RowID
         let kind: ChangeKind
         let baseVersion: RowVersion
         let delete: DeleteNumber
@@ -129,67 +127,69 @@ extension WorkingState {
         _ keepingBases: Bool,
         _ replacements: Replacements
     ) {
-        let (row, entity, baseVersion) = (change.row, change.entity, change.baseVersion)
-        let description = schema.entities[entity]
-        let theirs = snapshot.entities[entity].rows.address(of: row)
+        let (id, baseVersion) = (change.id, change.baseVersion)
+        let description = schema.entities[id.entity]
+        let theirs = snapshot.address(of: id)
         let ours =
-            later.snapshot.entities[entity].rows.address(of: row) ?? later.changes[entity].lostRows.address(of: row)
-        let known = later.knownRow(row, of: entity)
+            later.snapshot.address(of: id) ?? later.changes[id.entity].lostRows.address(of: id.row)
+        let known = later.knownRow(id)
         switch (change.kind, ours, known) {
         case (.inserted, let ours?, _):
-            let last = later.changes[entity].returnBases.address(of: row)
+            let last = later.changes[id.entity].returnBases.address(of: id.row)
             if theirs != nil, let last {
                 // Others have brought it back, too.
                 return merge(
                     RowChange(known: last, ours: ours, baseVersion: baseVersion),
-                    into: RowPlace(entity: entity, row: row), keepingBases, replacements)
+                    into: id, keepingBases, replacements)
             }
             description.layout.withCopy(of: ours) { copy in
                 description.redirect(copy, by: replacements)
                 guard theirs == nil else {
-                    _ = update(row, of: entity, copying: copy)
+                    _ = update(id, copying: copy)
                     return
                 }
-                insert(row, of: entity, copying: copy, lastVersion: baseVersion, known: last)
-                meetReferrers(RowPlace(entity: entity, row: row))
+                insert(id, copying: copy, lastVersion: baseVersion, known: last)
+                meetReferrers(id)
             }
         case (.deleted, _, _) where theirs != nil:
-            let isConflict = keepingBases && snapshot.entities[entity].rows.version(of: row) != baseVersion
-            remove(row, of: entity, by: change.delete)
+            let isConflict = keepingBases && snapshot.version(of: id) != baseVersion
+            remove(id, by: change.delete)
             // One that was never saved is not deleted either.
-            if changes[entity].kind(of: row) == .deleted, let last = later.changes[entity].lastRows.address(of: row) {
-                changes[entity].lastRows.set(row, version: .none, copying: last)
+            if changes.kind(of: id) == .deleted,
+                let last = later.changes[id.entity].lastRows.address(of: id.row)
+            {
+                changes[id.entity].lastRows.set(id.row, version: .none, copying: last)
             }
             guard isConflict, let known else { break }
-            changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: change.delete)
-            setLostBase(of: RowPlace(entity: entity, row: row), version: baseVersion, copying: known)
-        case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(row, of: entity):
+            changes.set(id, .deleted, baseVersion: baseVersion, delete: change.delete)
+            setLostBase(of: id, version: baseVersion, copying: known)
+        case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(id):
             break
-        case (.updated, let ours?, let known?) where changes[entity].lostRows.contains(row):
-            mergeLostRow(RowPlace(entity: entity, row: row), known: known, ours)
+        case (.updated, let ours?, let known?) where changes[id.entity].lostRows.contains(id.row):
+            mergeLostRow(id, known: known, ours)
         case (.updated, let ours?, let known?) where theirs == nil:
-            changes[entity].set(row, .updated, baseVersion: baseVersion)
-            changes[entity].lostBases.set(row, version: baseVersion, copying: known)
-            changes[entity].lostRows.set(row, version: baseVersion.next, copying: ours)
+            changes.set(id, .updated, baseVersion: baseVersion)
+            changes[id.entity].lostBases.set(id.row, version: baseVersion, copying: known)
+            changes[id.entity].lostRows.set(id.row, version: baseVersion.next, copying: ours)
         case (.updated, let ours?, let known?):
-            let nullified = later.nullifiedReferences(from: known, to: ours, of: entity)
+            let nullified = later.nullifiedReferences(from: known, to: ours, of: id.entity)
             merge(
                 RowChange(known: known, ours: ours, baseVersion: baseVersion, nullified: nullified),
-                into: RowPlace(entity: entity, row: row), keepingBases, replacements)
+                into: id, keepingBases, replacements)
         default:
             break
         }
     }
 
     /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
-    private mutating func meetReferrers(_ place: RowPlace) {
-        for toOne in schema.entities[place.entity].toOnes {
-            guard let mate = toOne.mate, let row = snapshot.entities[place.entity].rows.address(of: place.row),
-                let first = snapshot.referrers(to: place.row, of: toOne.target, through: mate).first
+    private mutating func meetReferrers(_ id: RowID) {
+        for toOne in schema.entities[id.entity].toOnes {
+            guard let mate = toOne.mate, let row = snapshot.address(of: id),
+                let first = snapshot.referrers(to: id.row, through: mate).first
             else { continue }
             let partner = toOne.target(ofRowAt: row)
-            if partner == 0 { setReference(of: place.row, of: place.entity, through: toOne, to: first) }
-            partReferrers(of: place.row, through: toOne, besides: partner == 0 ? first : partner)
+            if partner == 0 { setReference(of: id, through: toOne, to: first) }
+            partReferrers(of: id.row, through: toOne, besides: partner == 0 ? first : partner)
         }
     }
 
@@ -208,15 +208,14 @@ extension WorkingState {
     /// - Parameter keepingBases: as for `reapply`.
     mutating func merge(
         _ change: RowChange,
-        into place: RowPlace,
+        into id: RowID,
         _ keepingBases: Bool,
         _ replacements: Replacements = [:]
     ) {
-        let (row, entity) = (place.row, place.entity)
-        let description = schema.entities[entity]
-        guard let theirs = snapshot.entities[entity].rows.address(of: row) else { return }
+        let description = schema.entities[id.entity]
+        guard let theirs = snapshot.address(of: id) else { return }
         // Not `theirs`: a change reapplied before may have parted the row from its partner already, which others did not do.
-        let committed = base.entities[entity].rows.address(of: row) ?? theirs
+        let committed = base.address(of: id) ?? theirs
         description.layout.withCopy(of: theirs) { merged in
             description.layout.withCopy(of: committed) { known in
                 var isConflict = false
@@ -236,23 +235,23 @@ extension WorkingState {
                     }
                 }
                 description.redirect(merged, by: replacements)
-                update(row, of: entity, copying: merged)
+                update(id, copying: merged)
                 guard isConflict else { return }
-                changes[entity].set(row, .updated, baseVersion: change.baseVersion)
-                setLostBase(of: place, version: change.baseVersion, copying: known)
+                changes.set(id, .updated, baseVersion: change.baseVersion)
+                setLostBase(of: id, version: change.baseVersion, copying: known)
             }
         }
     }
 
     /// Takes over what was changed, after a change that is pending here, in a row that others deleted.
-    private mutating func mergeLostRow(_ place: RowPlace, known: UnsafeRawPointer, _ ours: UnsafeRawPointer) {
-        let description = schema.entities[place.entity]
-        guard let pending = changes[place.entity].lostRows.address(of: place.row),
-            let version = changes[place.entity].lostRows.version(of: place.row)
+    private mutating func mergeLostRow(_ id: RowID, known: UnsafeRawPointer, _ ours: UnsafeRawPointer) {
+        let description = schema.entities[id.entity]
+        guard let pending = changes[id.entity].lostRows.address(of: id.row),
+            let version = changes[id.entity].lostRows.version(of: id.row)
         else { return }
         description.layout.withCopy(of: pending) { merged in
             description.takeChanges(from: known, to: ours, into: merged)
-            changes[place.entity].lostRows.set(place.row, version: version, copying: merged)
+            changes[id.entity].lostRows.set(id.row, version: version, copying: merged)
         }
     }
 
@@ -264,14 +263,14 @@ extension WorkingState {
         _ keepingBases: Bool,
         _ replacements: Replacements
     ) {
-        guard let ours = later.snapshot.entities[change.entity].rows.address(of: change.row),
-            let known = later.knownRow(change.row, of: change.entity)
+        guard let ours = later.snapshot.address(of: change.id),
+            let known = later.knownRow(change.id)
         else { return }
-        let nullified = later.nullifiedReferences(from: known, to: ours, of: change.entity)
+        let nullified = later.nullifiedReferences(from: known, to: ours, of: change.id.entity)
         // What was changed here counts from a row that was never in the store.
         merge(
             RowChange(known: known, ours: ours, baseVersion: .none, nullified: nullified),
-            into: RowPlace(entity: change.entity, row: survivor), keepingBases, replacements)
+            into: RowID(entity: change.id.entity, row: survivor), keepingBases, replacements)
     }
 
     /// Members that `later` added to one list or took from it, and places that it gave them.
@@ -348,14 +347,14 @@ extension WorkingState {
     }
 
     /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.
-    func letsGoOnly(_ row: RowNumber, of entity: Int) -> Bool {
-        guard changes[entity].kind(of: row) == .updated, changes[entity].lostBases.address(of: row) == nil,
-            let ours = snapshot.entities[entity].rows.address(of: row),
-            let original = base.entities[entity].rows.address(of: row)
+    func letsGoOnly(_ id: RowID) -> Bool {
+        guard changes.kind(of: id) == .updated, changes[id.entity].lostBases.address(of: id.row) == nil,
+            let ours = snapshot.address(of: id),
+            let original = base.address(of: id)
         else { return false }
-        let nullified = nullifiedReferences(from: original, to: ours, of: entity).map(\.property)
+        let nullified = nullifiedReferences(from: original, to: ours, of: id.entity).map(\.property)
         guard !nullified.isEmpty else { return false }
-        return schema.entities[entity].properties.enumerated().allSatisfy { number, property in
+        return schema.entities[id.entity].properties.enumerated().allSatisfy { number, property in
             nullified.contains(number)
                 || property.operations.isIdentical(ours + property.offset, original + property.offset)
         }
@@ -377,8 +376,8 @@ extension WorkingState {
     }
 
     /// The row that changes of a row count from; nil for a new one.
-    func knownRow(_ row: RowNumber, of entity: Int) -> UnsafeRawPointer? {
-        changes[entity].lostBases.address(of: row) ?? base.entities[entity].rows.address(of: row)
+    func knownRow(_ id: RowID) -> UnsafeRawPointer? {
+        changes[id.entity].lostBases.address(of: id.row) ?? base.address(of: id)
     }
 
     /// Forgets changes to rows that another state, from which this one counts, inserted since a savepoint; references and links
@@ -389,17 +388,19 @@ extension WorkingState {
                 guard kind == .inserted, savepoint.changes[entity].kind(of: row) == nil else { return }
                 changes[entity].remove(row)
                 changes[entity].removeRequirement(row)
-                forgetMissingMembers(of: RowPlace(entity: entity, row: row))
+                forgetMissingMembers(of: RowID(entity: entity, row: row))
                 for reference in description.references {
-                    let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
-                    let known = Set(base.referrers(to: row, of: reference.entity, through: reference.toOne))
-                    for referrer in snapshot.referrers(to: row, of: reference.entity, through: reference.toOne)
+                    let toOne = schema.toOne(reference)
+                    let known = Set(base.referrers(to: row, through: reference))
+                    for referrer in snapshot.referrers(to: row, through: reference)
                     where !known.contains(referrer) {
                         // What it referred to before does not end with a row that has never been.
                         let before = savepoint.snapshot.entities[reference.entity].rows.address(of: referrer)
                         let target = before.map { toOne.target(ofRowAt: $0) } ?? 0
                         let isPossible = isFree(target, for: referrer, through: toOne)
-                        setReference(of: referrer, of: reference.entity, through: toOne, to: isPossible ? target : 0)
+                        setReference(
+                            of: RowID(entity: reference.entity, row: referrer), through: toOne,
+                            to: isPossible ? target : 0)
                         restorePlace(of: referrer, among: target, through: toOne, as: savepoint.snapshot)
                     }
                 }

@@ -32,7 +32,7 @@ final class ContextObservation: Observable {
     /// Whether anything was read at all that somebody may track.
     private var wasRead = false
     /// The changes up to which the kinds of rows' changes were told; nil until somebody asked for one.
-    private var toldChanges: PendingChanges?
+    private var toldChanges: ChangeSet?
     /// The facts that somebody asked for, and what the answers were.
     private var toldFacts: [Fact: Int] = [:]
 
@@ -50,7 +50,7 @@ final class ContextObservation: Observable {
     }
 
     /// - Parameter changes: the ones that there are now.
-    func accessKind(of row: RowNumber, _ entity: Int, _ changes: @autoclosure () -> PendingChanges) {
+    func accessKind(of row: RowNumber, _ entity: Int, _ changes: @autoclosure () -> ChangeSet) {
         if toldChanges == nil { toldChanges = changes() }
         registrar.access(self, keyPath: \.[Key(entity: entity, row: row, property: Key.kind)])
     }
@@ -64,16 +64,16 @@ final class ContextObservation: Observable {
     /// Tells of what is asked of changes, and not of values, as far as somebody asked. Code of the program may run.
     ///
     /// - Parameter answer: what a fact is now.
-    func tell(_ changes: PendingChanges, _ schema: Schema, answer: (Fact) -> Int) {
+    func tell(_ changes: ChangeSet, _ schema: Schema, answer: (Fact) -> Int) {
         if let before = toldChanges {
             toldChanges = changes
-            var rows: [RowPlace] = []
+            var rows: [RowID] = []
             for entity in schema.entities.indices {
                 changes[entity].forEachDifference(from: before[entity]) {
-                    rows.append(RowPlace(entity: entity, row: $0))
+                    rows.append(RowID(entity: entity, row: $0))
                 }
             }
-            for place in rows { tell(Key(entity: place.entity, row: place.row, property: Key.kind)) }
+            for id in rows { tell(Key(entity: id.entity, row: id.row, property: Key.kind)) }
         }
         guard !toldFacts.isEmpty else { return }
         var others: [Fact] = []

@@ -4,9 +4,9 @@
 /// States that the coordinator merges note nothing: what is decided on head needs no validation.
 extension WorkingState {
     /// Notes that a row is looked at besides those that the program has looked up.
-    func noteRow(_ row: RowNumber, of entity: Int) {
+    func noteRow(_ id: RowID) {
         guard let reads else { return }
-        reads.readRow(row, of: entity)
+        reads.readRow(id)
     }
 
     /// Notes that a change goes by all members of an owner. Those of a new one are nobody else's.
@@ -37,7 +37,7 @@ extension WorkingState {
             for (entity, rows) in closure.enumerated() {
                 let description = schema.entities[entity]
                 for row in rows where base.entities[entity].rows.contains(row) {
-                    set.readRow(row, of: entity)
+                    set.readRow(RowID(entity: entity, row: row))
                     for reference in description.references { set.readReferrers(to: row, through: reference) }
                     for list in description.linkLists { set.readMembers(of: row, in: list) }
                 }

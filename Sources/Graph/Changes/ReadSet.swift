@@ -8,7 +8,7 @@ private import Synchronization
 /// What a change looked at counts too: which members it removed, which link was there already and so was not made, what a delete
 /// took along. See `WorkingState`, which notes that where it looks.
 struct ReadSet: Sendable {
-    private var rows: Set<RowPlace> = []
+    private var rows: Set<RowID> = []
     private var referrers: Set<ReferrerList> = []
     private var lists: Set<ListPlace> = []
     private var links: Set<Link> = []
@@ -26,8 +26,8 @@ struct ReadSet: Sendable {
         let owner: RowNumber
     }
 
-    mutating func readRow(_ row: RowNumber, of entity: Int) {
-        rows.insert(RowPlace(entity: entity, row: row))
+    mutating func readRow(_ id: RowID) {
+        rows.insert(id)
     }
 
     /// All members of an owner, and their order if there is one.
@@ -44,7 +44,7 @@ struct ReadSet: Sendable {
         if relationship.toOne == nil, let list = relationship.adjacency {
             links.insert(Link(list: list, owner: owner, member: row))
         } else {
-            readRow(row, of: relationship.source)
+            readRow(RowID(entity: relationship.source, row: row))
         }
     }
 
@@ -65,44 +65,43 @@ struct ReadSet: Sendable {
     func conflicts(
         of request: SaveRequest,
         with head: Snapshot,
-        originOfTheirs: (RowPlace) -> ChangeOrigin?
+        originOfTheirs: (RowID) -> ChangeOrigin?
     ) -> [MergeConflict] {
         let (state, base) = (request.state, request.state.base)
-        return changedPlaces(from: base, to: head).sorted { ($0.entity, $0.row) < ($1.entity, $1.row) }.map { place in
-            var conflict = head.schema.entities[place.entity].conflict(
-                of: place.row,
-                versions: (base.version(of: place), head.version(of: place)),
-                base: base.entities[place.entity].rows.address(of: place.row),
-                ours: state.snapshot.entities[place.entity].rows.address(of: place.row),
-                theirs: head.entities[place.entity].rows.address(of: place.row)
+        return changedRows(from: base, to: head).sorted().map { id in
+            var conflict = head.schema.entities[id.entity].conflict(
+                of: id.row,
+                versions: (base.version(of: id) ?? .none, head.version(of: id) ?? .none),
+                base: base.address(of: id),
+                ours: state.snapshot.address(of: id),
+                theirs: head.address(of: id)
             )
             conflict.ourOrigin = request.origin
-            conflict.theirOrigin = originOfTheirs(place)
+            conflict.theirOrigin = originOfTheirs(id)
             return conflict
         }
     }
 
-    private func changedPlaces(from base: Snapshot, to head: Snapshot) -> Set<RowPlace> {
+    private func changedRows(from base: Snapshot, to head: Snapshot) -> Set<RowID> {
         let schema = head.schema
-        var places: Set<RowPlace> = []
-        for place in rows where base.version(of: place) != head.version(of: place) { places.insert(place) }
+        var ids: Set<RowID> = []
+        for id in rows where base.version(of: id) != head.version(of: id) { ids.insert(id) }
         for list in referrers {
-            let (entity, toOne) = (list.reference.entity, list.reference.toOne)
-            let old = base.referrers(to: list.target, of: entity, through: toOne)
-            let new = head.referrers(to: list.target, of: entity, through: toOne)
+            let old = base.referrers(to: list.target, through: list.reference)
+            let new = head.referrers(to: list.target, through: list.reference)
             guard old != new else { continue }
-            for row in Set(old).symmetricDifference(new) { places.insert(RowPlace(entity: entity, row: row)) }
+            for row in Set(old).symmetricDifference(new) { ids.insert(RowID(entity: list.reference.entity, row: row)) }
         }
         for list in lists {
             let (old, new) = (base.adjacencies[list.list], head.adjacencies[list.list])
             let description = schema.adjacencies[list.list]
             let changed = Set(old.memberRows(of: list.owner)).symmetricDifference(new.memberRows(of: list.owner))
-            for row in changed { places.insert(RowPlace(entity: description.members, row: row)) }
+            for row in changed { ids.insert(RowID(entity: description.members, row: row)) }
             // The same ones at other places: what is put between two of them goes by their keys.
             if changed.isEmpty, description.isOrdered,
                 !old.keys(of: list.owner).elementsEqual(new.keys(of: list.owner), by: ==)
             {
-                places.insert(RowPlace(entity: description.entity, row: list.owner))
+                ids.insert(RowID(entity: description.entity, row: list.owner))
             }
         }
         for link in links {
@@ -110,20 +109,14 @@ struct ReadSet: Sendable {
             guard old.contains(link.member, of: link.owner) != new.contains(link.member, of: link.owner) else {
                 continue
             }
-            places.insert(RowPlace(entity: schema.adjacencies[link.list].members, row: link.member))
+            ids.insert(RowID(entity: schema.adjacencies[link.list].members, row: link.member))
         }
         for entity in entities {
             head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in
-                places.insert(RowPlace(entity: entity, row: row))
+                ids.insert(RowID(entity: entity, row: row))
             }
         }
-        return places
-    }
-}
-
-extension Snapshot {
-    fileprivate func version(of place: RowPlace) -> RowVersion {
-        entities[place.entity].rows.version(of: place.row) ?? .none
+        return ids
     }
 }
 
@@ -140,8 +133,8 @@ final class ReadLog: Sendable {
     }
 
     @usableFromInline
-    func readRow(_ row: RowNumber, of entity: Int) {
-        reads.withLock { $0.readRow(row, of: entity) }
+    func readRow(_ id: RowID) {
+        reads.withLock { $0.readRow(id) }
     }
 
     @usableFromInline

@@ -16,9 +16,9 @@ struct Outcome: Sendable {
     /// New rows that gave way to others.
     let replacements: Replacements
     /// Rows that have taken over what those had.
-    var overwritten: Set<RowPlace> = []
+    var overwritten: Set<RowID> = []
     /// Rows of which the save may contain something else than was captured, since a policy settled a conflict.
-    var settled: [RowPlace] = []
+    var settled: [RowID] = []
     /// What the commit made of the store, and its number; nil in a nested context, and if there was nothing to commit.
     var commit: (number: CommitNumber, change: StateChange)?
 }

@@ -12,7 +12,7 @@ struct UniquenessResolution {
 
     /// The row that stays was parted from the other one, which denies that.
     struct Denial {
-        let row: RowPlace
+        let row: RowID
         /// The place among the `toOnes` of the row's entity.
         let toOne: Int
         let partner: RowNumber
@@ -21,22 +21,22 @@ struct UniquenessResolution {
     /// New rows, and the ones that stay in their places.
     var replacements: Replacements = [:]
     /// Rows that stay in place of others.
-    private(set) var survivors: Set<RowPlace> = []
+    private(set) var survivors: Set<RowID> = []
     /// Those of them that have taken over what the others had.
-    var overwritten: Set<RowPlace> = []
+    var overwritten: Set<RowID> = []
     /// Rows that lost their owners, with the ties to these that are still there. They are deleted when no other row gives way
     /// any more, but for those that new rows have given way to: what was imported again stays.
-    private(set) var outgoing: [RowPlace: [(owner: RowPlace, ownership: Ownership)]] = [:]
+    private(set) var outgoing: [RowID: [(owner: RowID, ownership: Ownership)]] = [:]
     var denials: [Denial] = []
     /// By the rows that stay, what the last new one owned to which it has given its place, and which step that was; until it is known
     /// that this is the last one.
-    private(set) var successors: [RowPlace: (owned: Set<RowPlace>, step: Int)] = [:]
+    private(set) var successors: [RowID: (owned: Set<RowID>, step: Int)] = [:]
     /// The steps at which rows were kept last.
-    private var keptAt: [RowPlace: Int] = [:]
+    private var keptAt: [RowID: Int] = [:]
     private var lastStep = 0
 
     /// Rows of which each may have a unique value that another one has, until it turns out to be alone with its values.
-    var open: Set<RowPlace> = []
+    var open: Set<RowID> = []
     /// By entity, index and key, the rows of the base that have it, and maybe some that had it before. Only of keys that were
     /// asked for.
     private var known: [IndexPlace: [[UInt8]: Set<RowNumber>]] = [:]
@@ -48,41 +48,41 @@ struct UniquenessResolution {
 
     mutating func note(_ row: RowNumber, givesWayTo survivor: RowNumber, of entity: Int) {
         replacements[entity, default: [:]][row] = survivor
-        survivors.insert(RowPlace(entity: entity, row: survivor))
+        survivors.insert(RowID(entity: entity, row: survivor))
     }
 
     /// - Parameter ownership: nil if nothing ties it to the owner any more.
-    mutating func release(_ place: RowPlace, from owner: RowPlace, _ ownership: Ownership?) {
-        outgoing[place, default: []] += ownership.map { [(owner, $0)] } ?? []
+    mutating func release(_ id: RowID, from owner: RowID, _ ownership: Ownership?) {
+        outgoing[id, default: []] += ownership.map { [(owner, $0)] } ?? []
     }
 
     /// Notes what a new row owns that takes the place of another one.
-    mutating func keep(_ owned: Set<RowPlace>, ofSuccessorOf owner: RowPlace) {
+    mutating func keep(_ owned: Set<RowID>, ofSuccessorOf owner: RowID) {
         lastStep += 1
-        for place in owned {
-            outgoing[place] = nil
-            keptAt[place] = lastStep
+        for id in owned {
+            outgoing[id] = nil
+            keptAt[id] = lastStep
         }
         successors[owner] = (owned, lastStep)
     }
 
     /// Which of the members of a row its last successor, and any that came after, does not have.
-    mutating func takeSuccessor(of owner: RowPlace) -> ((RowPlace) -> Bool)? {
+    mutating func takeSuccessor(of owner: RowID) -> ((RowID) -> Bool)? {
         guard let (owned, step) = successors.removeValue(forKey: owner) else { return nil }
-        return { [keptAt] place in !owned.contains(place) && keptAt[place] ?? 0 < step }
+        return { [keptAt] id in !owned.contains(id) && keptAt[id] ?? 0 < step }
     }
 
     /// Whether the row is to be deleted, as things are.
-    func isLeaving(_ place: RowPlace) -> Bool {
-        outgoing[place] != nil && !survivors.contains(place)
+    func isLeaving(_ id: RowID) -> Bool {
+        outgoing[id] != nil && !survivors.contains(id)
     }
 
     /// The rows to be deleted, in order, which are forgotten.
-    mutating func takeOutgoing() -> [(place: RowPlace, ties: [(owner: RowPlace, ownership: Ownership)])] {
+    mutating func takeOutgoing() -> [(id: RowID, ties: [(owner: RowID, ownership: Ownership)])] {
         let leaving = outgoing.filter { isLeaving($0.key) }
         outgoing = [:]
-        return leaving.map { (place: $0.key, ties: $0.value) }
-            .sorted { ($0.place.entity, $0.place.row) < ($1.place.entity, $1.place.row) }
+        return leaving.map { (id: $0.key, ties: $0.value) }
+            .sorted { $0.id < $1.id }
     }
 
     /// Has each row stand in `replacements` with the one that stays in the end.
@@ -98,15 +98,15 @@ struct UniquenessResolution {
     // MARK: Rows with the same key
 
     /// A row of the base has new values, maybe with keys that were asked for when it did not have them.
-    mutating func noteKeys(of place: RowPlace, in state: WorkingState) {
-        guard !known.isEmpty, !state.changes[place.entity].isNew(place.row),
-            let address = state.snapshot.entities[place.entity].rows.address(of: place.row)
+    mutating func noteKeys(of id: RowID, in state: WorkingState) {
+        guard !known.isEmpty, !state.changes.isNew(id),
+            let address = state.snapshot.address(of: id)
         else { return }
-        for (number, index) in state.schema.entities[place.entity].indexes.enumerated()
+        for (number, index) in state.schema.entities[id.entity].indexes.enumerated()
         where index.uniqueness != nil {
             var key = ByteWriter(capacity: 64)
             guard index.appendKey(ofRowAt: address, to: &key) else { continue }
-            known[IndexPlace(entity: place.entity, index: number)]?[key.bytes]?.insert(place.row)
+            known[IndexPlace(entity: id.entity, index: number)]?[key.bytes]?.insert(id.row)
         }
     }
 
@@ -126,7 +126,7 @@ struct UniquenessResolution {
         let passesLeaving = index.uniqueness == .reject
         var rivals: [RowNumber] = []
         func add(_ rival: RowNumber) -> Bool {
-            if !passesLeaving || !isLeaving(RowPlace(entity: entity, row: rival)) { rivals.append(rival) }
+            if !passesLeaving || !isLeaving(RowID(entity: entity, row: rival)) { rivals.append(rival) }
             return rivals.count < 2
         }
         let entries = state.snapshot.entities[entity].indexes[number]
@@ -147,8 +147,8 @@ struct UniquenessResolution {
         of entity: Int,
         in state: WorkingState
     ) -> Set<RowNumber> {
-        let place = IndexPlace(entity: entity, index: number)
-        if let rows = known[place]?[key] { return rows }
+        let id = IndexPlace(entity: entity, index: number)
+        if let rows = known[id]?[key] { return rows }
         var rows: Set<RowNumber> = []
         _ = key.withUnsafeBytes { prefix in
             state.snapshot.entities[entity].indexes[number].forEachRow(withPrefix: prefix) { row in
@@ -156,7 +156,7 @@ struct UniquenessResolution {
                 return true
             }
         }
-        known[place, default: [:]][key] = rows
+        known[id, default: [:]][key] = rows
         return rows
     }
 
@@ -167,25 +167,25 @@ struct UniquenessResolution {
         ofEntitiesWhere isWanted: (EntityDescription) -> Bool = { _ in true }
     ) -> [(entity: Int, rows: [RowNumber])] {
         var sharing: [IndexPlace: Set<RowNumber>] = [:]
-        for place in open where isWanted(state.schema.entities[place.entity]) {
-            guard let address = state.snapshot.entities[place.entity].rows.address(of: place.row) else {
-                open.remove(place)
+        for id in open where isWanted(state.schema.entities[id.entity]) {
+            guard let address = state.snapshot.address(of: id) else {
+                open.remove(id)
                 continue
             }
             var isSharing = false
-            for (number, index) in state.schema.entities[place.entity].indexes.enumerated()
+            for (number, index) in state.schema.entities[id.entity].indexes.enumerated()
             where index.uniqueness != nil {
-                let indexPlace = IndexPlace(entity: place.entity, index: number)
-                if sharing[indexPlace]?.contains(place.row) != true {
+                let indexPlace = IndexPlace(entity: id.entity, index: number)
+                if sharing[indexPlace]?.contains(id.row) != true {
                     let others = state.snapshot.rowsSharingKey(
-                        of: place.row, at: address, index: number, of: place.entity)
+                        of: id.row, at: address, index: number, of: id.entity)
                     guard !others.isEmpty else { continue }
-                    sharing[indexPlace, default: []].formUnion([place.row] + others)
+                    sharing[indexPlace, default: []].formUnion([id.row] + others)
                 }
                 isSharing = true
             }
             // Another one that takes on its value later on is noted itself.
-            if !isSharing { open.remove(place) }
+            if !isSharing { open.remove(id) }
         }
         return Dictionary(grouping: sharing, by: \.key.entity).sorted { $0.key < $1.key }.map { entity, groups in
             let rows = groups.reduce(into: Set<RowNumber>()) { $0.formUnion($1.value) }

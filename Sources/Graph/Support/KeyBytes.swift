@@ -3,7 +3,7 @@
 /// Unlike `UnsafeRawBufferPointer` the base is never nil, which keeps a branch out of every comparison. Whoever makes
 /// one keeps the memory alive: callers' buffers outlive the call they were passed to, a page's bytes outlive the call
 /// because the tree that holds the page does.
-struct IndexKey {
+struct KeyBytes {
     let base: UnsafeRawPointer
     let count: Int
 
@@ -18,7 +18,7 @@ struct IndexKey {
         count = buffer.count
     }
 
-    static var empty: IndexKey { IndexKey(UnsafeRawBufferPointer(start: nil, count: 0)) }
+    static var empty: KeyBytes { KeyBytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
     var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
@@ -30,19 +30,19 @@ struct IndexKey {
     }
 
     @inline(__always)
-    func prefix(_ length: Int) -> IndexKey {
-        IndexKey(base: base, count: min(count, length))
+    func prefix(_ length: Int) -> KeyBytes {
+        KeyBytes(base: base, count: min(count, length))
     }
 
     /// What follows the first `length` bytes; nothing if there are no more than those.
     @inline(__always)
-    func dropFirst(_ length: Int) -> IndexKey {
+    func dropFirst(_ length: Int) -> KeyBytes {
         let length = min(count, length)
-        return IndexKey(base: base + length, count: count &- length)
+        return KeyBytes(base: base + length, count: count &- length)
     }
 
     @inline(__always)
-    func hasPrefix(_ other: IndexKey) -> Bool {
+    func hasPrefix(_ other: KeyBytes) -> Bool {
         count >= other.count && prefix(other.count).compare(other) == 0
     }
 
@@ -51,7 +51,7 @@ struct IndexKey {
     /// Compares eight bytes at a time: a big-endian word orders like its bytes. The last words of the common length may
     /// overlap bytes that were already found equal, which changes nothing.
     @inline(__always)
-    func compare(_ other: IndexKey) -> Int {
+    func compare(_ other: KeyBytes) -> Int {
         let shared = min(count, other.count)
         var offset = 0
         while offset &+ 8 <= shared {
@@ -80,12 +80,12 @@ struct IndexKey {
     /// The shortest prefix of `self` that is greater than `smaller`, which is less than `self`.
     ///
     /// Bayer and Unterauer, *Prefix B-Trees*, ACM TODS 2 (1977): a separator need not be a key, only lie between two.
-    func shortestSeparator(above smaller: IndexKey) -> IndexKey {
+    func shortestSeparator(above smaller: KeyBytes) -> KeyBytes {
         prefix(sharedCount(with: smaller) &+ 1)
     }
 
     /// How many bytes both begin with.
-    func sharedCount(with other: IndexKey) -> Int {
+    func sharedCount(with other: KeyBytes) -> Int {
         let shared = min(count, other.count)
         var offset = 0
         while offset &+ 8 <= shared {

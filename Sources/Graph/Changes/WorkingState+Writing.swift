@@ -4,31 +4,32 @@ extension WorkingState {
     /// row gets defaults in place of ephemeral values; those at the address stay, and the to-many values there are emptied.
     ///
     /// False if there was nothing to write and the row has no changes from before.
-    mutating func write(_ row: RowNumber, of entity: Int, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
+    mutating func write(_ id: RowID, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
         var batch: IndexBatch?
-        return write(row, of: entity, at: address, isNew: isNew, &batch)
+        return write(id, at: address, isNew: isNew, &batch)
     }
 
     /// The same; with a batch the row must be a new one, of an entity whose references change no other rows.
     mutating func write(
-        _ row: RowNumber,
-        of entity: Int,
+        _ id: RowID,
         at address: UnsafeMutableRawPointer,
         isNew: Bool,
         _ batch: inout IndexBatch?
     ) -> Bool {
-        let description = schema.entities[entity]
+        let description = schema.entities[id.entity]
         for relationship in description.toManys {
             let property = description.properties[relationship.property]
             guard let members = property.takeInitialRows?(address + property.offset), !isNew || !members.isEmpty,
-                isNew || snapshot.entities[entity].rows.contains(row)
+                isNew || snapshot.contains(id)
             else { continue }
-            assignments.append(ToManyAssignment(owner: row, relationship: relationship, members: members))
+            assignments.append(ToManyAssignment(owner: id.row, relationship: relationship, members: members))
         }
-        guard !description.ephemerals.isEmpty else { return put(row, of: entity, at: address, isNew: isNew, &batch) }
+        guard !description.ephemerals.isEmpty else {
+            return put(id.row, of: id.entity, at: address, isNew: isNew, &batch)
+        }
         return description.layout.withCopy(of: address) { copy in
             description.resetEphemerals(of: copy)
-            return put(row, of: entity, at: copy, isNew: isNew, &batch)
+            return put(id.row, of: id.entity, at: copy, isNew: isNew, &batch)
         }
     }
 
@@ -40,38 +41,39 @@ extension WorkingState {
         _ batch: inout IndexBatch?
     ) -> Bool {
         guard !isNew else {
-            insert(row, of: entity, copying: address, lastVersion: .none, &batch)
+            insert(RowID(entity: entity, row: row), copying: address, lastVersion: .none, &batch)
             return true
         }
-        if update(row, of: entity, copying: address) { return true }
-        updateLostRow(row, of: entity, copying: address)
+        if update(RowID(entity: entity, row: row), copying: address) { return true }
+        updateLostRow(RowID(entity: entity, row: row), copying: address)
         return changes[entity].kind(of: row) != nil
     }
 
     /// Writes what is pending of a row that others deleted. If that is as the row was, nothing is pending any more.
-    private mutating func updateLostRow(_ row: RowNumber, of entity: Int, copying value: UnsafeRawPointer) {
-        guard changes[entity].hasLostRows, let ours = changes[entity].lostRows.address(of: row),
-            let known = changes[entity].lostBases.address(of: row)
+    private mutating func updateLostRow(_ id: RowID, copying value: UnsafeRawPointer) {
+        guard changes[id.entity].hasLostRows, let ours = changes[id.entity].lostRows.address(of: id.row),
+            let known = changes[id.entity].lostBases.address(of: id.row)
         else { return }
-        let description = schema.entities[entity]
+        let description = schema.entities[id.entity]
         if description.areIdentical(known, value) {
-            changes[entity].remove(row)
+            changes.remove(id)
         } else if !description.areIdentical(ours, value) {
-            let version = changes[entity].lostRows.version(of: row) ?? .none
-            changes[entity].lostRows.set(row, version: version, copying: value)
+            let version = changes[id.entity].lostRows.version(of: id.row) ?? .none
+            changes[id.entity].lostRows.set(id.row, version: version, copying: value)
         }
     }
 
     /// Has what is written to a row that others deleted be a change of its own, on top of the one that a save has taken with it.
     ///
     /// - Parameter captured: what the save took, from which this state counts.
-    mutating func changeLostRow(_ row: RowNumber, of entity: Int, since captured: WorkingState) {
-        guard !changes[entity].lostRows.contains(row), let ours = captured.changes[entity].lostRows.address(of: row),
-            let version = captured.changes[entity].lostRows.version(of: row)
+    mutating func changeLostRow(_ id: RowID, since captured: WorkingState) {
+        guard !changes[id.entity].lostRows.contains(id.row),
+            let ours = captured.changes[id.entity].lostRows.address(of: id.row),
+            let version = captured.changes[id.entity].lostRows.version(of: id.row)
         else { return }
-        changes[entity].set(row, .updated, baseVersion: version)
-        changes[entity].lostBases.set(row, version: version, copying: ours)
-        changes[entity].lostRows.set(row, version: version.next, copying: ours)
+        changes.set(id, .updated, baseVersion: version)
+        changes[id.entity].lostBases.set(id.row, version: version, copying: ours)
+        changes[id.entity].lostRows.set(id.row, version: version.next, copying: ours)
     }
 
     /// Whether what is pending of rows that others deleted is the same.
@@ -105,7 +107,7 @@ extension WorkingState {
                     description.hooks.willSave(copy)
                     guard description.hooks.hasWillSave else { return false }
                     let isSame = description.areIdentical(copy, address)
-                    _ = write(row, of: entity, at: copy, isNew: false)
+                    _ = write(RowID(entity: entity, row: row), at: copy, isNew: false)
                     return !isSame
                 }
                 changedRows = changedRows || isChanged
@@ -118,7 +120,9 @@ extension WorkingState {
         var rows: [(Int, RowNumber)] = []
         for (entity, changes) in changes.entities where schema.entities[entity].hooks.hasWillSave {
             changes.forEachChange { row, kind, _ in
-                guard kind != .deleted, !done[entity].contains(row), !letsGoOnly(row, of: entity) else { return }
+                guard kind != .deleted, !done[entity].contains(row), !letsGoOnly(RowID(entity: entity, row: row)) else {
+                    return
+                }
                 rows.append((entity, row))
             }
         }

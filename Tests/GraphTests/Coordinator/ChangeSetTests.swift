@@ -2,10 +2,10 @@ import Testing
 
 @testable import Graph
 
-struct PendingChangesTests {
+struct ChangeSetTests {
     @Test func `reading changes keeps no reference to them`() throws {
         let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
-        var changes = PendingChanges(schema: schema)
+        var changes = ChangeSet(schema: schema)
         func note(_ row: RowNumber) {
             withUnsafePointer(to: Person(name: "Ada")) {
                 _ = changes[1].lostBases.set(row, version: .none, copying: $0)

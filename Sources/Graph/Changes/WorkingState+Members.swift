@@ -56,16 +56,16 @@ extension WorkingState {
                 snapshot.adjacencies[order].insert(row, of: new, key: key)
             }
         }
-        guard let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }) else { return }
-        for partner in [old, new] where partner != 0 { noteRow(partner, of: toOne.target) }
-        func partner(of row: RowNumber, _ entity: Int, _ toOne: ToOneDescription) -> RowNumber? {
-            snapshot.entities[entity].rows.address(of: row).map { toOne.target(ofRowAt: $0) }
+        guard let mate = toOne.mate.map(schema.toOne) else { return }
+        for partner in [old, new] where partner != 0 { noteRow(RowID(entity: toOne.target, row: partner)) }
+        func partner(of id: RowID, _ toOne: ToOneDescription) -> RowNumber? {
+            snapshot.address(of: id).map { toOne.target(ofRowAt: $0) }
         }
-        if old != 0, partner(of: old, toOne.target, mate) == row {
-            setReference(of: old, of: toOne.target, through: mate, to: 0)
+        if old != 0, partner(of: RowID(entity: toOne.target, row: old), mate) == row {
+            setReference(of: RowID(entity: toOne.target, row: old), through: mate, to: 0)
         }
         // Whom that drives out follows from the write itself.
-        if new != 0 { setReference(of: new, of: toOne.target, through: mate, to: row) }
+        if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: mate, to: row) }
     }
 
     // MARK: Members of one owner
@@ -76,7 +76,7 @@ extension WorkingState {
         noteMember(row, of: owner, through: relationship)
         if let toOne = relationship.toOne {
             let description = schema.entities[relationship.source].toOnes[toOne]
-            return setReference(of: row, of: relationship.source, through: description, to: owner)
+            return setReference(of: RowID(entity: relationship.source, row: row), through: description, to: owner)
         }
         guard let list = relationship.adjacency, snapshot.entities[relationship.source].rows.contains(row) else {
             return false
@@ -95,7 +95,7 @@ extension WorkingState {
         }
         guard snapshot.isMember(row, of: owner, through: relationship) else { return false }
         let description = schema.entities[relationship.source].toOnes[toOne]
-        return setReference(of: row, of: relationship.source, through: description, to: 0)
+        return setReference(of: RowID(entity: relationship.source, row: row), through: description, to: 0)
     }
 
     /// Puts a member, new or not, where `offset` other members come before it. One that is there already keeps its key, so
@@ -202,9 +202,9 @@ extension WorkingState {
             let relationship = schema.entities[list.entity].toManys.first { $0.property == list.property }
             return members.sorted().map { member in
                 DanglingReference(
-                    id: schema.id(of: list.owner, of: list.entity),
+                    id: schema.id(of: RowID(entity: list.entity, row: list.owner)),
                     property: schema.entities[list.entity].properties[list.property].name,
-                    target: schema.id(of: member, of: relationship?.source ?? list.entity)
+                    target: schema.id(of: RowID(entity: relationship?.source ?? list.entity, row: member))
                 )
             }
         }

@@ -8,12 +8,12 @@ struct WorkingState: Sendable {
         let base: Snapshot
         let store: Snapshot?
         var snapshot: Snapshot
-        var changes: PendingChanges
+        var changes: ChangeSet
         var missingMembers: [MemberList: Set<RowNumber>] = [:]
         var denyingLinks: Set<Link> = []
         var assignments: [ToManyAssignment] = []
-        var suspects: Set<RowPlace> = []
-        var restorable: Set<RowPlace> = []
+        var suspects: Set<RowID> = []
+        var restorable: Set<RowID> = []
         /// Where what changes look at is noted, if that is to count.
         var reads: ReadLog?
         var scratch = EntryScratch()
@@ -32,68 +32,66 @@ struct WorkingState: Sendable {
 
         mutating func insertEntries(of batch: consuming IndexBatch) {
             let entity = batch.entity
-            snapshot.insertEntries(of: batch) { suspects.insert(RowPlace(entity: entity, row: $0)) }
+            snapshot.insertEntries(of: batch) { suspects.insert(RowID(entity: entity, row: $0)) }
         }
 
         mutating func set(_ row: RowNumber, of entity: Int, version: RowVersion, copying value: UnsafeRawPointer) {
             if snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch) {
-                suspects.insert(RowPlace(entity: entity, row: row))
+                suspects.insert(RowID(entity: entity, row: row))
             }
         }
 
         /// False if there is no such row, or nothing to write to it.
         mutating func update(
-            _ row: RowNumber,
-            of entity: Int,
+            _ id: RowID,
             _ description: EntityDescription,
             _ value: UnsafeRawPointer
         ) -> Bool {
-            guard let current = snapshot.entities[entity].rows.address(of: row),
+            guard let current = snapshot.address(of: id),
                 !description.areIdentical(current, value)
             else { return false }
             if description.toOnes.contains(where: { $0.target(ofRowAt: value) != $0.target(ofRowAt: current) }) {
-                changes[entity].hasReferences = true
+                changes[id.entity].hasReferences = true
             }
-            let version = noteUpdate(of: row, entity, description, value)
-            set(row, of: entity, version: version, copying: value)
+            let version = noteUpdate(of: id, description, value)
+            set(id.row, of: id.entity, version: version, copying: value)
             return true
         }
 
         /// The version that the row is to have.
         private mutating func noteUpdate(
-            of row: RowNumber,
-            _ entity: Int,
+            of id: RowID,
             _ description: EntityDescription,
             _ value: UnsafeRawPointer
         ) -> RowVersion {
-            switch changes[entity].kind(of: row) {
+            switch changes.kind(of: id) {
             case .inserted, .deleted:
                 return .none.next
             case .updated:
-                let baseVersion = changes[entity].baseVersion(of: row) ?? .none
-                guard !changes[entity].countsFromLostBase(row) else {
-                    restorable.insert(RowPlace(entity: entity, row: row))
+                let baseVersion = changes.baseVersion(of: id) ?? .none
+                guard !changes.countsFromLostBase(id) else {
+                    restorable.insert(id)
                     return baseVersion.next
                 }
-                guard let original = base.entities[entity].rows.address(of: row),
+                guard let original = base.address(of: id),
                     description.areIdentical(original, value)
                 else { return baseVersion.next }
-                changes[entity].remove(row)
+                changes.remove(id)
                 // Not the one that the change counted from, which may be older.
-                return base.entities[entity].rows.version(of: row) ?? baseVersion
+                return base.version(of: id) ?? baseVersion
             case nil:
-                let baseVersion = storedVersion(of: row, entity)
-                changes[entity].set(row, .updated, baseVersion: baseVersion)
+                let baseVersion = storedVersion(of: id)
+                changes.set(id, .updated, baseVersion: baseVersion)
                 return baseVersion.next
             }
         }
 
-        func storedVersion(of row: RowNumber, _ entity: Int) -> RowVersion {
-            (store ?? base).entities[entity].rows.version(of: row) ?? .none
+        func storedVersion(of id: RowID) -> RowVersion {
+            (store ?? base).version(of: id) ?? .none
         }
 
-        mutating func remove(_ row: RowNumber, of entity: Int) {
-            snapshot.remove(row, of: entity, scratch: &scratch)
+        mutating func remove(_ id: RowID) {
+            snapshot.remove(id, scratch: &scratch)
         }
     }
 
@@ -107,7 +105,7 @@ struct WorkingState: Sendable {
     init(base: Snapshot, store: Snapshot? = nil, reads: ReadLog? = nil) {
         box = [
             Contents(
-                base: base, store: store, snapshot: base, changes: PendingChanges(schema: base.schema), reads: reads)
+                base: base, store: store, snapshot: base, changes: ChangeSet(schema: base.schema), reads: reads)
         ]
     }
 
@@ -128,7 +126,7 @@ struct WorkingState: Sendable {
         _modify { yield &box[0].snapshot }
     }
 
-    var changes: PendingChanges {
+    var changes: ChangeSet {
         _read { yield box[0].changes }
         _modify { yield &box[0].changes }
     }
@@ -156,22 +154,22 @@ struct WorkingState: Sendable {
     var reads: ReadLog? { _read { yield box[0].reads } }
 
     /// Rows of which each, when it was written, may have taken a unique value that another one had.
-    var suspects: Set<RowPlace> {
+    var suspects: Set<RowID> {
         _read { yield box[0].suspects }
         _modify { yield &box[0].suspects }
     }
 
     /// Rows that count from a base of their own, and that were written, or were given it, since it was last looked whether what
     /// was changed in them was taken back.
-    var restorable: Set<RowPlace> {
+    var restorable: Set<RowID> {
         _read { yield box[0].restorable }
         _modify { yield &box[0].restorable }
     }
 
     /// Has the changes of a row count from another row than the base's; see `RowChanges.lostBases`.
-    mutating func setLostBase(of place: RowPlace, version: RowVersion, copying known: UnsafeRawPointer) {
-        changes[place.entity].lostBases.set(place.row, version: version, copying: known)
-        restorable.insert(place)
+    mutating func setLostBase(of id: RowID, version: RowVersion, copying known: UnsafeRawPointer) {
+        changes[id.entity].lostBases.set(id.row, version: version, copying: known)
+        restorable.insert(id)
     }
 
     var schema: Schema { _read { yield box[0].base.schema } }
@@ -190,52 +188,50 @@ struct WorkingState: Sendable {
     ///   - lastVersion: one that the row had when it was in the store, if it is not in the base any more.
     ///   - known: the row that had this version.
     mutating func insert(
-        _ row: RowNumber,
-        of entity: Int,
+        _ id: RowID,
         copying value: UnsafeRawPointer,
         lastVersion: RowVersion = .none,
         known: UnsafeRawPointer? = nil
     ) {
         var batch: IndexBatch?
-        insert(row, of: entity, copying: value, lastVersion: lastVersion, &batch)
-        if let known, changes[entity].isComingBack(row) {
-            changes[entity].returnBases.set(row, version: lastVersion, copying: known)
+        insert(id, copying: value, lastVersion: lastVersion, &batch)
+        if let known, changes.isComingBack(id) {
+            changes[id.entity].returnBases.set(id.row, version: lastVersion, copying: known)
         }
     }
 
     /// The same, and without a batch the index entries of the row.
     mutating func insert(
-        _ row: RowNumber,
-        of entity: Int,
+        _ id: RowID,
         copying value: UnsafeRawPointer,
         lastVersion: RowVersion,
         _ batch: inout IndexBatch?
     ) {
-        let description = schema.entities[entity]
-        forgetDelete(of: row, of: entity)
+        let description = schema.entities[id.entity]
+        forgetDelete(of: id)
         if description.toOnes.contains(where: { $0.target(ofRowAt: value) != 0 }) {
-            changes[entity].hasReferences = true
+            changes[id.entity].hasReferences = true
         }
         var version = RowVersion.none.next
-        if let original = base.entities[entity].rows.address(of: row) {
-            let baseVersion = changes[entity].baseVersion(of: row) ?? box[0].storedVersion(of: row, entity)
-            if changes[entity].countsFromLostBase(row) { restorable.insert(RowPlace(entity: entity, row: row)) }
-            if description.areIdentical(original, value), !changes[entity].countsFromLostBase(row) {
-                changes[entity].remove(row)
-                version = base.entities[entity].rows.version(of: row) ?? baseVersion
+        if let original = base.address(of: id) {
+            let baseVersion = changes.baseVersion(of: id) ?? box[0].storedVersion(of: id)
+            if changes.countsFromLostBase(id) { restorable.insert(id) }
+            if description.areIdentical(original, value), !changes.countsFromLostBase(id) {
+                changes.remove(id)
+                version = base.version(of: id) ?? baseVersion
             } else {
-                changes[entity].set(row, .updated, baseVersion: baseVersion)
+                changes.set(id, .updated, baseVersion: baseVersion)
                 version = baseVersion.next
             }
         } else {
-            changes[entity].remove(row)
-            changes[entity].set(row, .inserted, baseVersion: lastVersion)
+            changes.remove(id)
+            changes.set(id, .inserted, baseVersion: lastVersion)
         }
-        guard batch == nil else { return box[0].set(row, of: entity, version: version, copying: value, &batch!) }
-        box[0].set(row, of: entity, version: version, copying: value)
+        guard batch == nil else { return box[0].set(id.row, of: id.entity, version: version, copying: value, &batch!) }
+        box[0].set(id.row, of: id.entity, version: version, copying: value)
         guard description.hasCoupledReferences else { return }
         for toOne in description.toOnes where toOne.isCoupled {
-            couple(row, of: entity, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
+            couple(id.row, of: id.entity, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
         }
     }
 
@@ -245,36 +241,36 @@ struct WorkingState: Sendable {
     }
 
     /// What denied a row's delete says nothing any more once the row is there again.
-    private mutating func forgetDelete(of row: RowNumber, of entity: Int) {
-        changes[entity].removeLastRow(row)
+    private mutating func forgetDelete(of id: RowID) {
+        changes.removeLastRow(id)
         guard !denyingLinks.isEmpty else { return }
-        denyingLinks = denyingLinks.filter { $0.owner != row || schema.adjacencies[$0.list].entity != entity }
+        denyingLinks = denyingLinks.filter { $0.owner != id.row || schema.adjacencies[$0.list].entity != id.entity }
     }
 
     /// Replaces a row that exists. Writing what is there is no change, and a row that equals its base again is none
     /// either. True if the working row changed.
     @discardableResult
-    mutating func update(_ row: RowNumber, of entity: Int, copying value: UnsafeRawPointer) -> Bool {
-        let description = schema.entities[entity]
-        guard description.hasCoupledReferences else { return box[0].update(row, of: entity, description, value) }
-        guard let current = snapshot.entities[entity].rows.address(of: row) else { return false }
+    mutating func update(_ id: RowID, copying value: UnsafeRawPointer) -> Bool {
+        let description = schema.entities[id.entity]
+        guard description.hasCoupledReferences else { return box[0].update(id, description, value) }
+        guard let current = snapshot.address(of: id) else { return false }
         let old = description.toOnes.map { $0.target(ofRowAt: current) }
-        guard box[0].update(row, of: entity, description, value) else { return false }
+        guard box[0].update(id, description, value) else { return false }
         for (toOne, old) in zip(description.toOnes, old) where toOne.isCoupled {
-            couple(row, of: entity, through: toOne, from: old, to: toOne.target(ofRowAt: value))
+            couple(id.row, of: id.entity, through: toOne, from: old, to: toOne.target(ofRowAt: value))
         }
         return true
     }
 
     /// Makes a row refer to another target, or to none with 0. True if the working row changed.
     @discardableResult
-    mutating func setReference(of row: RowNumber, of entity: Int, through toOne: ToOneDescription, to target: RowNumber)
+    mutating func setReference(of id: RowID, through toOne: ToOneDescription, to target: RowNumber)
         -> Bool
     {
-        guard let current = snapshot.entities[entity].rows.address(of: row) else { return false }
-        return schema.entities[entity].layout.withCopy(of: current) { copy in
+        guard let current = snapshot.address(of: id) else { return false }
+        return schema.entities[id.entity].layout.withCopy(of: current) { copy in
             (copy + toOne.offset).storeBytes(of: target, as: RowNumber.self)
-            return update(row, of: entity, copying: copy)
+            return update(id, copying: copy)
         }
     }
 
@@ -282,19 +278,19 @@ struct WorkingState: Sendable {
     /// References that deny the delete stay, for the save to judge; so, apart from the lists, do such links.
     ///
     /// - Parameter cause: the delete that this one follows from; nil if it is the program's own.
-    mutating func delete(_ row: RowNumber, of entity: Int, cause: DeleteNumber? = nil) {
+    mutating func delete(_ id: RowID, cause: DeleteNumber? = nil) {
         if cause == nil { changes.deleteCount += 1 }
         let number = cause ?? changes.deleteCount
-        let closure = snapshot.deleteClosure(of: row, of: entity)
+        let closure = snapshot.deleteClosure(of: id)
         noteDelete(of: closure)
         for (entity, rows) in closure.enumerated() where !rows.isEmpty {
             for reference in schema.entities[entity].references {
-                let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+                let toOne = schema.toOne(reference)
                 guard toOne.ruleOfInverse == .nullify else { continue }
                 for row in rows {
-                    for referrer in snapshot.referrers(to: row, of: reference.entity, through: reference.toOne)
+                    for referrer in snapshot.referrers(to: row, through: reference)
                     where !closure[reference.entity].contains(referrer) {
-                        setReference(of: referrer, of: reference.entity, through: toOne, to: 0)
+                        setReference(of: RowID(entity: reference.entity, row: referrer), through: toOne, to: 0)
                     }
                 }
             }
@@ -310,35 +306,35 @@ struct WorkingState: Sendable {
         }
         // In the order in which they lie in the table, and perhaps in indexes.
         for (entity, rows) in closure.enumerated() {
-            for row in rows.sorted() { remove(row, of: entity, by: number) }
+            for row in rows.sorted() { remove(RowID(entity: entity, row: row), by: number) }
         }
     }
 
     /// Removes a row alone: whatever refers or is linked to it stays.
-    mutating func remove(_ row: RowNumber, of entity: Int, by delete: DeleteNumber = 0) {
-        guard let last = snapshot.entities[entity].rows.address(of: row) else { return }
-        if schema.entities[entity].toOnes.contains(where: { $0.ruleOfOwner == .deny }) {
-            changes[entity].lastRows.set(row, version: .none, copying: last)
+    mutating func remove(_ id: RowID, by delete: DeleteNumber = 0) {
+        guard let last = snapshot.address(of: id) else { return }
+        if schema.entities[id.entity].toOnes.contains(where: { $0.ruleOfOwner == .deny }) {
+            changes[id.entity].lastRows.set(id.row, version: .none, copying: last)
         }
-        for toOne in schema.entities[entity].toOnes {
+        for toOne in schema.entities[id.entity].toOnes {
             guard let order = toOne.order else { continue }
-            snapshot.adjacencies[order].remove(row, of: toOne.target(ofRowAt: last))
+            snapshot.adjacencies[order].remove(id.row, of: toOne.target(ofRowAt: last))
         }
         if !missingMembers.isEmpty {
-            for relationship in schema.entities[entity].toManys {
-                missingMembers[MemberList(relationship, of: row)] = nil
+            for relationship in schema.entities[id.entity].toManys {
+                missingMembers[MemberList(relationship, of: id.row)] = nil
             }
         }
-        box[0].remove(row, of: entity)
-        switch changes[entity].kind(of: row) {
+        box[0].remove(id)
+        switch changes.kind(of: id) {
         case .inserted:
-            changes[entity].remove(row)
+            changes.remove(id)
         case .updated, .deleted:
-            let baseVersion = changes[entity].baseVersion(of: row) ?? .none
-            changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: delete)
+            let baseVersion = changes.baseVersion(of: id) ?? .none
+            changes.set(id, .deleted, baseVersion: baseVersion, delete: delete)
         case nil:
-            let baseVersion = box[0].storedVersion(of: row, entity)
-            changes[entity].set(row, .deleted, baseVersion: baseVersion, delete: delete)
+            let baseVersion = box[0].storedVersion(of: id)
+            changes.set(id, .deleted, baseVersion: baseVersion, delete: delete)
         }
     }
 
@@ -362,26 +358,26 @@ struct WorkingState: Sendable {
 
 extension Snapshot {
     /// The row and all that cascades from it, by entity. Cycles are fine.
-    func deleteClosure(of row: RowNumber, of entity: Int) -> [Set<RowNumber>] {
+    func deleteClosure(of id: RowID) -> [Set<RowNumber>] {
         var closure = [Set<RowNumber>](repeating: [], count: entities.count)
-        var open = [(entity: entity, row: row)]
-        while let (entity, row) = open.popLast() {
-            guard entities[entity].rows.contains(row), closure[entity].insert(row).inserted else { continue }
-            let description = schema.entities[entity]
+        var open = [id]
+        while let id = open.popLast() {
+            guard let address = address(of: id), closure[id.entity].insert(id.row).inserted else { continue }
+            let description = schema.entities[id.entity]
             for reference in description.references
-            where schema.entities[reference.entity].toOnes[reference.toOne].ruleOfInverse == .cascade {
-                forEachReferrer(to: row, of: reference.entity, through: reference.toOne) {
-                    open.append((reference.entity, $0))
+            where schema.toOne(reference).ruleOfInverse == .cascade {
+                forEachReferrer(to: id.row, through: reference) {
+                    open.append(RowID(entity: reference.entity, row: $0))
                     return true
                 }
             }
             for number in description.linkLists where schema.adjacencies[number].rule == .cascade {
-                let members = adjacencies[number].memberRows(of: row)
-                open += members.map { (schema.adjacencies[number].members, $0) }
+                let members = adjacencies[number].memberRows(of: id.row)
+                open += members.map { RowID(entity: schema.adjacencies[number].members, row: $0) }
             }
             for toOne in description.toOnes where toOne.ruleOfOwner == .cascade {
-                let target = entities[entity].rows.address(of: row).map { toOne.target(ofRowAt: $0) } ?? 0
-                if target != 0 { open.append((toOne.target, target)) }
+                let target = toOne.target(ofRowAt: address)
+                if target != 0 { open.append(RowID(entity: toOne.target, row: target)) }
             }
         }
         return closure

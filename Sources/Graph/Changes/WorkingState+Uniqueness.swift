@@ -32,9 +32,9 @@ extension WorkingState {
             else { continue }
             denied.append(
                 DeniedDelete(
-                    id: schema.id(of: denial.row.row, of: denial.row.entity),
+                    id: schema.id(of: denial.row),
                     relationship: schema.name(ofOwnerOf: toOne, denial.row.entity),
-                    remaining: [schema.id(of: denial.partner, of: toOne.target)],
+                    remaining: [schema.id(of: RowID(entity: toOne.target, row: denial.partner))],
                     remainingCount: 1,
                     isReplaced: true
                 )
@@ -43,7 +43,7 @@ extension WorkingState {
         return denied
     }
 
-    private mutating func takeSuspects() -> Set<RowPlace> {
+    private mutating func takeSuspects() -> Set<RowID> {
         let taken = suspects
         if !taken.isEmpty { suspects = [] }
         return taken
@@ -59,7 +59,7 @@ extension WorkingState {
             let ownsItself = ownsItself(entity)
             for row in rows where changes[entity].isNew(row) {
                 // One that is to be deleted has no say in what others are.
-                guard !resolution.isLeaving(RowPlace(entity: entity, row: row)),
+                guard !resolution.isLeaving(RowID(entity: entity, row: row)),
                     let (survivor, policy) = survivor(of: row, of: entity, &resolution)
                 else { continue }
                 replace(row, by: survivor, of: entity, policy, &resolution)
@@ -106,11 +106,11 @@ extension WorkingState {
         let description = schema.entities[entity]
         let takesOver = policy != .keepExisting
         resolution.note(row, givesWayTo: survivor, of: entity)
-        if takesOver { resolution.overwritten.insert(RowPlace(entity: entity, row: survivor)) }
+        if takesOver { resolution.overwritten.insert(RowID(entity: entity, row: survivor)) }
         if policy == .replace {
             releaseOwned(by: survivor, of: entity, thatAreNotOf: row, &resolution)
         } else {
-            releaseMembers(of: RowPlace(entity: entity, row: survivor), &resolution)
+            releaseMembers(of: RowID(entity: entity, row: survivor), &resolution)
         }
         let partners = partners(of: row, survivor, of: entity)
         guard let new = snapshot.entities[entity].rows.address(of: row),
@@ -131,26 +131,26 @@ extension WorkingState {
                 (merged + toOne.offset).storeBytes(of: isItself ? survivor : target, as: RowNumber.self)
             }
             // Among the members of what it refers to, the one that stays has the place that the new one had.
-            var places: [(list: Int, owner: RowNumber, key: OrderKey)] = []
+            var ids: [(list: Int, owner: RowNumber, key: OrderKey)] = []
             for toOne in description.toOnes {
                 let (old, target) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: merged))
                 guard takesOver, let list = toOne.order, old != 0,
                     let key = snapshot.adjacencies[list].key(of: row, of: old)
                 else { continue }
-                places.append((list, target, key))
+                ids.append((list, target, key))
             }
-            for toOne in description.toOnes { setReference(of: row, of: entity, through: toOne, to: 0) }
-            update(survivor, of: entity, copying: merged)
-            for place in places { snapshot.adjacencies[place.list].insert(survivor, of: place.owner, key: place.key) }
+            for toOne in description.toOnes { setReference(of: RowID(entity: entity, row: row), through: toOne, to: 0) }
+            update(RowID(entity: entity, row: survivor), copying: merged)
+            for id in ids { snapshot.adjacencies[id.list].insert(survivor, of: id.owner, key: id.key) }
         }
         for reference in description.references {
-            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+            let toOne = schema.toOne(reference)
             for referrer in snapshot.referrers(inOrderTo: row, through: toOne, of: reference.entity, reference.toOne) {
-                setReference(of: referrer, of: reference.entity, through: toOne, to: survivor)
-                resolution.noteKeys(of: RowPlace(entity: reference.entity, row: referrer), in: self)
+                setReference(of: RowID(entity: reference.entity, row: referrer), through: toOne, to: survivor)
+                resolution.noteKeys(of: RowID(entity: reference.entity, row: referrer), in: self)
             }
         }
-        resolution.noteKeys(of: RowPlace(entity: entity, row: survivor), in: self)
+        resolution.noteKeys(of: RowID(entity: entity, row: survivor), in: self)
         for number in description.linkLists {
             for member in snapshot.adjacencies[number].memberRowsInOrder(of: row) {
                 handOver(Link(list: number, owner: row, member: member), to: survivor)
@@ -162,10 +162,10 @@ extension WorkingState {
             else { continue }
             missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
         }
-        remove(row, of: entity)
+        remove(RowID(entity: entity, row: row))
         for partner in partners {
             let target = description.toOnes[partner.toOne].target
-            resolution.noteKeys(of: RowPlace(entity: target, row: partner.row), in: self)
+            resolution.noteKeys(of: RowID(entity: target, row: partner.row), in: self)
             applyDeleteRule(to: partner, of: entity, besides: survivor, &resolution)
         }
     }
@@ -200,14 +200,14 @@ extension WorkingState {
         _ resolution: inout UniquenessResolution
     ) {
         let toOne = schema.entities[entity].toOnes[partner.toOne]
-        guard let mate = toOne.mate.map({ schema.entities[toOne.target].toOnes[$0] }),
+        guard let mate = toOne.mate.map(schema.toOne),
             let address = snapshot.entities[toOne.target].rows.address(of: partner.row),
             mate.target(ofRowAt: address) != survivor
         else { return }
-        let owner = RowPlace(entity: entity, row: survivor)
+        let owner = RowID(entity: entity, row: survivor)
         switch toOne.ruleOfOwner {
         case .cascade:
-            resolution.release(RowPlace(entity: toOne.target, row: partner.row), from: owner, nil)
+            resolution.release(RowID(entity: toOne.target, row: partner.row), from: owner, nil)
         case .deny where partner.isOfSurvivor && !changes[entity].isNew(survivor):
             resolution.denials.append(.init(row: owner, toOne: partner.toOne, partner: partner.row))
         case .deny, .nullify:
@@ -219,7 +219,7 @@ extension WorkingState {
     private func ownsItself(_ entity: Int) -> Bool {
         let description = schema.entities[entity]
         return description.references.contains {
-            $0.entity == entity && schema.entities[entity].toOnes[$0.toOne].ruleOfInverse == .cascade
+            $0.entity == entity && schema.toOne($0).ruleOfInverse == .cascade
         }
             || description.linkLists.contains {
                 schema.adjacencies[$0].rule == .cascade && schema.adjacencies[$0].members == entity
@@ -234,19 +234,19 @@ extension WorkingState {
         thatAreNotOf row: RowNumber,
         _ resolution: inout UniquenessResolution
     ) {
-        let both = [RowPlace(entity: entity, row: owner), RowPlace(entity: entity, row: row)]
-        let kept = Set((ownedTargets(of: both[1]) + ownedMembers(of: both[1])).map(\.place) + both)
+        let both = [RowID(entity: entity, row: owner), RowID(entity: entity, row: row)]
+        let kept = Set((ownedTargets(of: both[1]) + ownedMembers(of: both[1])).map(\.id) + both)
         resolution.keep(kept, ofSuccessorOf: both[0])
-        for (place, ownership) in ownedTargets(of: both[0]) where !kept.contains(place) {
-            resolution.release(place, from: both[0], ownership)
+        for (id, ownership) in ownedTargets(of: both[0]) where !kept.contains(id) {
+            resolution.release(id, from: both[0], ownership)
         }
     }
 
     /// Notes the members that the last row which took an owner's place does not have.
-    private func releaseMembers(of owner: RowPlace, _ resolution: inout UniquenessResolution) {
+    private func releaseMembers(of owner: RowID, _ resolution: inout UniquenessResolution) {
         guard let isReleased = resolution.takeSuccessor(of: owner) else { return }
-        for (place, ownership) in ownedMembers(of: owner) where isReleased(place) {
-            resolution.release(place, from: owner, ownership)
+        for (id, ownership) in ownedMembers(of: owner) where isReleased(id) {
+            resolution.release(id, from: owner, ownership)
         }
     }
 
@@ -254,36 +254,36 @@ extension WorkingState {
         for owner in resolution.successors.keys { releaseMembers(of: owner, &resolution) }
     }
 
-    private typealias Owned = (place: RowPlace, ownership: UniquenessResolution.Ownership)
+    private typealias Owned = (id: RowID, ownership: UniquenessResolution.Ownership)
 
     /// The rows to which a row refers by relationships that cascade.
-    private func ownedTargets(of owner: RowPlace) -> [Owned] {
+    private func ownedTargets(of owner: RowID) -> [Owned] {
         var owned: [Owned] = []
         let description = schema.entities[owner.entity]
         for (number, toOne) in description.toOnes.enumerated() where toOne.ruleOfOwner == .cascade {
-            let address = snapshot.entities[owner.entity].rows.address(of: owner.row)
+            let address = snapshot.address(of: owner)
             guard let target = address.map({ toOne.target(ofRowAt: $0) }), target != 0 else { continue }
-            owned.append((RowPlace(entity: toOne.target, row: target), .reference(toOne: number)))
+            owned.append((RowID(entity: toOne.target, row: target), .reference(toOne: number)))
         }
         return owned
     }
 
     /// The members of a row by relationships that cascade.
-    private func ownedMembers(of owner: RowPlace) -> [Owned] {
+    private func ownedMembers(of owner: RowID) -> [Owned] {
         var owned: [Owned] = []
         let description = schema.entities[owner.entity]
         for reference in description.references {
-            let toOne = schema.entities[reference.entity].toOnes[reference.toOne]
+            let toOne = schema.toOne(reference)
             // One to one, the reference of the owner has it.
             guard toOne.ruleOfInverse == .cascade, toOne.mate == nil else { continue }
-            for member in snapshot.referrers(to: owner.row, of: reference.entity, through: reference.toOne) {
-                owned.append((RowPlace(entity: reference.entity, row: member), .member(toOne: reference.toOne)))
+            for member in snapshot.referrers(to: owner.row, through: reference) {
+                owned.append((RowID(entity: reference.entity, row: member), .member(toOne: reference.toOne)))
             }
         }
         for number in description.linkLists where schema.adjacencies[number].rule == .cascade {
             for member in snapshot.adjacencies[number].memberRows(of: owner.row) {
                 owned.append(
-                    (RowPlace(entity: schema.adjacencies[number].members, row: member), .link(list: number)))
+                    (RowID(entity: schema.adjacencies[number].members, row: member), .link(list: number)))
             }
         }
         return owned
@@ -294,28 +294,28 @@ extension WorkingState {
         let leaving = resolution.takeOutgoing()
         guard !leaving.isEmpty else { return false }
         // First all ties to the owners, which stay.
-        for (place, ties) in leaving {
-            for (owner, ownership) in ties { cut(place, from: owner, ownership) }
+        for (id, ties) in leaving {
+            for (owner, ownership) in ties { cut(id, from: owner, ownership) }
         }
-        for (place, _) in leaving where snapshot.entities[place.entity].rows.contains(place.row) {
-            delete(place.row, of: place.entity)
+        for (id, _) in leaving where snapshot.contains(id) {
+            delete(id)
         }
         resolution.open.formUnion(takeSuspects())
         return true
     }
 
-    private mutating func cut(_ place: RowPlace, from owner: RowPlace, _ ownership: UniquenessResolution.Ownership) {
-        func cutReference(of from: RowPlace, _ number: Int, to target: RowNumber) {
+    private mutating func cut(_ id: RowID, from owner: RowID, _ ownership: UniquenessResolution.Ownership) {
+        func cutReference(of from: RowID, _ number: Int, to target: RowNumber) {
             let toOne = schema.entities[from.entity].toOnes[number]
-            guard let address = snapshot.entities[from.entity].rows.address(of: from.row),
+            guard let address = snapshot.address(of: from),
                 toOne.target(ofRowAt: address) == target
             else { return }
-            setReference(of: from.row, of: from.entity, through: toOne, to: 0)
+            setReference(of: from, through: toOne, to: 0)
         }
         switch ownership {
-        case .reference(let toOne): cutReference(of: owner, toOne, to: place.row)
-        case .member(let toOne): cutReference(of: place, toOne, to: owner.row)
-        case .link(let list): snapshot.unlink(place.row, from: owner.row, in: list)
+        case .reference(let toOne): cutReference(of: owner, toOne, to: id.row)
+        case .member(let toOne): cutReference(of: id, toOne, to: owner.row)
+        case .link(let list): snapshot.unlink(id.row, from: owner.row, in: list)
         }
     }
 
@@ -370,8 +370,8 @@ extension WorkingState {
             description.properties[part.property].operations.describe(address + part.offset).shortened()
         }
         return UniquenessViolation(
-            id: schema.id(of: row, of: entity),
-            existing: schema.id(of: other, of: entity),
+            id: schema.id(of: RowID(entity: entity, row: row)),
+            existing: schema.id(of: RowID(entity: entity, row: other)),
             property: description.name(of: index),
             value: values.joined(separator: ", ")
         )
@@ -387,6 +387,6 @@ extension Snapshot {
         _ position: Int
     ) -> [RowNumber] {
         toOne.order.map { adjacencies[$0].keys(of: target).map(\.member) }
-            ?? referrers(to: target, of: entity, through: position)
+            ?? referrers(to: target, through: Reference(entity: entity, toOne: position))
     }
 }

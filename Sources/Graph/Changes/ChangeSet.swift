@@ -12,7 +12,7 @@ typealias DeleteNumber = UInt32
 /// Which rows differ from a base state, and the version each had there: a value, copied in O(1).
 ///
 /// Where the new rows are is not said here: they are in the working snapshot that goes with the changes.
-struct PendingChanges: Sendable {
+struct ChangeSet: Sendable {
     /// Not a tuple: of one, Swift 6.3 lets `_read` yield a part that is never released, or stops at the attempt.
     private struct OfEntity: Sendable {
         let entity: Int
@@ -71,6 +71,25 @@ struct PendingChanges: Sendable {
         }
         return place
     }
+}
+
+/// What became of single rows; see `RowChanges`, which has the same for the rows of one entity.
+extension ChangeSet {
+    func kind(of id: RowID) -> ChangeKind? { self[id.entity].kind(of: id.row) }
+    func baseVersion(of id: RowID) -> RowVersion? { self[id.entity].baseVersion(of: id.row) }
+    func delete(of id: RowID) -> DeleteNumber { self[id.entity].delete(of: id.row) }
+    func countsFromLostBase(_ id: RowID) -> Bool { self[id.entity].countsFromLostBase(id.row) }
+    func isComingBack(_ id: RowID) -> Bool { self[id.entity].isComingBack(id.row) }
+    func isNew(_ id: RowID) -> Bool { self[id.entity].isNew(id.row) }
+
+    mutating func set(_ id: RowID, _ kind: ChangeKind, baseVersion: RowVersion, delete: DeleteNumber = 0) {
+        self[id.entity].set(id.row, kind, baseVersion: baseVersion, delete: delete)
+    }
+
+    mutating func remove(_ id: RowID) { self[id.entity].remove(id.row) }
+    mutating func removeLastRow(_ id: RowID) { self[id.entity].removeLastRow(id.row) }
+    mutating func removeLostBase(_ id: RowID) { self[id.entity].removeLostBase(id.row) }
+    mutating func removeRequirement(_ id: RowID) { self[id.entity].removeRequirement(id.row) }
 }
 
 /// The changed rows of one entity.

@@ -1,8 +1,19 @@
+/// An object that both this context and others have changed, as a refresh found it.
+public struct RefreshConflict: Sendable, Hashable {
+    /// The object.
+    public let id: AnyPersistentID
+    /// The properties that both sides changed; the context's values stay. None if one side deleted the object. Of an object that
+    /// the next save requires to be unchanged, the properties that others changed.
+    public let properties: [String]
+    /// Whether others deleted the object.
+    public let isDeletedThere: Bool
+}
+
 extension WorkingState {
     /// What this state's changes and another state, which came after its base, have both changed, and what the next save requires
     /// to be unchanged and is not.
-    func overlaps(with other: Snapshot) -> [MergeOverlap] {
-        var overlaps: [MergeOverlap] = []
+    func overlaps(with other: Snapshot) -> [RefreshConflict] {
+        var overlaps: [RefreshConflict] = []
         for (entity, changes) in changes.entities {
             let description = schema.entities[entity]
             let (old, new) = (base.entities[entity].rows, other.entities[entity].rows)
@@ -13,8 +24,8 @@ extension WorkingState {
             }
             func append(_ row: RowNumber, _ names: [String], isDeletedThere: Bool) {
                 listed.insert(row)
-                let id = schema.id(of: row, of: entity)
-                overlaps.append(MergeOverlap(id: id, properties: names, isDeletedThere: isDeletedThere))
+                let id = schema.id(of: RowID(entity: entity, row: row))
+                overlaps.append(RefreshConflict(id: id, properties: names, isDeletedThere: isDeletedThere))
             }
             changes.forEachChange { row, kind, _ in
                 // What was known of a row may be older than the base, if the context has kept up by itself.
@@ -24,7 +35,7 @@ extension WorkingState {
                 let theirs = new.address(of: row)
                 guard let original = known, kind != .inserted || theirs != nil else { return }
                 // A reference that ended with its target belongs to that one's delete.
-                guard theirs != nil || !letsGoOnly(row, of: entity) else { return }
+                guard theirs != nil || !letsGoOnly(RowID(entity: entity, row: row)) else { return }
                 // In a context's parent a row may have changed without a version of its own.
                 guard
                     knownVersion != new.version(of: row)

@@ -16,12 +16,12 @@ extension WorkingState {
 
     /// Notes that a row is to be in the store as the base has it. One that the base does not have is new, and nobody else's; one
     /// that only an outer context has was never saved, and has no version.
-    mutating func require(_ row: RowNumber, of entity: Int) {
-        guard !changes[entity].required.contains(row),
-            let address = base.entities[entity].rows.address(of: row)
+    mutating func require(_ id: RowID) {
+        guard !changes[id.entity].required.contains(id.row),
+            let address = base.address(of: id)
         else { return }
-        let version = store.entities[entity].rows.version(of: row) ?? .none
-        changes[entity].required.set(row, version: version, copying: address)
+        let version = store.version(of: id) ?? .none
+        changes[id.entity].required.set(id.row, version: version, copying: address)
     }
 
     /// Takes over what another state requires.
@@ -44,7 +44,7 @@ extension WorkingState {
                 let isHere =
                     snapshot.entities[entity].rows.contains(row) || before?.entities[entity].rows.contains(row) == true
                 if !keepingBases, isInBase {
-                    require(row, of: entity)
+                    require(RowID(entity: entity, row: row))
                 } else if !changes[entity].required.contains(row), isInBase || !isHere {
                     changes[entity].required.set(row, version: version, copying: address)
                 }

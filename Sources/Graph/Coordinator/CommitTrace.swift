@@ -87,3 +87,13 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         return text
     }
 }
+
+extension StoreDiagnostic {
+    /// What `GRAPH_TRACE=1` prints.
+    func traceLine(path: String) -> String { "graph: opened \(path): \(self)" }
+
+    static func trace(_ diagnostics: [StoreDiagnostic], path: String) {
+        guard !diagnostics.isEmpty, CommitTrace.isPrinted else { return }
+        for diagnostic in diagnostics { PosixFileSystem.writeToStandardError(diagnostic.traceLine(path: path)) }
+    }
+}

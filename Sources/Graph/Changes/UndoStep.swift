@@ -1,0 +1,27 @@
+/// Two states of one context, and what was done between them.
+struct UndoStep: Sendable {
+    /// Both count from the same base.
+    var before: WorkingState
+    var after: WorkingState
+    /// Ascends from step to step of a context.
+    var number: UInt64 = 0
+
+    /// Whether nothing has become of all that was done: an object was inserted and deleted again.
+    var isEmpty: Bool {
+        before.snapshot.hasSameContents(as: after.snapshot) && before.hasSameLostRows(as: after)
+    }
+
+    func hasChanged(_ id: RowID) -> Bool {
+        guard let new = after.snapshot.address(of: id) else { return false }
+        guard let old = before.snapshot.address(of: id) else { return true }
+        return !after.schema.entities[id.entity].areIdentical(old, new)
+    }
+}
+
+/// A change that `undo()` or `redo()` left alone, because others, or a later change, have put something else in its place.
+public struct UndoConflict: Sendable, Hashable {
+    /// The object.
+    public let id: AnyPersistentID
+    /// The property, a to-many relationship where members are meant; nil where the object as a whole is.
+    public let property: String?
+}

@@ -1,0 +1,25 @@
+/// A row of any entity, as the engine names it.
+@usableFromInline
+struct RowID: Hashable, Comparable, Sendable {
+    @usableFromInline let entity: Int
+    @usableFromInline let row: RowNumber
+
+    @inlinable
+    init(entity: Int, row: RowNumber) {
+        self.entity = entity
+        self.row = row
+    }
+
+    @usableFromInline
+    static func < (lhs: RowID, rhs: RowID) -> Bool { (lhs.entity, lhs.row) < (rhs.entity, rhs.row) }
+}
+
+extension Snapshot {
+    /// Where a row is; nil if there is none. The snapshot keeps it there.
+    func address(of id: RowID) -> UnsafeRawPointer? { entities[id.entity].rows.address(of: id.row) }
+
+    func contains(_ id: RowID) -> Bool { entities[id.entity].rows.contains(id.row) }
+
+    /// nil if there is no such row.
+    func version(of id: RowID) -> RowVersion? { entities[id.entity].rows.version(of: id.row) }
+}
