@@ -48,7 +48,10 @@ extension WorkingState {
     mutating func forgetMissingMembers(of id: RowID) {
         guard !missingMembers.isEmpty else { return }
         for (list, members) in missingMembers {
-            if list.entity == id.entity, list.owner == id.row { missingMembers[list] = nil }
+            guard list.entity != id.entity || list.owner != id.row else {
+                missingMembers[list] = nil
+                continue
+            }
             let source = schema.entities[list.entity].toManys.first { $0.property == list.property }?.source
             guard source == id.entity, members.contains(id.row) else { continue }
             missingMembers[list] = members.count == 1 ? nil : members.subtracting([id.row])

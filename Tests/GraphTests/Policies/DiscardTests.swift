@@ -270,6 +270,27 @@ struct DiscardTests {
         #expect(await rivals.ours.hasChanges == false)
     }
 
+    @Test func `R8 members that lead nowhere are forgotten with their owner's changes, the owner among them`()
+        async throws
+    {
+        let coordinator = try await Coordinator(for: SelfLinked.self)
+        let (ours, theirs) = (Context(coordinator), Context(coordinator))
+        let nodes = try await theirs.transaction { context in (0..<3).map { _ in context.insert(SelfLinked()).id } }
+        await ours.refresh()
+        try await ours.perform { context in
+            let node = try context.object(for: nodes[0])
+            node.friends = [node, try context.object(for: nodes[1]), try context.object(for: nodes[2])]
+        }
+        try await theirs.transaction { context in
+            for id in nodes { try context.object(for: id).delete() }
+        }
+        await ours.refresh()
+        #expect(await ours.hasChanges)
+        await ours.perform { $0.discard([AnyPersistentID(nodes[0])]) }
+        #expect(await ours.hasChanges == false)
+        try await ours.save()
+    }
+
     @Test func `R8 a partner who has found another one keeps that`() async throws {
         let family = try await family()
         await context.perform { context in
@@ -493,5 +514,13 @@ private struct Ring: Entity {
 
     static let schema = EntitySchema<Ring>("Ring") {
         $0.toOne("finger", \.finger, inverse: \Finger.ring, deleteRule: .deny)
+    }
+}
+
+private struct SelfLinked: Entity {
+    var friends: ToMany<SelfLinked> = []
+
+    static let schema = EntitySchema<SelfLinked>("SelfLinked") {
+        $0.toMany("friends", \.friends, inverse: \SelfLinked.friends)
     }
 }
