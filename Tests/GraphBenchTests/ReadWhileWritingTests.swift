@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import Testing
 
@@ -28,13 +29,13 @@ struct ReadWhileWritingTests {
             matches.withLock { $0 = Self.toggles.matches(after: commits) }
         }
         let scans = work.scans(open: open, commit: commit)
-        let measurement = try await scans(0)
+        let measurement = try await Self.apart { try await scans(0) }
         #expect(measurement.answer == UInt64(Self.toggles.matches))
         // More, as long as there was no commit.
         #expect(measurement.count >= 2_000_000)
         #expect(measurement.count.isMultiple(of: 2_000))
         #expect(commits > 0)
-        let again = try await scans(1)
+        let again = try await Self.apart { try await scans(1) }
         #expect(again.answer == UInt64(Self.toggles.matches))
     }
 
@@ -46,7 +47,7 @@ struct ReadWhileWritingTests {
             commits += 1
             matches.withLock { $0 = Self.toggles.matches(after: commits) }
         }
-        let measurement = try await trial(0)
+        let measurement = try await Self.apart { try await trial(0) }
         #expect(commits == Workload.Commits.durable)
         #expect(measurement.count == commits)
         #expect(measurement.answer == UInt64(Self.toggles.matches(after: commits)))
@@ -58,7 +59,7 @@ struct ReadWhileWritingTests {
             ledger.begin()
             let matches = Self.toggles.matches(after: ahead)
             let thread = ScanThread(scans: nil, toggles: Self.toggles, ledger: ledger) { { matches } }
-            await thread.ready()
+            await Self.apart { await thread.ready() }
             thread.stop()
             if isSeen {
                 _ = try await thread.scans()
@@ -76,7 +77,21 @@ struct ReadWhileWritingTests {
             work.scans(open: open) { _, _ in throw Failure() }, work.commits(open: open) { _, _ in throw Failure() },
         ]
         for trial in trials {
-            await #expect(throws: Failure.self) { _ = try await trial(0) }
+            await #expect(throws: Failure.self) { _ = try await Self.apart { try await trial(0) } }
+        }
+    }
+
+    /// Runs the body where it waits for no other test: its thread scans for as long.
+    private static func apart<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        try await withTaskExecutorPreference(QueueExecutor(), operation: body)
+    }
+
+    private final class QueueExecutor: TaskExecutor {
+        private let queue = DispatchQueue(label: "ReadWhileWritingTests")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
         }
     }
 }
