@@ -66,10 +66,9 @@ struct Rebase {
         merged.reapply(ours)
         for (entity, rows) in settlement.rows.enumerated() {
             rows.forEachRow { row, lastVersion, address in
-                let known =
-                    request.knownRow(RowID(entity: entity, row: row))
-                    ?? request.changes[entity].required.address(of: row)
-                merged.settle(RowID(entity: entity, row: row), copying: address, lastVersion: lastVersion, known)
+                let id = RowID(entity: entity, row: row)
+                let known = request.knownRow(id) ?? request.changes[entity].required.address(of: row)
+                merged.settle(id, copying: address, lastVersion: lastVersion, known)
             }
         }
         // Rows that came back may be ends of links that were made here.
@@ -95,7 +94,7 @@ struct Rebase {
                     id: id,
                     kind: kind,
                     versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
-                    base: request.knownRow(RowID(entity: entity, row: row)),
+                    base: request.knownRow(id),
                     ours: request.snapshot.entities[entity].rows.address(of: row) ?? changes.lostRows.address(of: row),
                     theirs: rows.address(of: row)
                 )
@@ -132,16 +131,15 @@ struct Rebase {
     }
 
     private func isConflict(_ conflict: Conflict, in request: WorkingState) -> Bool {
-        let (entity, row) = (conflict.id.entity, conflict.id.row)
         switch (conflict.kind, conflict.theirs) {
         case (.inserted, let theirs):
             // Both sides took back the same delete.
             guard let theirs, let ours = conflict.ours else { return false }
-            return !schema.entities[entity].areIdentical(ours, theirs)
+            return !schema.entities[conflict.id.entity].areIdentical(ours, theirs)
         case (.deleted, nil):
             return false
         default:
-            return isChangedThere(conflict) && !request.letsGoOnly(RowID(entity: entity, row: row))
+            return isChangedThere(conflict) && !request.letsGoOnly(conflict.id)
         }
     }
 

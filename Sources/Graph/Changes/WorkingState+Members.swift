@@ -56,12 +56,10 @@ extension WorkingState {
                 snapshot.adjacencies[order].insert(row, of: new, key: key)
             }
         }
-        guard let mate = toOne.mate.map(schema.toOne) else { return }
+        guard let reference = toOne.mate else { return }
+        let mate = schema.toOne(reference)
         for partner in [old, new] where partner != 0 { noteRow(RowID(entity: toOne.target, row: partner)) }
-        func partner(of id: RowID, _ toOne: ToOneDescription) -> RowNumber? {
-            snapshot.address(of: id).map { toOne.target(ofRowAt: $0) }
-        }
-        if old != 0, partner(of: RowID(entity: toOne.target, row: old), mate) == row {
+        if old != 0, snapshot.target(of: old, through: reference) == row {
             setReference(of: RowID(entity: toOne.target, row: old), through: mate, to: 0)
         }
         // Whom that drives out follows from the write itself.

@@ -82,14 +82,13 @@ extension WorkingState {
 
     /// Has what is changed and what is required of a row count from another version.
     private mutating func count(_ id: RowID, from version: RowVersion) {
-        let (entity, row) = (id.entity, id.row)
-        if let kind = changes[entity].kind(of: row) {
-            changes[entity].set(row, kind, baseVersion: version, delete: changes[entity].delete(of: row))
+        if let kind = changes.kind(of: id) {
+            changes.set(id, kind, baseVersion: version, delete: changes.delete(of: id))
         }
-        guard changes[entity].hasRequirements else { return }
-        let required = changes[entity].required
-        if let address = required.address(of: row) {
-            changes[entity].required.set(row, version: version, copying: address)
+        guard changes[id.entity].hasRequirements else { return }
+        let required = changes[id.entity].required
+        if let address = required.address(of: id.row) {
+            changes[id.entity].required.set(id.row, version: version, copying: address)
         }
     }
 

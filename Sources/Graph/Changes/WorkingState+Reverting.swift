@@ -160,8 +160,8 @@ extension WorkingState {
                 let (old, new) = (toOne.target(ofRowAt: before), toOne.target(ofRowAt: after))
                 let current = toOne.target(ofRowAt: row)
                 guard let mate = toOne.mate, old != new, old != current else { continue }
-                let wasTaken = target(of: old, through: mate, in: change.after)
-                let isTaken = target(of: old, through: mate, in: snapshot)
+                let wasTaken = change.after.target(of: old, through: mate)
+                let isTaken = snapshot.target(of: old, through: mate)
                 if current == new, old == 0 || isTaken.map({ [0, id.row, wasTaken].contains($0) }) == true {
                     found.append((id, toOne, old))
                 } else {
@@ -171,11 +171,6 @@ extension WorkingState {
         }
         for (id, toOne, _) in found { setReference(of: id, through: toOne, to: 0) }
         return found.filter { $0.2 != 0 }
-    }
-
-    /// nil if there is no such row.
-    private func target(of row: RowNumber, through reference: Reference, in state: Snapshot) -> RowNumber? {
-        state.address(of: RowID(entity: reference.entity, row: row)).map { schema.toOne(reference).target(ofRowAt: $0) }
     }
 
     /// Puts back each property that still has the value that the change gave it.

@@ -25,28 +25,27 @@ extension WorkingState {
             assignments.append(ToManyAssignment(owner: id.row, relationship: relationship, members: members))
         }
         guard !description.ephemerals.isEmpty else {
-            return put(id.row, of: id.entity, at: address, isNew: isNew, &batch)
+            return put(id, at: address, isNew: isNew, &batch)
         }
         return description.layout.withCopy(of: address) { copy in
             description.resetEphemerals(of: copy)
-            return put(id.row, of: id.entity, at: copy, isNew: isNew, &batch)
+            return put(id, at: copy, isNew: isNew, &batch)
         }
     }
 
     private mutating func put(
-        _ row: RowNumber,
-        of entity: Int,
+        _ id: RowID,
         at address: UnsafeRawPointer,
         isNew: Bool,
         _ batch: inout IndexBatch?
     ) -> Bool {
         guard !isNew else {
-            insert(RowID(entity: entity, row: row), copying: address, lastVersion: .none, &batch)
+            insert(id, copying: address, lastVersion: .none, &batch)
             return true
         }
-        if update(RowID(entity: entity, row: row), copying: address) { return true }
-        updateLostRow(RowID(entity: entity, row: row), copying: address)
-        return changes[entity].kind(of: row) != nil
+        if update(id, copying: address) { return true }
+        updateLostRow(id, copying: address)
+        return changes.kind(of: id) != nil
     }
 
     /// Writes what is pending of a row that others deleted. If that is as the row was, nothing is pending any more.

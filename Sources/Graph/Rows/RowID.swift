@@ -22,4 +22,9 @@ extension Snapshot {
 
     /// nil if there is no such row.
     func version(of id: RowID) -> RowVersion? { entities[id.entity].rows.version(of: id.row) }
+
+    /// What a row refers to, 0 for none; nil if there is no such row.
+    func target(of row: RowNumber, through reference: Reference) -> RowNumber? {
+        address(of: RowID(entity: reference.entity, row: row)).map { schema.toOne(reference).target(ofRowAt: $0) }
+    }
 }
