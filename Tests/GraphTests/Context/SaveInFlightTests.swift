@@ -158,12 +158,3 @@ struct SaveInFlightTests {
         #expect(reopened.snapshot.version(of: person) == RowVersion(3) && reopened.check() == [])
     }
 }
-
-extension Context {
-    var isSaveUnderWay: Bool { state.isSaveUnderWay }
-}
-
-extension Coordinator {
-    /// Returns when everything that came to the coordinator before has had its turn.
-    func takeTurn() {}
-}

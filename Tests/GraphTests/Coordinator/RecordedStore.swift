@@ -91,9 +91,6 @@ extension RecordedStore {
 }
 
 extension SeededGenerator {
-    /// True once in so many times.
-    mutating func chance(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
-
     fileprivate mutating func string() -> String { AttributeValues.string(&self) }
 
     fileprivate mutating func album(of work: WorkingState) -> ToOne<Album> {

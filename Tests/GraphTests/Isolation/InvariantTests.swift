@@ -34,7 +34,7 @@ struct InvariantTests {
     /// R25. Money is moved, split off into new accounts and taken over from closed ones; whoever looks sees all of it.
     @Test(arguments: [IsolationLevel.snapshot, .serializable])
     func `transfers keep the total, and every reader sees it`(level: IsolationLevel) async throws {
-        await Schedules.run(suite: "InvariantTests", "bank, \(level)", share: 4) { seed in
+        await Schedules.check(suite: "InvariantTests", "bank, \(level)", share: 4) { seed in
             let executor = SeededExecutor(seed: seed, sessions: 5)
             let entities = [EntityDescription(Bank.Account.self), EntityDescription(Bank.Holder.self)]
             let coordinator = try await Coordinator(
@@ -136,7 +136,7 @@ struct InvariantTests {
 
     /// The cycle test of FoundationDB: rotating three links of a ring gives a ring again, unless two rotations are mixed.
     @Test func `rotations keep one ring`() async throws {
-        await Schedules.run(suite: "InvariantTests", "ring", share: 4) { seed in
+        await Schedules.check(suite: "InvariantTests", "ring", share: 4) { seed in
             let coordinator = try await Coordinator(for: Ring.Node.self)
             let nodes = try await Context(coordinator).transaction { context in
                 let nodes = (0..<Self.nodes).map { _ in context.insert(Ring.Node()) }
@@ -196,7 +196,7 @@ struct InvariantTests {
     /// R26. Who goes off duty sees to it that somebody else is on call. Snapshot isolation lets the last two go at once.
     @Test(arguments: [IsolationLevel.snapshot, .serializable])
     func `somebody stays on call among serializable transactions`(level: IsolationLevel) async throws {
-        let summary = await Schedules.run(suite: "InvariantTests", "duty, \(level)", share: 4) { seed in
+        let summary = await Schedules.check(suite: "InvariantTests", "duty, \(level)", share: 4) { seed in
             let coordinator = try await Coordinator(for: Duty.Doctor.self)
             let doctors = try await Context(coordinator).transaction { context in
                 (0..<3).map { _ in context.insert(Duty.Doctor()).id }

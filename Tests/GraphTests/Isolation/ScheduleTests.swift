@@ -6,7 +6,7 @@ import Testing
 struct ScheduleTests {
     @Test(arguments: HistoryChecker.Level.allCases)
     func `random transactions show no anomaly that their level forbids`(level: HistoryChecker.Level) async throws {
-        try await run("\(level)", level, on: .memory, share: 2)
+        try await run(level, on: .memory, share: 2)
     }
 
     /// R27, R29. Head runs ahead of what is published, groups are written, and writes and syncs fail.
@@ -14,18 +14,18 @@ struct ScheduleTests {
     func `the same on a disk that fails now and then, and the file has what was answered`(
         level: HistoryChecker.Level
     ) async throws {
-        try await run("\(level), on disk", level, on: .disk, share: 8)
+        try await run(level, on: .disk, share: 8)
     }
 
     /// R25, R26. The same programs without a schedule.
     @Test(arguments: HistoryChecker.Level.allCases)
     func `the same on real threads`(level: HistoryChecker.Level) async throws {
-        try await run("\(level), on threads", level, on: .threads, share: 20)
+        try await run(level, on: .threads, share: 20)
     }
 
     /// R27. Who deletes what others have just deleted has nothing to do, and is told so when that is sure.
     @Test func `a delete that has succeeded is in the file, also if it was somebody else's`() async throws {
-        await Schedules.run(suite: "ScheduleTests", "deletes, on disk", share: 8) { seed in
+        await Schedules.check(suite: "ScheduleTests", "deletes, on disk", share: 8) { seed in
             let disk = LedgerDisk(seed: seed, operations: 3)
             let coordinator = try await disk.open()
             let account = try await Context(coordinator).insertLedger(1).accounts[0]
@@ -73,26 +73,12 @@ struct ScheduleTests {
     }
 
     private func run(
-        _ title: String,
         _ level: HistoryChecker.Level,
         on medium: LedgerRun.Medium,
         share: UInt64
     ) async throws {
-        let summary = await Schedules.run(suite: "ScheduleTests", title, share: share) { seed in
-            let run = try await LedgerRun(
-                seed: seed, level: level == .snapshot ? .snapshot : .serializable, on: medium)
-            let anomalies = HistoryChecker.anomalies(of: run.history, at: .serializable)
-            var counts = run.counts
-            for anomaly in anomalies where !level.forbids(anomaly.kind) {
-                counts[anomaly.kind.rawValue, default: 0] += 1
-            }
-            return Schedules.Result(
-                schedule: run.schedule,
-                course: run.history.course,
-                counts: counts,
-                failures: run.contradictions + anomalies.filter { level.forbids($0.kind) }.map(\.description),
-                details: "\(title)\n\(run.history)"
-            )
+        let summary = await Schedules.check(suite: "ScheduleTests", "\(level), \(medium)", share: share) { seed in
+            try await LedgerRun.result(seed: seed, level, on: medium)
         }
         guard summary.count >= 250, medium != .threads else { return }
         #expect(summary.schedules.count > summary.count * 9 / 10)

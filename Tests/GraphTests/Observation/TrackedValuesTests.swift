@@ -58,11 +58,8 @@ import Testing
         #expect(item.title == 3 && title.isTold && !n.isTold)
     }
 
-    /// `GRAPH_PROGRAMS` sets four times how many run, `GRAPH_SEED` where their seeds begin.
     @Test func `random programs are told of all that objects show anew`() async throws {
-        let first = StoreProgramTests.setting("GRAPH_SEED") ?? 1
-        let count = StoreProgramTests.setting("GRAPH_PROGRAMS").map { $0 / 4 } ?? 60
-        for seed in first..<(first + count) {
+        for seed in Seeds.programs(share: 5) {
             var program = try await Program(seed: seed)
             for step in 0..<40 { try await program.step(step) }
         }

@@ -5,4 +5,11 @@ extension Context {
     init(_ coordinator: Coordinator, isolation: IsolationLevel) {
         self.init(coordinator, isTransaction: false, reads: isolation == .serializable ? ReadLog() : nil)
     }
+
+    var isSaveUnderWay: Bool { state.isSaveUnderWay }
+}
+
+extension Coordinator {
+    /// Returns when everything that came to the coordinator before has had its turn.
+    func takeTurn() {}
 }

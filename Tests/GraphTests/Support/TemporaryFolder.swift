@@ -1,19 +1,5 @@
 import Foundation
 
-@testable import Graph
-
-@Entity struct Team {
-    var name: String
-    @Relationship(inverse: \Person.team) var members: ToMany<Person> = []
-}
-
-@Entity struct Person {
-    var name: String
-    @Unique var email: String?
-    @Indexed var age = 0
-    var team: ToOne<Team> = nil
-}
-
 /// A folder that is removed with everything in it when the value goes away.
 final class TemporaryFolder: Sendable {
     let path: String

@@ -106,7 +106,7 @@ extension Context {
             if shown.key != value.key || shown.other != value.other || shown.next != value.next
                 || shown.previous != value.previous || shown.spouse != value.spouse || shown.parent != value.parent
             {
-                findings.append("\(row) is shown otherwise")
+                findings.append("\(row) is \(value) and shown as \(shown)")
             }
         }
         return findings

@@ -131,3 +131,25 @@ extension Context {
         return rows
     }
 }
+
+extension LedgerRun {
+    static func result(
+        seed: UInt64,
+        _ level: HistoryChecker.Level,
+        on medium: Medium
+    ) async throws -> Schedules.Result {
+        let run = try await LedgerRun(seed: seed, level: level == .snapshot ? .snapshot : .serializable, on: medium)
+        let anomalies = HistoryChecker.anomalies(of: run.history, at: .serializable)
+        var counts = run.counts
+        for anomaly in anomalies where !level.forbids(anomaly.kind) {
+            counts[anomaly.kind.rawValue, default: 0] += 1
+        }
+        return Schedules.Result(
+            schedule: run.schedule,
+            course: run.history.course,
+            counts: counts,
+            failures: run.contradictions + anomalies.filter { level.forbids($0.kind) }.map(\.description),
+            details: "\(level), \(medium)\n\(run.history)"
+        )
+    }
+}

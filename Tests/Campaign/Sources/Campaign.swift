@@ -1,0 +1,63 @@
+import Foundation
+
+/// Runs the random models of the tests in a release build: `Campaign FIRST COUNT [KIND…]`.
+///
+/// The seeds FIRST and on: COUNT programs in memory, a quarter as many on a file, four times as many schedules, and so on;
+/// of the kinds that are named, or of all. Prints a line for each, and every failure with the line that repeats it in the
+/// tests. Exits with 1 if there were failures.
+@main enum Campaign {
+    private struct Kind {
+        let name: String
+        /// How many of it run, in quarters of COUNT.
+        let share: UInt64
+        let run: @Sendable (Range<UInt64>) async -> [String]
+    }
+
+    private static let kinds =
+        [
+            Kind(name: "programs", share: 4) { seeds in
+                await Seeds.failures(of: seeds) { await StoreProgram.failure(seed: $0) }
+            },
+            Kind(name: "files", share: 1) { seeds in
+                let folder = NSTemporaryDirectory() + "campaign-" + UUID().uuidString
+                try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                defer { try? FileManager.default.removeItem(atPath: folder) }
+                return await Seeds.failures(of: seeds) { await StoreProgram.failure(seed: $0, folder: folder) }
+            },
+            Kind(name: "nodes", share: 1) { seeds in
+                await Seeds.failures(of: seeds) { await NodeProgram.failure(seed: $0) }
+            },
+            Kind(name: "undo", share: 1) { seeds in
+                await Seeds.failures(of: seeds) { await UndoProgram.failure(seed: $0) }
+            },
+        ]
+        + HistoryChecker.Level.allCases.flatMap { level in
+            [(LedgerRun.Medium.memory, 4), (.disk, 2), (.threads, 1)].map { medium, share in
+                Kind(name: "schedules-\(level)-\(medium)", share: share) { seeds in
+                    await Schedules.run(seeds, suite: "ScheduleTests", "\(level), \(medium)") {
+                        try await LedgerRun.result(seed: $0, level, on: medium)
+                    }.failures
+                }
+            }
+        }
+
+    static func main() async {
+        let arguments = CommandLine.arguments.dropFirst()
+        let numbers = arguments.prefix(2).compactMap { UInt64($0) }
+        let names = arguments.dropFirst(2)
+        guard numbers.count == 2, names.allSatisfy({ name in kinds.contains { $0.name.hasPrefix(name) } }) else {
+            print("Campaign FIRST COUNT [\(kinds.map(\.name).joined(separator: "|"))]…")
+            exit(2)
+        }
+        var failures = 0
+        for kind in kinds where names.isEmpty || names.contains(where: { kind.name.hasPrefix($0) }) {
+            let start = ContinuousClock.now
+            let found = await kind.run(numbers[0]..<(numbers[0] + max(numbers[1] * kind.share / 4, 1)))
+            for failure in found { print(failure) }
+            failures += found.count
+            let seconds = (ContinuousClock.now - start).components.seconds
+            print("\(kind.name) \(numbers[0]) +\(numbers[1] * kind.share / 4): \(found.count) failures, \(seconds) s")
+        }
+        exit(failures == 0 ? 0 : 1)
+    }
+}
