@@ -146,7 +146,8 @@ struct Rebase {
     private func isChangedThere(_ conflict: Conflict) -> Bool {
         switch comparison {
         case .versions:
-            return conflict.versions.old != conflict.versions.new
+            // A change may count from a row that gave way to another one, and then from no version at all.
+            return conflict.theirs == nil || conflict.versions.old != conflict.versions.new
         case .rows:
             guard let base = conflict.base, let theirs = conflict.theirs else { return conflict.theirs == nil }
             return !schema.entities[conflict.id.entity].areIdentical(base, theirs)

@@ -96,8 +96,8 @@ extension ContextState {
         if rebase(onto: inFlight.state) { endEpoch() }
     }
 
-    /// Puts the working state's changes on top of another state. False if there were none to rows. Then the epoch is to end, if it
-    /// is, when all else is done.
+    /// Puts the working state's changes on top of another state. False if there were none: links alone may end references, too,
+    /// which this state has to rows that are gone. The epoch is to end, if it is, when all else is done.
     private func rebase(
         onto state: WorkingState,
         keepingBases: Bool = false,
@@ -108,7 +108,7 @@ extension ContextState {
         let later = working
         working = later.moved(onto: state, keepingBases: keepingBases, replacements: replacements)
         history.move(to: working)
-        return !later.changes.isEmpty
+        return !later.isUnchanged
     }
 
     // MARK: Moving

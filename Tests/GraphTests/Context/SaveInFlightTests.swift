@@ -38,6 +38,79 @@ struct SaveInFlightTests {
         try await context.save()
     }
 
+    @Test(.bug(id: "stale objects", "they showed references that had ended"))
+    func `R8 a reference to a deleted object ends when the save fails, and objects show that`() async throws {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Node.self)]), path: "/data/store.graph", fileSystem: disk,
+            options: JournalOptions())
+        let context = Context(coordinator)
+        let (parent, child, friend) = try await context.transaction { context in
+            let parent = context.insert(Node())
+            return (parent.id, context.insert(Node(parent: ToOne(parent.id))).id, context.insert(Node()).id)
+        }
+        try await context.perform { context in
+            try context.object(for: parent).delete()
+            try context.object(for: child).parent = ToOne(parent)
+        }
+        disk.hold()
+        let save = Task { try await context.save() }
+        await disk.waitForArrival()
+        try await context.perform { try $0.object(for: child).friends.insert(try $0.object(for: friend)) }
+        disk.fill()
+        disk.release()
+        await #expect(throws: GraphError.self) { try await save.value }
+        #expect(await context.nodeFindings() == [])
+    }
+
+    @Test(
+        .bug(id: "change of nothing", "the save stopped the program"),
+        arguments: [MergePolicy.error, .rollback, .overwrite]
+    )
+    func `R5 R19 a change of what gave way to an object, which others delete then, is a conflict`(
+        policy: MergePolicy
+    ) async throws {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator(
+            Schema([EntityDescription(Node.self)]), path: "/data/store.graph", fileSystem: disk,
+            options: JournalOptions())
+        let (context, other) = (Context(coordinator), Context(coordinator))
+        let node = try await other.transaction { $0.insert(Node(key: 1)).id }
+        let new = await context.perform { $0.insert(Node(key: 1)).id }
+        disk.hold()
+        let first = Task { try await Context(coordinator).transaction { _ = $0.insert(Node()) } }
+        await disk.waitForArrival()
+        // These two are written and published together.
+        let saves = [(context, 0), (other, 1)].map { context, change in
+            Task {
+                if change != 0 { try await context.perform { try $0.object(for: node).other = change } }
+                try await context.save(mergePolicy: .overwrite)
+            }
+        }
+        while await !context.isSaveUnderWay { await Task.yield() }
+        while await !other.isSaveUnderWay { await Task.yield() }
+        await coordinator.takeTurn()
+        try await context.perform { try $0.object(for: new).other = 2 }
+        disk.release()
+        try await first.value
+        for save in saves { try await save.value }
+        try await coordinator.transaction { $0[node]?.delete() }
+        await context.refresh()
+        #expect(await context.hasChanges)
+        if policy.kind == .error {
+            let error = await #expect(throws: GraphError.self) { try await context.save(mergePolicy: policy) }
+            guard case .conflicts(let conflicts) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(conflicts.map(\.id) == [AnyPersistentID(node)])
+        } else {
+            try await context.save(mergePolicy: policy)
+        }
+        #expect(coordinator.snapshot.value(for: node)?.other == (policy.kind == .overwrite ? 2 : nil))
+        #expect(coordinator.check() == [])
+    }
+
     @Test(.bug(id: "lost update")) func `a change made during a save still conflicts`()
         async throws
     {
