@@ -242,31 +242,30 @@ struct Rebase {
         guard let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs
         else { throw Unsettled() }
         let description = schema.entities[conflict.id.entity]
-        func isChangedHere(_ property: Property) -> Bool {
-            !property.operations.isIdentical(ours + property.offset, base + property.offset)
-        }
-        func isChangedThere(_ property: Property) -> Bool {
-            !property.operations.isIdentical(theirs + property.offset, base + property.offset)
-        }
+        let merge = RowMerge(description, base: base, ours: ours, theirs: theirs)
         let rules = policy.rules(forPropertiesOf: description)
-        let isCovered =
-            !rules.isEmpty
-            && description.properties.enumerated().allSatisfy { rules[$0] != nil || !isChangedHere($1) }
+        var isCovered = !rules.isEmpty
+        merge.forEachChange { number, _, side in
+            if side != .theirs, rules[number] == nil { isCovered = false }
+        }
         let kind = isCovered ? .objectTrump : policy.kind
         guard kind != .error else { throw Unsettled() }
         guard kind != .rollback || !rules.isEmpty else { return keep(conflict, in: &settlement) }
         try description.layout.withCopy(of: kind == .overwrite ? ours : theirs) { merged in
-            for (number, property) in description.properties.enumerated() {
+            try merge.forEachChange { number, property, side in
                 let offset = property.offset
-                let (isOurs, isTheirs) = (isChangedHere(property), isChangedThere(property))
-                if let merge = rules[number] {
-                    if isOurs, isTheirs {
-                        try merge(base + offset, ours + offset, theirs + offset, merged + offset)
-                    } else {
-                        property.operations.assign(merged + offset, (isOurs ? ours : theirs) + offset)
-                    }
-                } else if isOurs, kind == .objectTrump || (kind == .storeTrump && !isTheirs) {
-                    property.operations.assign(merged + offset, ours + offset)
+                switch (rules[number], side) {
+                case (let rule?, .both):
+                    try rule(base + offset, ours + offset, theirs + offset, merged + offset)
+                case (.some, .ours):
+                    property.copy(from: ours, to: merged)
+                case (.some, .theirs):
+                    property.copy(from: theirs, to: merged)
+                case (nil, .ours) where kind == .objectTrump || kind == .storeTrump,
+                    (nil, .both) where kind == .objectTrump:
+                    property.copy(from: ours, to: merged)
+                default:
+                    break
                 }
             }
             settlement.write(merged, at: conflict.id, conflict.versions.new)

@@ -19,9 +19,6 @@ extension WorkingState {
             let (old, new) = (base.entities[entity].rows, other.entities[entity].rows)
             let (kept, returned) = (changes.lostBases, changes.returnBases)
             var listed: Set<RowNumber> = []
-            func differ(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, _ property: Property) -> Bool {
-                property.isStored && !property.operations.isIdentical(lhs + property.offset, rhs + property.offset)
-            }
             func append(_ row: RowNumber, _ names: [String], isDeletedThere: Bool) {
                 listed.insert(row)
                 let id = schema.id(of: RowID(entity: entity, row: row))
@@ -48,12 +45,10 @@ extension WorkingState {
                 var names: [String] = []
                 if let ours, let theirs {
                     let nullified = Set(nullifiedReferences(from: original, to: ours, of: entity).map(\.property))
-                    names = description.properties.enumerated()
-                        .filter { number, property in
-                            differ(ours, original, property) && differ(theirs, original, property)
-                                && !nullified.contains(number)
-                        }
-                        .map(\.element.name)
+                    let merge = RowMerge(description, base: original, ours: ours, theirs: theirs)
+                    merge.forEachChange { number, property, side in
+                        if side == .both, !nullified.contains(number) { names.append(property.name) }
+                    }
                     guard !names.isEmpty else { return }
                 }
                 append(row, names, isDeletedThere: theirs == nil)
@@ -62,7 +57,7 @@ extension WorkingState {
                 let theirs = new.address(of: row)
                 guard !listed.contains(row) else { return }
                 let names = theirs.map { theirs in
-                    description.properties.filter { differ(theirs, known, $0) }.map(\.name)
+                    description.properties.filter { $0.isStored && !$0.isIdentical(in: theirs, known) }.map(\.name)
                 }
                 guard names?.isEmpty != true else { return }
                 append(row, names ?? [], isDeletedThere: theirs == nil)

@@ -157,20 +157,14 @@ extension WorkingState {
             let original = base.address(of: id),
             let known = changes[id.entity].lostBases.address(of: id.row)
         else { return false }
-        let restored = description.properties.indices.filter { number in
-            let (offset, operations) = (
-                description.properties[number].offset, description.properties[number].operations
-            )
-            return operations.isIdentical(current + offset, known + offset)
-                && !operations.isIdentical(original + offset, known + offset)
+        var restored: [Int] = []
+        RowMerge(description, base: known, ours: current, theirs: original).forEachChange { number, _, side in
+            if side == .theirs { restored.append(number) }
         }
         guard !restored.isEmpty else { return false }
         let coupled = description.toOnes.filter { $0.mate != nil && restored.contains($0.property) }
         description.layout.withCopy(of: known) { known in
-            for number in restored {
-                let property = description.properties[number]
-                property.operations.assign(known + property.offset, original + property.offset)
-            }
+            for number in restored { description.properties[number].copy(from: original, to: known) }
             if description.areIdentical(known, original) {
                 _ = countFromBase(id)
             } else {
@@ -180,8 +174,7 @@ extension WorkingState {
         }
         description.layout.withCopy(of: current) { copy in
             for number in restored where !coupled.contains(where: { $0.property == number }) {
-                let property = description.properties[number]
-                property.operations.assign(copy + property.offset, original + property.offset)
+                description.properties[number].copy(from: original, to: copy)
             }
             update(id, copying: copy)
         }

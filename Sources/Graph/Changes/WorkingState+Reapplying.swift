@@ -105,7 +105,7 @@ extension WorkingState {
             else { continue }
             description.layout.withCopy(of: current) { copy in
                 for property in description.properties where property.isStored && property.relationship == nil {
-                    property.operations.assign(copy + property.offset, row + property.offset)
+                    property.copy(from: row, to: copy)
                 }
                 state.update(id, copying: copy)
             }
@@ -223,15 +223,13 @@ extension WorkingState {
                     (merged + toOne.offset).storeBytes(of: 0, as: RowNumber.self)
                 }
                 let nullified = change.nullified.map(\.property)
-                for (number, property) in description.properties.enumerated() where !nullified.contains(number) {
-                    let (offset, operations) = (property.offset, property.operations)
-                    guard !operations.isIdentical(change.ours + offset, change.known + offset) else { continue }
-                    operations.assign(merged + offset, change.ours + offset)
-                    // Also if both sides made the same of it: two who count one up have counted two.
-                    if keepingBases, !operations.isIdentical(committed + offset, change.known + offset) {
-                        operations.assign(known + offset, change.known + offset)
-                        isConflict = true
-                    }
+                let merge = RowMerge(description, base: change.known, ours: change.ours, theirs: committed)
+                merge.forEachChange { number, property, side in
+                    guard side != .theirs, !nullified.contains(number) else { return }
+                    property.copy(from: change.ours, to: merged)
+                    guard keepingBases, side == .both else { return }
+                    property.copy(from: change.known, to: known)
+                    isConflict = true
                 }
                 description.redirect(merged, by: replacements)
                 update(id, copying: merged)
@@ -354,8 +352,7 @@ extension WorkingState {
         let nullified = nullifiedReferences(from: original, to: ours, of: id.entity).map(\.property)
         guard !nullified.isEmpty else { return false }
         return schema.entities[id.entity].properties.enumerated().allSatisfy { number, property in
-            nullified.contains(number)
-                || property.operations.isIdentical(ours + property.offset, original + property.offset)
+            nullified.contains(number) || property.isIdentical(in: ours, original)
         }
     }
 

@@ -43,11 +43,8 @@ extension WorkingState {
         _ current: UnsafeRawPointer
     ) -> [UndoConflict] {
         schema.entities[id.entity].properties.enumerated().compactMap { number, property in
-            let (offset, operations) = (property.offset, property.operations)
-            guard !operations.isIdentical(old + offset, new + offset),
-                !operations.isIdentical(wanted + offset, current + offset)
-            else { return nil }
-            return remainder(id, number)
+            let isLeft = !property.isIdentical(in: old, new) && !property.isIdentical(in: wanted, current)
+            return isLeft ? remainder(id, number) : nil
         }
     }
 
@@ -189,23 +186,18 @@ extension WorkingState {
         }
         let targets = description.toOnes.map { $0.target(ofRowAt: current) }
         description.layout.withCopy(of: current) { copy in
-            for (number, property) in description.properties.enumerated() {
-                let (offset, operations) = (property.offset, property.operations)
-                guard property.isStored, !isPartner(number, in: description),
-                    !operations.isIdentical(old + offset, new + offset),
-                    !operations.isIdentical(UnsafeRawPointer(copy) + offset, old + offset)
-                else { continue }
+            // What undo wants is the row as it was, on top of what others have made of it since.
+            RowMerge(description, base: new, ours: old, theirs: current).forEachChange { number, property, side in
+                guard side != .theirs, !isPartner(number, in: description), !property.isIdentical(in: current, old)
+                else { return }
                 let isPossible = description.toOnes.allSatisfy { toOne in
                     let target = toOne.property == number ? toOne.target(ofRowAt: old) : 0
                     return target == 0
                         || isFree(target, for: id.row, through: toOne)
                             && !stayed.contains(RowID(entity: toOne.target, row: target))
                 }
-                guard isPossible, operations.isIdentical(UnsafeRawPointer(copy) + offset, new + offset) else {
-                    remainders.append(remainder(id, number))
-                    continue
-                }
-                operations.assign(copy + offset, old + offset)
+                guard isPossible, side == .ours else { return remainders.append(remainder(id, number)) }
+                property.copy(from: old, to: copy)
             }
             update(id, copying: copy)
         }
@@ -330,7 +322,7 @@ extension WorkingState {
     ) -> Bool {
         let description = schema.entities[entity]
         return description.properties.enumerated().allSatisfy { number, property in
-            property.operations.isIdentical(row + property.offset, other + property.offset)
+            property.isIdentical(in: row, other)
                 || description.toOnes.contains { $0.property == number && $0.target(ofRowAt: row) == 0 }
         }
     }

@@ -118,7 +118,7 @@ extension WorkingState {
         else { return }
         description.layout.withCopy(of: old) { merged in
             for property in description.properties where property.relationship == nil && takesOver {
-                property.operations.assign(merged + property.offset, new + property.offset)
+                property.copy(from: new, to: merged)
             }
             let references = description.toOnes.map { toOne in
                 let (mine, own) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: old))

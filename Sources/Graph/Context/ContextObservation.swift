@@ -107,7 +107,7 @@ final class ContextObservation: Observable {
             tell(Key(entity: entity, row: row))
             if old == nil || new == nil { tell(Key(entity: entity, row: row, property: Key.existence)) }
             for (number, property) in properties.enumerated() where property.isStored {
-                if let old, let new, property.operations.isIdentical(old + property.offset, new + property.offset) {
+                if let old, let new, property.isIdentical(in: old, new) {
                     continue
                 }
                 tell(Key(entity: entity, row: row, property: number))

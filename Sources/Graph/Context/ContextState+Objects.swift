@@ -72,7 +72,7 @@ extension ContextState {
             let ours = working.snapshot.address(of: id)
         else { return [] }
         guard let original = working.knownRow(id) else { return properties }
-        return properties.filter { !$0.operations.isIdentical(ours + $0.offset, original + $0.offset) }
+        return properties.filter { !$0.isIdentical(in: ours, original) }
     }
 
     // MARK: Relationships
@@ -241,9 +241,7 @@ extension ContextState {
             withUnsafePointer(to: new) { new in
                 let (old, new) = (UnsafeRawPointer(old), UnsafeRawPointer(new))
                 for (number, property) in schema.entities[entity].properties.enumerated()
-                where property.isStored
-                    && !property.operations.isIdentical(old + property.offset, new + property.offset)
-                {
+                where property.isStored && !property.isIdentical(in: old, new) {
                     observation.note(number, of: row, entity)
                 }
             }
@@ -284,11 +282,8 @@ extension EntityDescription {
         since original: UnsafeRawPointer,
         into target: UnsafeMutableRawPointer
     ) {
-        for property in properties
-        where !property.isStored
-            || !property.operations.isIdentical(changed + property.offset, original + property.offset)
-        {
-            property.operations.assign(target + property.offset, changed + property.offset)
+        for property in properties where !property.isStored || !property.isIdentical(in: changed, original) {
+            property.copy(from: changed, to: target)
         }
     }
 }

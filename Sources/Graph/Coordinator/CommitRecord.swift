@@ -123,7 +123,7 @@ struct CommitRecord {
 
     private mutating func appendUpdate(from old: UnsafeRawPointer, to new: UnsafeRawPointer, of entity: Int) throws {
         let changed = schema.entities[entity].properties.enumerated().filter { _, property in
-            !property.operations.isIdentical(old + property.offset, new + property.offset)
+            !property.isIdentical(in: old, new)
         }
         writer.appendVarint(UInt64(changed.count))
         for (number, property) in changed {

@@ -178,20 +178,23 @@ extension EntityDescription {
         _ ours: UnsafeRawPointer,
         _ theirs: UnsafeRawPointer
     ) -> [PropertyDifference] {
-        properties.filter(\.isStored).compactMap { property in
-            let (offset, operations) = (property.offset, property.operations)
-            let isChangedHere = !operations.isIdentical(base + offset, ours + offset)
-            let isChangedThere = !operations.isIdentical(base + offset, theirs + offset)
-            guard isChangedHere || isChangedThere else { return nil }
-            return PropertyDifference(
-                property: property.name,
-                base: operations.describe(base + offset).shortened(),
-                ours: operations.describe(ours + offset).shortened(),
-                theirs: operations.describe(theirs + offset).shortened(),
-                isChangedHere: isChangedHere,
-                isChangedThere: isChangedThere
+        var differences: [PropertyDifference] = []
+        RowMerge(self, base: base, ours: ours, theirs: theirs).forEachChange { _, property, side in
+            func describe(_ row: UnsafeRawPointer) -> String {
+                property.operations.describe(row + property.offset).shortened()
+            }
+            differences.append(
+                PropertyDifference(
+                    property: property.name,
+                    base: describe(base),
+                    ours: describe(ours),
+                    theirs: describe(theirs),
+                    isChangedHere: side != .theirs,
+                    isChangedThere: side != .ours
+                )
             )
         }
+        return differences
     }
 
     private func withAddress<R>(of row: (any Entity)?, _ body: (UnsafeRawPointer?) -> R) -> R {

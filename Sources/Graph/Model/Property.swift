@@ -161,3 +161,15 @@ extension AttributeCodec {
         )
     }
 }
+
+extension Property {
+    /// Whether two rows have the same bits in it.
+    func isIdentical(in lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
+        operations.isIdentical(lhs + offset, rhs + offset)
+    }
+
+    /// Gives a row the value that another one has.
+    func copy(from source: UnsafeRawPointer, to row: UnsafeMutableRawPointer) {
+        operations.assign(row + offset, source + offset)
+    }
+}

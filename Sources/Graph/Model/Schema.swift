@@ -113,10 +113,7 @@ final class EntityDescription: @unchecked Sendable {
 
     /// Gives a row the properties in which one row differs from an older one.
     func takeChanges(from old: UnsafeRawPointer, to new: UnsafeRawPointer, into row: UnsafeMutableRawPointer) {
-        for property in properties
-        where !property.operations.isIdentical(old + property.offset, new + property.offset) {
-            property.operations.assign(row + property.offset, new + property.offset)
-        }
+        for property in properties where !property.isIdentical(in: old, new) { property.copy(from: new, to: row) }
     }
 
     /// `{ age = 0, name = "fan", school = nil }`: attributes and to-one relationships in the order of declaration.
