@@ -189,26 +189,18 @@ extension WorkingState {
     func danglingReferences() -> ErrorList<DanglingReference> {
         var dangling = ErrorList(danglingMembers)
         forEachDanglingReference { id, toOne, target in
-            dangling.append(
-                DanglingReference(
-                    id: schema.id(of: id),
-                    property: schema.entities[id.entity].properties[toOne.property].name,
-                    target: schema.id(of: RowID(entity: toOne.target, row: target))
-                )
-            )
+            dangling.append(schema.danglingReference(from: id, through: toOne, to: target))
         }
         return dangling
     }
 
     private func forEachDanglingReference(_ body: (RowID, ToOneDescription, _ target: RowNumber) -> Void) {
         for (entity, changes) in changes.entities where changes.hasReferences {
-            for toOne in schema.entities[entity].toOnes {
-                forEachWritten(of: entity) { row, address, original in
-                    let target = toOne.target(ofRowAt: address)
-                    guard target != 0, original.map({ toOne.target(ofRowAt: $0) }) != target,
-                        !snapshot.entities[toOne.target].rows.contains(target)
-                    else { return }
-                    body(RowID(entity: entity, row: row), toOne, target)
+            forEachWritten(of: entity) { row, _, original in
+                let id = RowID(entity: entity, row: row)
+                snapshot.forEachDanglingReference(of: id) { toOne, target in
+                    // One that the row had before leads to a row whose delete is denied.
+                    if original.map({ toOne.target(ofRowAt: $0) }) != target { body(id, toOne, target) }
                 }
             }
         }
@@ -277,21 +269,12 @@ extension WorkingState {
 }
 
 extension Schema {
-    func id(of id: RowID) -> AnyPersistentID {
-        AnyPersistentID(entityName: entities[id.entity].name, row: id.row)
-    }
-
     /// The relationship whose rule governs a reference, as people write it: the to-many side where there is one.
     fileprivate func name(of toOne: ToOneDescription, from entity: Int) -> String {
         if let inverse = toOne.inverse {
             return "\(entities[toOne.target].name).\(entities[toOne.target].properties[inverse].name)"
         }
         return name(ofOwnerOf: toOne, entity)
-    }
-
-    /// The relationship as the entity has it that refers.
-    func name(ofOwnerOf toOne: ToOneDescription, _ entity: Int) -> String {
-        "\(entities[entity].name).\(entities[entity].properties[toOne.property].name)"
     }
 }
 

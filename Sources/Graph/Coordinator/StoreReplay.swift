@@ -16,7 +16,7 @@ struct StoreReplay: Sendable {
     /// That record. What differs is found only when it is asked for, since a file may have many.
     private var fileRecord: [UInt8] = []
     private var scratch = EntryScratch()
-    private var touched: Touched
+    private var touched = Touched()
     private let keepsIndexes: Bool
     /// Rows that were deleted while no index said what refers to them.
     private var deleted: [RowID] = []
@@ -29,7 +29,6 @@ struct StoreReplay: Sendable {
 
     init(schema: Schema, path: String, keepsIndexes: Bool = true) {
         self.keepsIndexes = keepsIndexes
-        touched = Touched(schema)
         snapshot = Snapshot(schema: schema)
         counters = schema.entities.map { _ in 1 }
         self.path = path
@@ -75,10 +74,8 @@ struct StoreReplay: Sendable {
         let suspects = snapshot.buildIndexes()
         do {
             let reader = ByteReader(UnsafeRawBufferPointer(start: nil, count: 0))
-            for id in suspects { try checkUniqueness(of: id.row, id.entity, reader) }
-            for id in deleted where !snapshot.contains(id) {
-                try checkUnreferenced(id.row, id.entity, reader)
-            }
+            for id in suspects { try checkUniqueness(of: id, reader) }
+            for id in deleted where !snapshot.contains(id) { try checkUnreferenced(id, reader) }
             for (entity, description) in snapshot.schema.entities.enumerated() where description.hasCounts {
                 try snapshot.entities[entity].rows.forEachRow { row, _, _ in
                     if let failure = snapshot.countFailures(of: RowID(entity: entity, row: row)).first {
@@ -151,15 +148,15 @@ struct StoreReplay: Sendable {
         _ = try reader.readFixed(UInt64.self)
         _ = try reader.readString()
         try applyCounters(&reader)
-        touched = Touched(snapshot.schema)
+        touched = Touched()
         var last = -1
         for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
             let entity = try readEntity(&reader)
             guard entity > last else { throw reader.failure("entities out of order") }
             last = entity
-            touched.written[entity] = try applyInserts(&reader, entity)
-            touched.written[entity] += try applyUpdates(&reader, entity)
-            touched.deleted[entity] = try applyDeletes(&reader, entity)
+            touched.written += try applyInserts(&reader, entity)
+            touched.written += try applyUpdates(&reader, entity)
+            touched.deleted += try applyDeletes(&reader, entity)
         }
         try applyLists(&reader)
         try reader.expectEnd()
@@ -167,7 +164,7 @@ struct StoreReplay: Sendable {
         snapshot.commit = number
     }
 
-    private mutating func applyInserts(_ reader: inout ByteReader, _ entity: Int) throws -> [RowNumber] {
+    private mutating func applyInserts(_ reader: inout ByteReader, _ entity: Int) throws -> [RowID] {
         try forEachRow(&reader, entity) { replay, reader, row, version in
             guard !replay.snapshot.entities[entity].rows.contains(row) else {
                 throw reader.failure("row \(row) is inserted, but exists")
@@ -188,13 +185,13 @@ struct StoreReplay: Sendable {
                     return
                 }
                 if replay.snapshot.set(row, of: entity, version: version, moving: address, scratch: &replay.scratch) {
-                    replay.touched.suspects.append((entity, row))
+                    replay.touched.suspects.append(RowID(entity: entity, row: row))
                 }
             }
         }
     }
 
-    private mutating func applyUpdates(_ reader: inout ByteReader, _ entity: Int) throws -> [RowNumber] {
+    private mutating func applyUpdates(_ reader: inout ByteReader, _ entity: Int) throws -> [RowID] {
         try forEachRow(&reader, entity) { replay, reader, row, version in
             let rows = replay.snapshot.entities[entity].rows
             guard let address = rows.address(of: row), version == rows.version(of: row)?.next else {
@@ -223,13 +220,13 @@ struct StoreReplay: Sendable {
                     return
                 }
                 if replay.snapshot.set(row, of: entity, version: version, copying: copy, scratch: &replay.scratch) {
-                    replay.touched.suspects.append((entity, row))
+                    replay.touched.suspects.append(RowID(entity: entity, row: row))
                 }
             }
         }
     }
 
-    private mutating func applyDeletes(_ reader: inout ByteReader, _ entity: Int) throws -> [RowNumber] {
+    private mutating func applyDeletes(_ reader: inout ByteReader, _ entity: Int) throws -> [RowID] {
         try forEachRow(&reader, entity) { replay, reader, row, version in
             guard replay.snapshot.entities[entity].rows.version(of: row) == version else {
                 throw reader.failure("row \(row) is deleted at version \(version), which it does not have")
@@ -256,13 +253,13 @@ struct StoreReplay: Sendable {
         }
     }
 
-    /// Reads a section's rows and gives their numbers back.
+    /// Reads a section's rows and returns their IDs.
     private mutating func forEachRow(
         _ reader: inout ByteReader,
         _ entity: Int,
         _ body: (inout StoreReplay, inout ByteReader, RowNumber, RowVersion) throws -> Void
-    ) throws -> [RowNumber] {
-        var rows: [RowNumber] = []
+    ) throws -> [RowID] {
+        var rows: [RowID] = []
         var previous: RowNumber = 0
         for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
             let distance = try reader.readVarint()
@@ -273,7 +270,7 @@ struct StoreReplay: Sendable {
             let version = try reader.readVarint()
             guard version > 0, version < .max else { throw reader.failure("version \(version) of row \(row)") }
             try body(&self, &reader, row, RowVersion(version))
-            rows.append(row)
+            rows.append(RowID(entity: entity, row: row))
             previous = row
         }
         return rows
@@ -408,19 +405,14 @@ struct StoreReplay: Sendable {
 
     /// What a commit changes, as far as rules are to be checked of it afterwards.
     private struct Touched {
-        var written: [[RowNumber]]
-        var deleted: [[RowNumber]]
+        var written: [RowID] = []
+        var deleted: [RowID] = []
         /// Rows that may have taken a unique value which another one had.
-        var suspects: [(entity: Int, row: RowNumber)] = []
+        var suspects: [RowID] = []
         /// Members and owners, of lists that may have changed.
         var pairs: [(list: Int, pair: Adjacency.Pair)] = []
         /// Owners and partners, whose own rows may be as they were.
-        var targets: [(entity: Int, row: RowNumber)] = []
-
-        init(_ schema: Schema) {
-            written = schema.entities.map { _ in [] }
-            deleted = written
-        }
+        var targets: [RowID] = []
     }
 
     /// Notes what depends on a row's references, before or after a change.
@@ -430,44 +422,36 @@ struct StoreReplay: Sendable {
             guard target != 0 else { continue }
             if let order = toOne.order { touched.pairs.append((order, Adjacency.Pair(owner: target, member: row))) }
             if toOne.mate != nil || snapshot.schema.entities[toOne.target].hasCounts {
-                touched.targets.append((toOne.target, target))
+                touched.targets.append(RowID(entity: toOne.target, row: target))
             }
         }
     }
 
     private mutating func checkTouched(_ reader: ByteReader) throws {
-        for (entity, row) in touched.suspects { try checkUniqueness(of: row, entity, reader) }
-        for (entity, rows) in touched.written.enumerated() {
-            for row in rows { try checkRules(of: row, entity, reader) }
+        for id in touched.suspects { try checkUniqueness(of: id, reader) }
+        for id in touched.written + touched.targets {
+            try checkReferences(of: id, reader)
+            try checkCounts(of: id, reader)
         }
-        for (entity, rows) in touched.deleted.enumerated() where keepsIndexes {
-            for row in rows { try checkUnreferenced(row, entity, reader) }
-        }
-        for (entity, row) in touched.targets {
-            try checkReferences(of: row, entity, reader)
-            try checkCounts(of: row, entity, reader)
+        if keepsIndexes {
+            for id in touched.deleted { try checkUnreferenced(id, reader) }
         }
         for (number, pair) in touched.pairs { try check(pair, of: number, reader) }
     }
 
-    private func checkRules(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
-        try checkReferences(of: row, entity, reader)
-        try checkCounts(of: row, entity, reader)
-    }
-
-    private mutating func checkUniqueness(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
-        guard let address = snapshot.entities[entity].rows.address(of: row) else { return }
+    private mutating func checkUniqueness(of id: RowID, _ reader: ByteReader) throws {
+        guard let address = snapshot.address(of: id) else { return }
+        let (entity, row) = (id.entity, id.row)
         let description = snapshot.schema.entities[entity]
         for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
             for other in rowsSharingKey(of: row, at: address, entity, number, limit: 1_000) {
                 guard let otherAddress = snapshot.entities[entity].rows.address(of: other),
                     index.isIdentical(address, otherAddress)
                 else {
-                    if equivalents.last?.row != row { equivalents.append(RowID(entity: entity, row: row)) }
+                    if equivalents.last?.row != row { equivalents.append(id) }
                     continue
                 }
-                let pair = "rows \(min(row, other)) and \(max(row, other))"
-                throw reader.failure("\(pair) of \(description.name) share a unique value")
+                throw reader.failure(snapshot.schema.describe(id, sharesKeyWith: other, in: index))
             }
         }
     }
@@ -522,66 +506,26 @@ struct StoreReplay: Sendable {
         guard violations.isEmpty else { throw .notUnique(ErrorList(violations.reversed())) }
     }
 
-    private func checkReferences(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
-        guard let address = snapshot.entities[entity].rows.address(of: row) else { return }
-        let description = snapshot.schema.entities[entity]
-        for toOne in description.toOnes {
-            let target = toOne.target(ofRowAt: address)
-            guard target != 0 else { continue }
-            guard let targetRow = snapshot.entities[toOne.target].rows.address(of: target) else {
-                throw reader.failure("row \(row) of \(description.name) refers to row \(target), which is not there")
-            }
-            guard let mate = toOne.mate else { continue }
-            let back = snapshot.schema.toOne(mate).target(ofRowAt: targetRow)
-            guard back == row else {
-                throw reader.failure(
-                    "row \(row) of \(description.name) refers to row \(target), which refers to \(back)")
-            }
-        }
+    private func checkReferences(of id: RowID, _ reader: ByteReader) throws {
+        try snapshot.forEachBrokenReference(of: id) { throw reader.failure($0) }
     }
 
-    private func checkCounts(of row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
-        guard keepsIndexes, let failure = snapshot.countFailures(of: RowID(entity: entity, row: row)).first else {
-            return
-        }
+    private func checkCounts(of id: RowID, _ reader: ByteReader) throws {
+        guard keepsIndexes, let failure = snapshot.countFailures(of: id).first else { return }
         throw reader.failure("\(failure)")
     }
 
-    private func checkUnreferenced(_ row: RowNumber, _ entity: Int, _ reader: ByteReader) throws {
-        for reference in snapshot.schema.entities[entity].references
-        where snapshot.countReferrers(to: row, through: reference) > 0 {
-            throw reader.failure("row \(row) is deleted while others refer to it")
-        }
-        for number in snapshot.schema.entities[entity].linkLists
-        where !snapshot.adjacencies[number].memberRows(of: row).isEmpty {
-            throw reader.failure("row \(row) is deleted while it has links")
-        }
+    private func checkUnreferenced(_ id: RowID, _ reader: ByteReader) throws {
+        if let reason = snapshot.brokenDelete(of: id) { throw reader.failure(reason) }
     }
 
-    /// That a pair is in both lists or in none, or in a list and in the member's row or in neither; that both rows exist; and
-    /// that there are as many as there may be.
     private func check(_ pair: Adjacency.Pair, of number: Int, _ reader: ByteReader) throws {
         let list = snapshot.schema.adjacencies[number]
-        let isListed = snapshot.adjacencies[number].contains(pair.member, of: pair.owner)
-        if let mate = list.mate {
-            guard snapshot.adjacencies[mate].contains(pair.owner, of: pair.member) == isListed else {
-                throw reader.failure("rows \(pair.owner) and \(pair.member) are linked in one direction only")
-            }
-            try checkCounts(of: pair.owner, list.entity, reader)
-            try checkCounts(of: pair.member, list.members, reader)
-        }
-        if let toOne = list.toOne {
-            let reference = snapshot.schema.entities[list.members].toOnes[toOne]
-            let member = snapshot.entities[list.members].rows.address(of: pair.member)
-            guard isListed == (member.map { reference.target(ofRowAt: $0) } == pair.owner) else {
-                throw reader.failure(
-                    "member \(pair.member) of row \(pair.owner) has a id or a reference, but not both")
-            }
-        }
-        guard isListed else { return }
-        guard snapshot.entities[list.entity].rows.contains(pair.owner),
-            snapshot.entities[list.members].rows.contains(pair.member)
-        else { throw reader.failure("rows \(pair.owner) and \(pair.member) are linked, but are not both there") }
+        let reason = snapshot.disagreement(about: pair, in: number) ?? snapshot.missingEnd(of: pair, in: number)
+        if let reason { throw reader.failure(reason) }
+        guard list.mate != nil else { return }
+        try checkCounts(of: RowID(entity: list.entity, row: pair.owner), reader)
+        try checkCounts(of: RowID(entity: list.members, row: pair.member), reader)
     }
 
     private func readEntity(_ reader: inout ByteReader) throws -> Int {

@@ -2,7 +2,26 @@ extension Snapshot {
     /// Checks every index, inverse, reference, unique value and count against the rows and links alone; returns what does not
     /// hold.
     func check() -> [String] {
-        checkInvariants() + checkRules()
+        var failures = checkInvariants()
+        for (entity, description) in schema.entities.enumerated() {
+            entities[entity].rows.forEachRow { row, _, address in
+                let id = RowID(entity: entity, row: row)
+                for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
+                    for other in rowsSharingKey(of: row, at: address, index: number, of: entity) where other > row {
+                        failures.append(schema.describe(id, sharesKeyWith: other, in: index))
+                    }
+                }
+                forEachBrokenReference(of: id) { failures.append($0) }
+                failures += countFailures(of: id).map(\.description)
+            }
+        }
+        for number in adjacencies.indices {
+            adjacencies[number].members.forEachEntry { entry in
+                if let reason = missingEnd(of: Adjacency.Pair(entry), in: number) { failures.append(reason) }
+                return true
+            }
+        }
+        return failures
     }
 
     /// Checks the structures, and that each index and list is exactly what the rows and links say: all that holds of a
@@ -43,17 +62,7 @@ extension Snapshot {
         let name = "\(schema.entities[list.entity].name).\(schema.entities[list.entity].properties[list.property].name)"
         var failures = adjacencies[number].checkInvariants(isOrdered: list.isOrdered).map { "\(name): \($0)" }
         adjacencies[number].members.forEachEntry { entry in
-            let pair = Adjacency.Pair(entry)
-            if let mate = list.mate, !adjacencies[mate].contains(pair.owner, of: pair.member) {
-                failures.append("\(name): row \(pair.owner) has member \(pair.member), but not the other way round")
-            }
-            if let toOne = list.toOne {
-                let reference = schema.entities[list.members].toOnes[toOne]
-                let row = entities[list.members].rows.address(of: pair.member)
-                if row.map({ reference.target(ofRowAt: $0) }) != pair.owner {
-                    failures.append("\(name): row \(pair.owner) orders \(pair.member), which does not refer to it")
-                }
-            }
+            if let reason = disagreement(about: Adjacency.Pair(entry), in: number) { failures.append(reason) }
             return true
         }
         if let toOne = list.toOne {
@@ -62,74 +71,6 @@ extension Snapshot {
             if adjacencies[number].members.count != count {
                 failures.append("\(name): \(adjacencies[number].members.count) places for \(count) references")
             }
-        }
-        return failures
-    }
-
-    /// Checks what every commit must keep.
-    private func checkRules() -> [String] {
-        var failures: [String] = []
-        for (entity, description) in schema.entities.enumerated() {
-            entities[entity].rows.forEachRow { row, _, address in
-                let id = AnyPersistentID(entityName: description.name, row: row)
-                for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                    for other in rowsSharingKey(of: row, at: address, index: number, of: entity) {
-                        failures.append("\(id).\(description.name(of: index)) is the same as that of row \(other)")
-                    }
-                }
-                for toOne in description.toOnes {
-                    let target = toOne.target(ofRowAt: address)
-                    guard target != 0 else { continue }
-                    let name = description.properties[toOne.property].name
-                    guard let targetRow = entities[toOne.target].rows.address(of: target) else {
-                        failures.append("\(id).\(name) refers to row \(target), which does not exist")
-                        continue
-                    }
-                    if let mate = toOne.mate {
-                        let back = schema.toOne(mate).target(ofRowAt: targetRow)
-                        if back != row {
-                            failures.append("\(id).\(name) refers to row \(target), which refers back to \(back)")
-                        }
-                    }
-                }
-                failures += countFailures(of: RowID(entity: entity, row: row)).map(\.description)
-            }
-        }
-        for (number, list) in schema.adjacencies.enumerated() {
-            adjacencies[number].members.forEachEntry { entry in
-                let pair = Adjacency.Pair(entry)
-                if !entities[list.entity].rows.contains(pair.owner)
-                    || !entities[list.members].rows.contains(pair.member)
-                {
-                    let property = schema.entities[list.entity].properties[list.property].name
-                    failures.append("\(property): rows \(pair.owner) and \(pair.member) do not both exist")
-                }
-                return true
-            }
-        }
-        return failures
-    }
-
-    /// The relationships of an existing row that lead to fewer or more objects than they may.
-    func countFailures(of id: RowID) -> [ValidationFailure] {
-        let description = schema.entities[id.entity]
-        guard description.hasCounts, let address = entities[id.entity].rows.address(of: id.row) else { return [] }
-        var failures: [ValidationFailure] = []
-        func report(_ property: Int, _ reason: String) {
-            let id = AnyPersistentID(entityName: description.name, row: id.row)
-            let name = description.properties[property].name
-            failures.append(ValidationFailure(id: id, property: name, reason: reason))
-        }
-        for toOne in description.toOnes where toOne.isRequired && toOne.target(ofRowAt: address) == 0 {
-            report(toOne.property, "must not be nil")
-        }
-        for toMany in description.toManys where !toMany.counts.isAny {
-            let count = memberCount(of: id.row, through: toMany)
-            guard !toMany.counts.contains(count) else { continue }
-            let limit =
-                count < toMany.counts.minimum
-                ? "at least \(toMany.counts.minimum)" : "at most \(toMany.counts.maximum ?? .max)"
-            report(toMany.property, "has \(count) objects, where there must be \(limit)")
         }
         return failures
     }

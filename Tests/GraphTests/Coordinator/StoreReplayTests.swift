@@ -214,15 +214,15 @@ struct StoreReplayTests {
         var record = RecordBuilder()
         record.entity = 3
         record.inserts = [RecordBuilder.row(2, 1, ["note"]) + [7]]
-        #expect(try Self.refusal(record) == "row 2 of Note refers to row 7, which is not there")
+        #expect(try Self.refusal(record) == "Note/p2.album refers to Album/p7, which does not exist")
     }
 
     @Test func `a unique value twice`() throws {
         var record = RecordBuilder()
         record.inserts = [RecordBuilder.row(3, 1, ["three", "a"])]
-        #expect(try Self.refusal(record) == "rows 1 and 3 of Album share a unique value")
+        #expect(try Self.refusal(record) == "rows 1 and 3 of Album share a unique value of code")
         record.inserts = [RecordBuilder.row(3, 1, ["x", "b"]), RecordBuilder.row(1, 1, ["x", "b"])]
-        #expect(try Self.refusal(record) == "rows 3 and 4 of Album share a unique value")
+        #expect(try Self.refusal(record) == "rows 3 and 4 of Album share a unique value of code")
     }
 
     @Test func `a row beyond the counter, or far beyond every number`() throws {

@@ -59,7 +59,7 @@ struct LedgerRun: Sendable {
         let end: Void?
         if medium == .threads { end = await run() } else { end = executor.run(settle: settle, run) }
         queue?.release()
-        var contradictions = recorder.contradictions + coordinator.check()
+        var contradictions = recorder.contradictions + coordinator.snapshot.checkByHand()
         if end == nil {
             contradictions.append("the sessions hang")
             history = History()

@@ -1,0 +1,128 @@
+/// What every commit leaves behind: saves, replay and `check()` ask here, of what a save or a record changes or of everything.
+extension Snapshot {
+    /// Calls the body with each reference of a row to one that does not exist.
+    func forEachDanglingReference(
+        of id: RowID,
+        _ body: (_ toOne: ToOneDescription, _ target: RowNumber) throws -> Void
+    ) rethrows {
+        guard let address = address(of: id) else { return }
+        for toOne in schema.entities[id.entity].toOnes {
+            let target = toOne.target(ofRowAt: address)
+            if target != 0, !entities[toOne.target].rows.contains(target) { try body(toOne, target) }
+        }
+    }
+
+    /// Calls the body with what is wrong with a row's references: what they lead to does not exist, or, one to one, refers to
+    /// another row.
+    func forEachBrokenReference(of id: RowID, _ body: (String) throws -> Void) rethrows {
+        try forEachDanglingReference(of: id) { toOne, target in
+            try body(schema.danglingReference(from: id, through: toOne, to: target).description)
+        }
+        guard let address = address(of: id) else { return }
+        for toOne in schema.entities[id.entity].toOnes {
+            let target = toOne.target(ofRowAt: address)
+            guard target != 0, let inverse = toOne.mate, let back = self.target(of: target, through: inverse),
+                back != id.row
+            else { continue }
+            let name = schema.name(ofOwnerOf: toOne, id.entity)
+            try body("\(name) of row \(id.row) refers to row \(target), which refers back to \(back)")
+        }
+    }
+
+    /// The relationships of an existing row that lead to fewer or more objects than they may.
+    func countFailures(of id: RowID) -> [ValidationFailure] {
+        let description = schema.entities[id.entity]
+        guard description.hasCounts, let address = entities[id.entity].rows.address(of: id.row) else { return [] }
+        var failures: [ValidationFailure] = []
+        func report(_ property: Int, _ reason: String) {
+            let id = AnyPersistentID(entityName: description.name, row: id.row)
+            let name = description.properties[property].name
+            failures.append(ValidationFailure(id: id, property: name, reason: reason))
+        }
+        for toOne in description.toOnes where toOne.isRequired && toOne.target(ofRowAt: address) == 0 {
+            report(toOne.property, "must not be nil")
+        }
+        for toMany in description.toManys where !toMany.counts.isAny {
+            let count = memberCount(of: id.row, through: toMany)
+            guard !toMany.counts.contains(count) else { continue }
+            let limit =
+                count < toMany.counts.minimum
+                ? "at least \(toMany.counts.minimum)" : "at most \(toMany.counts.maximum ?? .max)"
+            report(toMany.property, "has \(count) objects, where there must be \(limit)")
+        }
+        return failures
+    }
+
+    /// What still leads to a row that does not exist; nil if nothing does.
+    func brokenDelete(of id: RowID) -> String? {
+        for reference in schema.entities[id.entity].references
+        where countReferrers(to: id.row, through: reference) > 0 {
+            return "row \(id.row) is deleted while others refer to it"
+        }
+        for number in schema.entities[id.entity].linkLists where !adjacencies[number].memberRows(of: id.row).isEmpty {
+            return "row \(id.row) is deleted while it has links"
+        }
+        return nil
+    }
+
+    /// In what a link, or a place in an order, is in one list only and not in the other side's, or not in the member's row; nil
+    /// if it is in both or in neither.
+    func disagreement(about pair: Adjacency.Pair, in number: Int) -> String? {
+        let list = schema.adjacencies[number]
+        let isListed = adjacencies[number].contains(pair.member, of: pair.owner)
+        if let inverse = list.mate, adjacencies[inverse].contains(pair.owner, of: pair.member) != isListed {
+            return "\(schema.name(of: list)): rows \(pair.owner) and \(pair.member) are linked in one direction only"
+        }
+        if let toOne = list.toOne {
+            let reference = schema.entities[list.members].toOnes[toOne]
+            let member = entities[list.members].rows.address(of: pair.member)
+            guard isListed == (member.map { reference.target(ofRowAt: $0) } == pair.owner) else {
+                let reason = "has a place or a reference, but not both"
+                return "\(schema.name(of: list)): member \(pair.member) of row \(pair.owner) \(reason)"
+            }
+        }
+        return nil
+    }
+
+    /// What is wrong if an end of a link does not exist; nil for one that is not there.
+    func missingEnd(of pair: Adjacency.Pair, in number: Int) -> String? {
+        let list = schema.adjacencies[number]
+        guard adjacencies[number].contains(pair.member, of: pair.owner),
+            !entities[list.entity].rows.contains(pair.owner) || !entities[list.members].rows.contains(pair.member)
+        else { return nil }
+        return "\(schema.name(of: list)): rows \(pair.owner) and \(pair.member) are linked, but do not both exist"
+    }
+}
+
+extension Schema {
+    func id(of id: RowID) -> AnyPersistentID {
+        AnyPersistentID(entityName: entities[id.entity].name, row: id.row)
+    }
+
+    func name(of list: AdjacencyDescription) -> String {
+        "\(entities[list.entity].name).\(entities[list.entity].properties[list.property].name)"
+    }
+
+    /// The relationship as the entity has it that refers.
+    func name(ofOwnerOf toOne: ToOneDescription, _ entity: Int) -> String {
+        "\(entities[entity].name).\(entities[entity].properties[toOne.property].name)"
+    }
+
+    func danglingReference(
+        from id: RowID,
+        through toOne: ToOneDescription,
+        to target: RowNumber
+    ) -> DanglingReference {
+        DanglingReference(
+            id: self.id(of: id),
+            property: entities[id.entity].properties[toOne.property].name,
+            target: self.id(of: RowID(entity: toOne.target, row: target))
+        )
+    }
+
+    func describe(_ id: RowID, sharesKeyWith other: RowNumber, in index: IndexDescription) -> String {
+        let description = entities[id.entity]
+        let pair = "rows \(min(id.row, other)) and \(max(id.row, other))"
+        return "\(pair) of \(description.name) share a unique value of \(description.name(of: index))"
+    }
+}
