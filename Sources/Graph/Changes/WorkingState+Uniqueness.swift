@@ -349,7 +349,8 @@ extension WorkingState {
                     let original = base.entities[entity].rows.address(of: row)
                     if let original, index.isIdentical(address, original) { continue }
                     guard
-                        let other = snapshot.firstRowSharingKey(of: row, at: address, index: number, of: entity)
+                        let other = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity, limit: 1)
+                            .first
                     else { continue }
                     violations.append(violation(of: row, at: address, of: entity, index, other))
                 }

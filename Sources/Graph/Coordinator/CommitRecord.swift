@@ -27,6 +27,8 @@ struct CommitRecord {
     let schema: Schema
     private var writer: ByteWriter
 
+    // MARK: Writing
+
     /// - Throws: `GraphError.notEncodable`, from a `Codable` value.
     static func encode(
         _ commit: WorkingState,
@@ -132,6 +134,107 @@ struct CommitRecord {
             try property.operations.encode(new + property.offset, &writer)
         }
     }
+
+    // MARK: Reading
+
+    /// Hands on what a payload says, in its order. What can be seen without knowing the state is checked; the rest is for the
+    /// handler, which reads the values.
+    static func decode(
+        _ payload: UnsafeRawBufferPointer,
+        of schema: Schema,
+        into handler: inout some CommitHandler
+    ) throws {
+        var reader = ByteReader(payload)
+        let number = CommitNumber(try reader.readVarint())
+        _ = try reader.readFixed(UInt64.self)
+        _ = try reader.readString()
+        try handler.begin(number, counters: try reader.readCounters(of: schema), reader)
+        var last = -1
+        for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
+            let entity = try reader.readEntity(of: schema)
+            guard entity > last else { throw reader.failure("entities out of order") }
+            last = entity
+            try forEachRow(of: entity, &reader) { try handler.insert($0, version: $1, &$2) }
+            try forEachRow(of: entity, &reader) { try handler.update($0, version: $1, &$2) }
+            try forEachRow(of: entity, &reader) { try handler.delete($0, version: $1, &$2) }
+        }
+        last = -1
+        for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
+            let list = try readList(&reader, of: schema)
+            guard list > last else { throw reader.failure("lists out of order") }
+            last = list
+            try forEachPair(in: schema.adjacencies[list], &reader) { try handler.remove($0, from: list, $1) }
+            try forEachPair(in: schema.adjacencies[list], &reader) { try handler.add($0, to: list, $1) }
+        }
+        try reader.expectEnd()
+    }
+
+    private static func forEachRow(
+        of entity: Int,
+        _ reader: inout ByteReader,
+        _ body: (RowID, RowVersion, inout ByteReader) throws -> Void
+    ) throws {
+        var previous: RowNumber = 0
+        for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+            let distance = try reader.readVarint()
+            let (row, overflow) = previous.addingReportingOverflow(distance)
+            guard distance > 0, !overflow else { throw reader.failure("row \(row) is out of order") }
+            let version = try reader.readVarint()
+            guard version > 0, version < .max else { throw reader.failure("version \(version) of row \(row)") }
+            try body(RowID(entity: entity, row: row), RowVersion(version), &reader)
+            previous = row
+        }
+    }
+
+    private static func readList(_ reader: inout ByteReader, of schema: Schema) throws -> Int {
+        let entity = try reader.readEntity(of: schema)
+        let tag = try reader.readVarint()
+        let number = schema.adjacencies.firstIndex { list in
+            list.entity == entity && SchemaRecord.tag(list.property) == tag
+        }
+        guard let number, schema.adjacencies[number].isRecorded(as: number) else {
+            throw reader.failure("property \(tag) of entity \(entity) has no list of its own")
+        }
+        return number
+    }
+
+    private static func forEachPair(
+        in list: AdjacencyDescription,
+        _ reader: inout ByteReader,
+        _ body: (Adjacency.Pair, ByteReader) throws -> Void
+    ) throws {
+        var previous = Adjacency.Pair(owner: 0, member: 0)
+        for _ in 0..<(try reader.readCount(minimumBytes: list.isOrdered ? 3 : 2)) {
+            let (owner, overflow) = previous.owner.addingReportingOverflow(try reader.readVarint())
+            let member = try reader.readVarint()
+            guard !overflow, owner > 0, member > 0, (owner, member) > (previous.owner, previous.member) else {
+                throw reader.failure("member \(member) of row \(owner) is out of order")
+            }
+            var key: OrderKey?
+            if list.isOrdered {
+                key = OrderKey(bytes: try reader.take(try reader.readCount(minimumBytes: 1)))
+                if key == nil { throw reader.failure("the key of member \(member) of row \(owner)") }
+            }
+            let pair = Adjacency.Pair(owner: owner, member: member, key: key)
+            try body(pair, reader)
+            previous = pair
+        }
+    }
+}
+
+/// Takes what a commit record says, part by part, as the handler of LevelDB's write batches does. Rows and links come in the
+/// record's order; a row's values, as the record has them, are next in the reader that comes with it. Throws what is wrong.
+protocol CommitHandler {
+    mutating func begin(
+        _ number: CommitNumber,
+        counters: [(entity: Int, next: RowNumber)],
+        _ reader: ByteReader
+    ) throws
+    mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
+    mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
+    mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
+    mutating func remove(_ pair: Adjacency.Pair, from list: Int, _ reader: ByteReader) throws
+    mutating func add(_ pair: Adjacency.Pair, to list: Int, _ reader: ByteReader) throws
 }
 
 extension ByteWriter {
@@ -142,5 +245,22 @@ extension ByteWriter {
             appendVarint(SchemaRecord.tag(entity))
             appendVarint(next)
         }
+    }
+}
+
+extension ByteReader {
+    mutating func readCounters(of schema: Schema) throws -> [(entity: Int, next: RowNumber)] {
+        var counters: [(Int, RowNumber)] = []
+        for _ in 0..<(try readCount(minimumBytes: 2)) {
+            counters.append((try readEntity(of: schema), try readVarint()))
+        }
+        return counters
+    }
+
+    /// Reads an entity's tag.
+    fileprivate mutating func readEntity(of schema: Schema) throws -> Int {
+        let tag = try readVarint()
+        guard tag >= 1, tag <= UInt64(schema.entities.count) else { throw failure("no entity has the tag \(tag)") }
+        return Int(tag) - 1
     }
 }

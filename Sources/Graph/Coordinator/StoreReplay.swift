@@ -16,19 +16,15 @@ struct StoreReplay: Sendable {
     /// That record. What differs is found only when it is asked for, since a file may have many.
     private var fileRecord: [UInt8] = []
     private var scratch = EntryScratch()
-    private var touched = Touched()
     private let keepsIndexes: Bool
-    /// Rows that were deleted while no index said what refers to them.
-    private var deleted: [RowID] = []
-    /// Rows whose unique values other rows have, too, in other bytes: texts that Swift takes for equal, and earlier versions of
-    /// the engine did not. The file may have changed one of them later.
-    private var equivalents: [RowID] = []
+    private var rules: ReplayRules
     /// What is odd about the file and no reason to refuse it; one line for each property at most.
     private(set) var remarks: [String] = []
     private var last: (offset: UInt64, sequence: UInt64) = (0, 0)
 
     init(schema: Schema, path: String, keepsIndexes: Bool = true) {
         self.keepsIndexes = keepsIndexes
+        rules = ReplayRules(hasIndexes: keepsIndexes)
         snapshot = Snapshot(schema: schema)
         counters = schema.entities.map { _ in 1 }
         self.path = path
@@ -42,11 +38,15 @@ struct StoreReplay: Sendable {
             switch entry.kind {
             case .schema: applySchema(entry.payload)
             case _ where agreement == .otherSchema: break
-            case .commit: try applyCommit(entry.payload)
+            case .commit:
+                try CommitRecord.decode(entry.payload, of: snapshot.schema, into: &self)
+                try rules.checkRecord(in: snapshot)
+                snapshot.commit = snapshot.commit.next
             case .mark, .close:
                 var reader = ByteReader(entry.payload)
-                try applyCounters(&reader)
+                let counters = try reader.readCounters(of: snapshot.schema)
                 try reader.expectEnd()
+                try apply(counters, reader)
             case .snapshotChunk, .snapshotEnd:
                 throw ByteReader.Failure(reason: "compacted files are not supported yet", offset: 0)
             }
@@ -67,27 +67,15 @@ struct StoreReplay: Sendable {
     ///   are equal now; `.schemaMismatch`, if the file's last schema record has names that the program does not know.
     mutating func finish() throws(GraphError) -> [Journal.Record] {
         let records = try recordsToAppend()
-        guard !keepsIndexes else {
-            try checkEquivalents()
-            return records
-        }
-        let suspects = snapshot.buildIndexes()
-        do {
-            let reader = ByteReader(UnsafeRawBufferPointer(start: nil, count: 0))
-            for id in suspects { try checkUniqueness(of: id, reader) }
-            for id in deleted where !snapshot.contains(id) { try checkUnreferenced(id, reader) }
-            for (entity, description) in snapshot.schema.entities.enumerated() where description.hasCounts {
-                try snapshot.entities[entity].rows.forEachRow { row, _, _ in
-                    if let failure = snapshot.countFailures(of: RowID(entity: entity, row: row)).first {
-                        throw reader.failure("\(failure)")
-                    }
-                }
+        if !keepsIndexes {
+            let candidates = snapshot.buildIndexes()
+            do {
+                try rules.checkAll(in: snapshot, candidates)
+            } catch {
+                throw .invalidRecord(path: path, offset: last.offset, sequence: last.sequence, reason: error.reason)
             }
-        } catch {
-            throw .invalidRecord(path: path, offset: last.offset, sequence: last.sequence, reason: "\(error)")
         }
-        deleted = []
-        try checkEquivalents()
+        try rules.checkEquivalents(in: snapshot)
         return records
     }
 
@@ -128,167 +116,137 @@ struct StoreReplay: Sendable {
         fileRecord = Array(payload)
     }
 
-    private mutating func applyCounters(_ reader: inout ByteReader) throws {
-        for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
-            let entity = try readEntity(&reader)
-            let next = try reader.readVarint()
+    private mutating func apply(_ next: [(entity: Int, next: RowNumber)], _ reader: ByteReader) throws {
+        for (entity, next) in next {
             guard next >= counters[entity], next <= RowCounters.maximum else {
                 throw reader.failure("row counter \(next) after \(counters[entity])")
             }
             counters[entity] = next
         }
     }
+}
 
-    private mutating func applyCommit(_ payload: UnsafeRawBufferPointer) throws {
-        var reader = ByteReader(payload)
-        let number = CommitNumber(try reader.readVarint())
+extension StoreReplay: CommitHandler {
+    mutating func begin(
+        _ number: CommitNumber,
+        counters: [(entity: Int, next: RowNumber)],
+        _ reader: ByteReader
+    ) throws {
         guard number == snapshot.commit.next else {
             throw reader.failure("commit \(number) after commit \(snapshot.commit)")
         }
-        _ = try reader.readFixed(UInt64.self)
-        _ = try reader.readString()
-        try applyCounters(&reader)
-        touched = Touched()
-        var last = -1
-        for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
-            let entity = try readEntity(&reader)
-            guard entity > last else { throw reader.failure("entities out of order") }
-            last = entity
-            touched.written += try applyInserts(&reader, entity)
-            touched.written += try applyUpdates(&reader, entity)
-            touched.deleted += try applyDeletes(&reader, entity)
-        }
-        try applyLists(&reader)
-        try reader.expectEnd()
-        try checkTouched(reader)
-        snapshot.commit = number
+        try apply(counters, reader)
     }
 
-    private mutating func applyInserts(_ reader: inout ByteReader, _ entity: Int) throws -> [RowID] {
-        try forEachRow(&reader, entity) { replay, reader, row, version in
-            guard !replay.snapshot.entities[entity].rows.contains(row) else {
-                throw reader.failure("row \(row) is inserted, but exists")
+    mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+        guard id.row < counters[id.entity] else { throw reader.failure("row \(id.row) is beyond the row counter") }
+        guard !snapshot.contains(id) else { throw reader.failure("row \(id.row) is inserted, but exists") }
+        // Or it was deleted once and came back; see `WorkingState.number`.
+        guard version == RowVersion.none.next || version.number == snapshot.commit.next.number else {
+            throw reader.failure("row \(id.row) is inserted at version \(version)")
+        }
+        let layout = snapshot.schema.entities[id.entity].layout
+        try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
+            // There is at least one byte, so the memory has an address.
+            let address = memory.baseAddress.unsafelyUnwrapped
+            try decode(id, &reader, into: address)
+            rules.didWrite(id, from: nil, to: address, in: snapshot.schema)
+            guard keepsIndexes else {
+                snapshot.entities[id.entity].rows.set(id.row, version: version, moving: address)
+                return
             }
-            // Or it was deleted once and came back; see `WorkingState.number`.
-            guard version == RowVersion.none.next || version.number == replay.snapshot.commit.next.number
-            else {
-                throw reader.failure("row \(row) is inserted at version \(version)")
-            }
-            let layout = replay.snapshot.schema.entities[entity].layout
-            try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
-                // There is at least one byte, so the memory has an address.
-                let address = memory.baseAddress.unsafelyUnwrapped
-                try replay.decode(row, entity, &reader, into: address)
-                replay.noteReferences(of: row, of: entity, at: address)
-                guard replay.keepsIndexes else {
-                    replay.snapshot.entities[entity].rows.set(row, version: version, moving: address)
-                    return
-                }
-                if replay.snapshot.set(row, of: entity, version: version, moving: address, scratch: &replay.scratch) {
-                    replay.touched.suspects.append(RowID(entity: entity, row: row))
-                }
+            if snapshot.set(id.row, of: id.entity, version: version, moving: address, scratch: &scratch) {
+                rules.mayShareKey(id)
             }
         }
     }
 
-    private mutating func applyUpdates(_ reader: inout ByteReader, _ entity: Int) throws -> [RowID] {
-        try forEachRow(&reader, entity) { replay, reader, row, version in
-            let rows = replay.snapshot.entities[entity].rows
-            guard let address = rows.address(of: row), version == rows.version(of: row)?.next else {
-                throw reader.failure("row \(row) is updated to version \(version), but is not at the one before")
+    mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+        guard let address = snapshot.address(of: id), version == snapshot.version(of: id)?.next else {
+            throw reader.failure("row \(id.row) is updated to version \(version), but is not at the one before")
+        }
+        let description = snapshot.schema.entities[id.entity]
+        try description.layout.withCopy(of: address) { copy in
+            for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+                let tag = try reader.readVarint()
+                guard tag >= 1, tag <= UInt64(description.properties.count) else {
+                    throw reader.failure("no property has the tag \(tag)")
+                }
+                let property = description.properties[Int(tag) - 1]
+                guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
+                let value = copy + property.offset
+                try reading(property, of: id) { try property.decode(&reader, replacing: value) }
+                guard hasSameValue(property, of: id.entity, at: value, as: address + property.offset) else {
+                    throw reader.failure("\(property.name) of row \(id.row) had another value before")
+                }
+                try reading(property, of: id) { try property.decode(&reader, replacing: value) }
             }
-            let description = replay.snapshot.schema.entities[entity]
-            try description.layout.withCopy(of: address) { copy in
-                for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-                    let tag = try reader.readVarint()
-                    guard tag >= 1, tag <= UInt64(description.properties.count) else {
-                        throw reader.failure("no property has the tag \(tag)")
-                    }
-                    let property = description.properties[Int(tag) - 1]
-                    guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
-                    let id = copy + property.offset
-                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: id) }
-                    guard replay.hasSameValue(property, of: entity, at: id, as: address + property.offset) else {
-                        throw reader.failure("\(property.name) of row \(row) had another value before")
-                    }
-                    try replay.reading(property, of: row, entity) { try property.decode(&reader, replacing: id) }
-                }
-                replay.noteReferences(of: row, of: entity, at: address)
-                replay.noteReferences(of: row, of: entity, at: copy)
-                guard replay.keepsIndexes else {
-                    replay.snapshot.entities[entity].rows.set(row, version: version, copying: copy)
-                    return
-                }
-                if replay.snapshot.set(row, of: entity, version: version, copying: copy, scratch: &replay.scratch) {
-                    replay.touched.suspects.append(RowID(entity: entity, row: row))
-                }
+            rules.didWrite(id, from: address, to: copy, in: snapshot.schema)
+            guard keepsIndexes else {
+                snapshot.entities[id.entity].rows.set(id.row, version: version, copying: copy)
+                return
+            }
+            if snapshot.set(id.row, of: id.entity, version: version, copying: copy, scratch: &scratch) {
+                rules.mayShareKey(id)
             }
         }
     }
 
-    private mutating func applyDeletes(_ reader: inout ByteReader, _ entity: Int) throws -> [RowID] {
-        try forEachRow(&reader, entity) { replay, reader, row, version in
-            guard replay.snapshot.entities[entity].rows.version(of: row) == version else {
-                throw reader.failure("row \(row) is deleted at version \(version), which it does not have")
+    mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+        guard let current = snapshot.address(of: id), snapshot.version(of: id) == version else {
+            throw reader.failure("row \(id.row) is deleted at version \(version), which it does not have")
+        }
+        let description = snapshot.schema.entities[id.entity]
+        let layout = description.layout
+        try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
+            let address = memory.baseAddress.unsafelyUnwrapped
+            try decode(id, &reader, into: address)
+            defer { layout.destroy(address, 1) }
+            let isSame = description.properties.allSatisfy {
+                hasSameValue($0, of: id.entity, at: current + $0.offset, as: address + $0.offset)
             }
-            let description = replay.snapshot.schema.entities[entity]
-            let layout = description.layout
-            try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
-                let address = memory.baseAddress.unsafelyUnwrapped
-                try replay.decode(row, entity, &reader, into: address)
-                defer { layout.destroy(address, 1) }
-                guard let current = replay.snapshot.entities[entity].rows.address(of: row),
-                    description.properties.allSatisfy({
-                        replay.hasSameValue($0, of: entity, at: current + $0.offset, as: address + $0.offset)
-                    })
-                else { throw reader.failure("row \(row) is deleted with another value than it has") }
-                replay.noteReferences(of: row, of: entity, at: current)
-            }
-            if replay.keepsIndexes {
-                replay.snapshot.remove(RowID(entity: entity, row: row), scratch: &replay.scratch)
-            } else {
-                replay.snapshot.entities[entity].rows.remove(row)
-                replay.deleted.append(RowID(entity: entity, row: row))
-            }
+            guard isSame else { throw reader.failure("row \(id.row) is deleted with another value than it has") }
+        }
+        rules.didDelete(id, at: current, in: snapshot.schema)
+        if keepsIndexes {
+            snapshot.remove(id, scratch: &scratch)
+        } else {
+            snapshot.entities[id.entity].rows.remove(id.row)
         }
     }
 
-    /// Reads a section's rows and returns their IDs.
-    private mutating func forEachRow(
-        _ reader: inout ByteReader,
-        _ entity: Int,
-        _ body: (inout StoreReplay, inout ByteReader, RowNumber, RowVersion) throws -> Void
-    ) throws -> [RowID] {
-        var rows: [RowID] = []
-        var previous: RowNumber = 0
-        for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
-            let distance = try reader.readVarint()
-            let (row, overflow) = previous.addingReportingOverflow(distance)
-            guard distance > 0, !overflow, row < counters[entity] else {
-                throw reader.failure("row \(row) is out of order or beyond the row counter")
-            }
-            let version = try reader.readVarint()
-            guard version > 0, version < .max else { throw reader.failure("version \(version) of row \(row)") }
-            try body(&self, &reader, row, RowVersion(version))
-            rows.append(RowID(entity: entity, row: row))
-            previous = row
-        }
-        return rows
+    mutating func remove(_ pair: Adjacency.Pair, from list: Int, _ reader: ByteReader) throws {
+        guard snapshot.adjacencies[list].key(of: pair.member, of: pair.owner) == pair.key,
+            snapshot.adjacencies[list].remove(pair.member, of: pair.owner)
+        else { throw reader.failure("member \(pair.member) of row \(pair.owner) is removed, but is not there") }
+        if let derived = derivedList(of: list) { snapshot.adjacencies[derived].remove(pair.owner, of: pair.member) }
+        rules.didLink(pair, in: list)
     }
+
+    mutating func add(_ pair: Adjacency.Pair, to list: Int, _ reader: ByteReader) throws {
+        guard !snapshot.adjacencies[list].contains(pair.member, of: pair.owner) else {
+            throw reader.failure("member \(pair.member) of row \(pair.owner) is added, but is there")
+        }
+        snapshot.adjacencies[list].insert(pair.member, of: pair.owner, key: pair.key)
+        if let derived = derivedList(of: list) {
+            snapshot.adjacencies[derived].insert(pair.owner, of: pair.member, key: nil)
+        }
+        rules.didLink(pair, in: list)
+    }
+
+    /// The other side's list, where it is not in the file but follows from this one.
+    private func derivedList(of list: Int) -> Int? {
+        snapshot.schema.adjacencies[list].mate.flatMap { snapshot.schema.adjacencies[$0].isRecorded(as: $0) ? nil : $0 }
+    }
+
+    // MARK: Values
 
     /// Initialises a row's memory, or throws and leaves none of it initialised.
-    private func decode(
-        _ row: RowNumber,
-        _ entity: Int,
-        _ reader: inout ByteReader,
-        into address: UnsafeMutableRawPointer
-    ) throws {
-        let properties = snapshot.schema.entities[entity].properties
+    private func decode(_ id: RowID, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws {
+        let properties = snapshot.schema.entities[id.entity].properties
         for (number, property) in properties.enumerated() {
             do {
-                try reading(property, of: row, entity) {
-                    try property.operations.decode(&reader, address + property.offset)
-                }
+                try reading(property, of: id) { try property.operations.decode(&reader, address + property.offset) }
             } catch {
                 for property in properties.prefix(number) {
                     property.operations.deinitialize(address + property.offset)
@@ -300,18 +258,13 @@ struct StoreReplay: Sendable {
 
     /// Says whose value it is that its type cannot read.
     @inline(__always)
-    private func reading(
-        _ property: Property,
-        of row: RowNumber,
-        _ entity: Int,
-        _ body: () throws -> Void
-    ) throws {
+    private func reading(_ property: Property, of id: RowID, _ body: () throws -> Void) throws {
         do {
             try body()
         } catch let error as UnreadableValue {
             throw GraphError.valueNotReadable(
                 path: path,
-                object: snapshot.schema.id(of: RowID(entity: entity, row: row)),
+                object: snapshot.schema.id(of: id),
                 property: property.name,
                 type: error.type.shortened(to: 200),
                 reason: error.reason
@@ -339,199 +292,6 @@ struct StoreReplay: Sendable {
             if !remarks.contains(remark) { remarks.append(remark) }
         }
         return true
-    }
-
-    // MARK: Lists
-
-    private mutating func applyLists(_ reader: inout ByteReader) throws {
-        var last = -1
-        for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
-            let entity = try readEntity(&reader)
-            let tag = try reader.readVarint()
-            let number = snapshot.schema.adjacencies.firstIndex { list in
-                list.entity == entity && SchemaRecord.tag(list.property) == tag
-            }
-            guard let number, snapshot.schema.adjacencies[number].isRecorded(as: number) else {
-                throw reader.failure("property \(tag) of entity \(entity) has no list of its own")
-            }
-            guard number > last else { throw reader.failure("lists out of order") }
-            last = number
-            let mate = snapshot.schema.adjacencies[number].mate
-            // What follows from this list is not in the file.
-            let derived = mate.flatMap { snapshot.schema.adjacencies[$0].isRecorded(as: $0) ? nil : $0 }
-            try forEachPair(&reader, number) { replay, reader, pair in
-                guard replay.snapshot.adjacencies[number].key(of: pair.member, of: pair.owner) == pair.key,
-                    replay.snapshot.adjacencies[number].remove(pair.member, of: pair.owner)
-                else { throw reader.failure("member \(pair.member) of row \(pair.owner) is removed, but is not there") }
-                if let derived { replay.snapshot.adjacencies[derived].remove(pair.owner, of: pair.member) }
-            }
-            try forEachPair(&reader, number) { replay, reader, pair in
-                guard !replay.snapshot.adjacencies[number].contains(pair.member, of: pair.owner) else {
-                    throw reader.failure("member \(pair.member) of row \(pair.owner) is added, but is there")
-                }
-                replay.snapshot.adjacencies[number].insert(pair.member, of: pair.owner, key: pair.key)
-                if let derived { replay.snapshot.adjacencies[derived].insert(pair.owner, of: pair.member, key: nil) }
-            }
-        }
-    }
-
-    /// Reads a section's pairs.
-    private mutating func forEachPair(
-        _ reader: inout ByteReader,
-        _ number: Int,
-        _ body: (inout StoreReplay, inout ByteReader, Adjacency.Pair) throws -> Void
-    ) throws {
-        let list = snapshot.schema.adjacencies[number]
-        var previous = Adjacency.Pair(owner: 0, member: 0)
-        for _ in 0..<(try reader.readCount(minimumBytes: list.isOrdered ? 3 : 2)) {
-            let (owner, overflow) = previous.owner.addingReportingOverflow(try reader.readVarint())
-            let member = try reader.readVarint()
-            guard !overflow, (owner, member) > (previous.owner, previous.member), owner < counters[list.entity],
-                member > 0, member < counters[list.members]
-            else { throw reader.failure("member \(member) of row \(owner) is out of order or beyond the row counters") }
-            var key: OrderKey?
-            if list.isOrdered {
-                key = OrderKey(bytes: try reader.take(try reader.readCount(minimumBytes: 1)))
-                if key == nil { throw reader.failure("the key of member \(member) of row \(owner)") }
-            }
-            let pair = Adjacency.Pair(owner: owner, member: member, key: key)
-            try body(&self, &reader, pair)
-            touched.pairs.append((number, pair))
-            previous = pair
-        }
-    }
-
-    // MARK: Rules
-
-    /// What a commit changes, as far as rules are to be checked of it afterwards.
-    private struct Touched {
-        var written: [RowID] = []
-        var deleted: [RowID] = []
-        /// Rows that may have taken a unique value which another one had.
-        var suspects: [RowID] = []
-        /// Members and owners, of lists that may have changed.
-        var pairs: [(list: Int, pair: Adjacency.Pair)] = []
-        /// Owners and partners, whose own rows may be as they were.
-        var targets: [RowID] = []
-    }
-
-    /// Notes what depends on a row's references, before or after a change.
-    private mutating func noteReferences(of row: RowNumber, of entity: Int, at address: UnsafeRawPointer) {
-        for toOne in snapshot.schema.entities[entity].toOnes {
-            let target = toOne.target(ofRowAt: address)
-            guard target != 0 else { continue }
-            if let order = toOne.order { touched.pairs.append((order, Adjacency.Pair(owner: target, member: row))) }
-            if toOne.mate != nil || snapshot.schema.entities[toOne.target].hasCounts {
-                touched.targets.append(RowID(entity: toOne.target, row: target))
-            }
-        }
-    }
-
-    private mutating func checkTouched(_ reader: ByteReader) throws {
-        for id in touched.suspects { try checkUniqueness(of: id, reader) }
-        for id in touched.written + touched.targets {
-            try checkReferences(of: id, reader)
-            try checkCounts(of: id, reader)
-        }
-        if keepsIndexes {
-            for id in touched.deleted { try checkUnreferenced(id, reader) }
-        }
-        for (number, pair) in touched.pairs { try check(pair, of: number, reader) }
-    }
-
-    private mutating func checkUniqueness(of id: RowID, _ reader: ByteReader) throws {
-        guard let address = snapshot.address(of: id) else { return }
-        let (entity, row) = (id.entity, id.row)
-        let description = snapshot.schema.entities[entity]
-        for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-            for other in rowsSharingKey(of: row, at: address, entity, number, limit: 1_000) {
-                guard let otherAddress = snapshot.entities[entity].rows.address(of: other),
-                    index.isIdentical(address, otherAddress)
-                else {
-                    if equivalents.last?.row != row { equivalents.append(id) }
-                    continue
-                }
-                throw reader.failure(snapshot.schema.describe(id, sharesKeyWith: other, in: index))
-            }
-        }
-    }
-
-    /// The first other rows with the same key in a unique index; a file may have any number of them.
-    private func rowsSharingKey(
-        of row: RowNumber,
-        at address: UnsafeRawPointer,
-        _ entity: Int,
-        _ number: Int,
-        limit: Int
-    ) -> [RowNumber] {
-        var key = ByteWriter(capacity: 64)
-        guard snapshot.schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return [] }
-        var others: [RowNumber] = []
-        _ = key.bytes.withUnsafeBytes { prefix in
-            snapshot.entities[entity].indexes[number].forEachRow(withPrefix: prefix) { found in
-                if found != row { others.append(found) }
-                return others.count < limit
-            }
-        }
-        return others
-    }
-
-    /// - Throws: `.notUnique`, with at most a hundred objects that have values which other objects have, too.
-    private mutating func checkEquivalents() throws(GraphError) {
-        var violations: [UniquenessViolation] = []
-        var found: Set<RowID> = []
-        for id in equivalents.reversed() where violations.count < 100 {
-            guard let address = snapshot.address(of: id) else { continue }
-            let description = snapshot.schema.entities[id.entity]
-            for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                let others = rowsSharingKey(of: id.row, at: address, id.entity, number, limit: 1)
-                guard let other = others.first else { continue }
-                let later = RowID(entity: id.entity, row: max(id.row, other))
-                let earlier = RowID(entity: id.entity, row: min(id.row, other))
-                guard found.insert(later).inserted else { continue }
-                let values = index.parts.map { part in
-                    description.properties[part.property].operations.describe(address + part.offset).shortened(to: 200)
-                }
-                violations.append(
-                    UniquenessViolation(
-                        id: snapshot.schema.id(of: later),
-                        existing: snapshot.schema.id(of: earlier),
-                        property: description.name(of: index),
-                        value: values.joined(separator: ", ")
-                    )
-                )
-            }
-        }
-        equivalents = []
-        guard violations.isEmpty else { throw .notUnique(ErrorList(violations.reversed())) }
-    }
-
-    private func checkReferences(of id: RowID, _ reader: ByteReader) throws {
-        try snapshot.forEachBrokenReference(of: id) { throw reader.failure($0) }
-    }
-
-    private func checkCounts(of id: RowID, _ reader: ByteReader) throws {
-        guard keepsIndexes, let failure = snapshot.countFailures(of: id).first else { return }
-        throw reader.failure("\(failure)")
-    }
-
-    private func checkUnreferenced(_ id: RowID, _ reader: ByteReader) throws {
-        if let reason = snapshot.brokenDelete(of: id) { throw reader.failure(reason) }
-    }
-
-    private func check(_ pair: Adjacency.Pair, of number: Int, _ reader: ByteReader) throws {
-        let list = snapshot.schema.adjacencies[number]
-        let reason = snapshot.disagreement(about: pair, in: number) ?? snapshot.missingEnd(of: pair, in: number)
-        if let reason { throw reader.failure(reason) }
-        guard list.mate != nil else { return }
-        try checkCounts(of: RowID(entity: list.entity, row: pair.owner), reader)
-        try checkCounts(of: RowID(entity: list.members, row: pair.member), reader)
-    }
-
-    private func readEntity(_ reader: inout ByteReader) throws -> Int {
-        let tag = try reader.readVarint()
-        guard tag >= 1, tag <= UInt64(counters.count) else { throw reader.failure("no entity has the tag \(tag)") }
-        return Int(tag) - 1
     }
 }
 

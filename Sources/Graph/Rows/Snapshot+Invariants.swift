@@ -11,7 +11,7 @@ extension Snapshot {
                         failures.append(schema.describe(id, sharesKeyWith: other, in: index))
                     }
                 }
-                forEachBrokenReference(of: id) { failures.append($0) }
+                if let reason = brokenReference(of: id) { failures.append(reason) }
                 failures += countFailures(of: id).map(\.description)
             }
         }

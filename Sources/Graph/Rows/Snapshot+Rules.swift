@@ -12,21 +12,22 @@ extension Snapshot {
         }
     }
 
-    /// Calls the body with what is wrong with a row's references: what they lead to does not exist, or, one to one, refers to
-    /// another row.
-    func forEachBrokenReference(of id: RowID, _ body: (String) throws -> Void) rethrows {
-        try forEachDanglingReference(of: id) { toOne, target in
-            try body(schema.danglingReference(from: id, through: toOne, to: target).description)
-        }
-        guard let address = address(of: id) else { return }
+    /// What is wrong with a row's references, the first of them: what it leads to does not exist or, one to one, refers to
+    /// another row. nil if nothing is.
+    func brokenReference(of id: RowID) -> String? {
+        guard let address = address(of: id) else { return nil }
         for toOne in schema.entities[id.entity].toOnes {
             let target = toOne.target(ofRowAt: address)
-            guard target != 0, let inverse = toOne.mate, let back = self.target(of: target, through: inverse),
-                back != id.row
+            guard target != 0 else { continue }
+            guard entities[toOne.target].rows.contains(target) else {
+                return schema.danglingReference(from: id, through: toOne, to: target).description
+            }
+            guard let inverse = toOne.mate, let back = self.target(of: target, through: inverse), back != id.row
             else { continue }
             let name = schema.name(ofOwnerOf: toOne, id.entity)
-            try body("\(name) of row \(id.row) refers to row \(target), which refers back to \(back)")
+            return "\(name) of row \(id.row) refers to row \(target), which refers back to \(back)"
         }
+        return nil
     }
 
     /// The relationships of an existing row that lead to fewer or more objects than they may.

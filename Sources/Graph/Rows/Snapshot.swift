@@ -151,44 +151,26 @@ extension Snapshot {
         return rows
     }
 
-    /// The other rows with the same key in an index, in ascending order; none if there is a nil in the key.
-    func rowsSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int)
-        -> [RowNumber]
-    {
-        var others: [RowNumber] = []
-        forEachRowSharingKey(of: row, at: address, index: number, of: entity) {
-            others.append($0)
-            return true
-        }
-        return others
-    }
-
-    /// The first of these.
+    /// The first other rows with the same key in an index, in ascending order; none if there is a nil in the key.
     ///
-    /// - Complexity: O(log *n*), however many there are.
-    func firstRowSharingKey(of row: RowNumber, at address: UnsafeRawPointer, index number: Int, of entity: Int)
-        -> RowNumber?
-    {
-        var other: RowNumber?
-        forEachRowSharingKey(of: row, at: address, index: number, of: entity) {
-            other = $0
-            return false
-        }
-        return other
-    }
-
-    private func forEachRowSharingKey(
+    /// - Complexity: O(log *n* + *k*) for *k* rows found, however many there are.
+    func rowsSharingKey(
         of row: RowNumber,
         at address: UnsafeRawPointer,
         index number: Int,
         of entity: Int,
-        _ body: (RowNumber) -> Bool
-    ) {
+        limit: Int = .max
+    ) -> [RowNumber] {
         var key = ByteWriter(capacity: 64)
-        guard schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return }
+        guard schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return [] }
+        var others: [RowNumber] = []
         _ = key.bytes.withUnsafeBytes { prefix in
-            entities[entity].indexes[number].forEachRow(withPrefix: prefix) { $0 == row || body($0) }
+            entities[entity].indexes[number].forEachRow(withPrefix: prefix) { found in
+                if found != row { others.append(found) }
+                return others.count < limit
+            }
         }
+        return others
     }
 
     // MARK: Members

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Graph
@@ -117,7 +118,7 @@ struct StoreReplayTests {
             try replay.apply(.commit, record.bytes)
             _ = try replay.finish()
         }
-        return String(reason.prefix { $0 != "(" }.dropLast())
+        return reason.components(separatedBy: " (byte")[0]
     }
 
     @Test func `a well-formed record made by hand is taken`() throws {
@@ -143,7 +144,7 @@ struct StoreReplayTests {
         record.inserts = [RecordBuilder.row(2, 1, ["again", nil])]
         #expect(try Self.refusal(record) == "row 2 is inserted, but exists")
         record.inserts = [RecordBuilder.row(3, 1, ["x", nil]), RecordBuilder.row(0, 1, ["x", nil])]
-        #expect(try Self.refusal(record) == "row 3 is out of order or beyond the row counter")
+        #expect(try Self.refusal(record) == "row 3 is out of order")
     }
 
     @Test func `an update of a missing row, or of one at another version`() throws {
@@ -228,9 +229,9 @@ struct StoreReplayTests {
     @Test func `a row beyond the counter, or far beyond every number`() throws {
         var record = RecordBuilder()
         record.inserts = [RecordBuilder.row(100, 1, ["x", nil])]
-        #expect(try Self.refusal(record) == "row 100 is out of order or beyond the row counter")
+        #expect(try Self.refusal(record) == "row 100 is beyond the row counter")
         record.inserts = [RecordBuilder.row(3, 1, ["x", nil]), RecordBuilder.row(.max, 1, ["x", nil])]
-        #expect(try Self.refusal(record) == "row 2 is out of order or beyond the row counter")
+        #expect(try Self.refusal(record) == "row 2 is out of order")
     }
 
     @Test func `a counter that goes backwards or beyond the maximum`() throws {

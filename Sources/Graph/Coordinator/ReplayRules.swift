@@ -1,0 +1,152 @@
+/// Checks that what a replay makes of its records keeps the rules: of each record what it changes, and what takes indexes when
+/// they are there.
+struct ReplayRules: Sendable {
+    struct BrokenRule: Error, CustomStringConvertible {
+        let reason: String
+        var description: String { reason }
+    }
+
+    /// Whether the replay keeps indexes up, which say what refers to a row and how many do.
+    private let hasIndexes: Bool
+    private var written: [RowID] = []
+    private var deleted: [RowID] = []
+    /// Rows that may have taken a unique value which another one had.
+    private var candidates: [RowID] = []
+    /// What written rows refer or referred to, where that has to refer back or to count them.
+    private var targets: [RowID] = []
+    /// Members and owners, of lists that may have changed.
+    private var pairs: [(list: Int, pair: Adjacency.Pair)] = []
+    /// Rows whose unique values other rows have, too, in other bytes: texts that Swift takes for equal, and earlier versions of
+    /// the engine did not. The file may have changed one of them later.
+    private var equivalents: [RowID] = []
+
+    init(hasIndexes: Bool) {
+        self.hasIndexes = hasIndexes
+    }
+
+    // MARK: What a record changes
+
+    mutating func didWrite(_ id: RowID, from old: UnsafeRawPointer?, to new: UnsafeRawPointer, in schema: Schema) {
+        written.append(id)
+        if let old { noteReferences(of: id, at: old, in: schema) }
+        noteReferences(of: id, at: new, in: schema)
+    }
+
+    mutating func didDelete(_ id: RowID, at last: UnsafeRawPointer, in schema: Schema) {
+        deleted.append(id)
+        noteReferences(of: id, at: last, in: schema)
+    }
+
+    mutating func didLink(_ pair: Adjacency.Pair, in list: Int) {
+        pairs.append((list, pair))
+    }
+
+    mutating func mayShareKey(_ id: RowID) {
+        candidates.append(id)
+    }
+
+    private mutating func noteReferences(of id: RowID, at address: UnsafeRawPointer, in schema: Schema) {
+        for toOne in schema.entities[id.entity].toOnes {
+            let target = toOne.target(ofRowAt: address)
+            guard target != 0 else { continue }
+            if let order = toOne.order { pairs.append((order, Adjacency.Pair(owner: target, member: id.row))) }
+            if toOne.mate != nil || schema.entities[toOne.target].hasCounts {
+                targets.append(RowID(entity: toOne.target, row: target))
+            }
+        }
+    }
+
+    // MARK: Checking
+
+    /// Checks what the last record changed.
+    mutating func checkRecord(in snapshot: Snapshot) throws(BrokenRule) {
+        for id in candidates { try checkUniqueness(of: id, in: snapshot) }
+        for id in written + targets {
+            try Self.fail(snapshot.brokenReference(of: id))
+            try checkCounts(of: id, in: snapshot)
+        }
+        for (number, pair) in pairs {
+            let list = snapshot.schema.adjacencies[number]
+            try Self.fail(snapshot.disagreement(about: pair, in: number) ?? snapshot.missingEnd(of: pair, in: number))
+            guard list.mate != nil else { continue }
+            try checkCounts(of: RowID(entity: list.entity, row: pair.owner), in: snapshot)
+            try checkCounts(of: RowID(entity: list.members, row: pair.member), in: snapshot)
+        }
+        (candidates, written, targets, pairs) = ([], [], [], [])
+        guard hasIndexes else { return }
+        for id in deleted { try Self.fail(snapshot.brokenDelete(of: id)) }
+        deleted = []
+    }
+
+    /// Checks what was put off until there are indexes.
+    ///
+    /// - Parameter candidates: rows of which each has a key that another one has too.
+    mutating func checkAll(in snapshot: Snapshot, _ candidates: [RowID]) throws(BrokenRule) {
+        for id in candidates { try checkUniqueness(of: id, in: snapshot) }
+        for id in deleted where !snapshot.contains(id) { try Self.fail(snapshot.brokenDelete(of: id)) }
+        deleted = []
+        for (entity, description) in snapshot.schema.entities.enumerated() where description.hasCounts {
+            var failure: ValidationFailure?
+            snapshot.entities[entity].rows.forEachRow { row, _, _ in
+                if failure == nil { failure = snapshot.countFailures(of: RowID(entity: entity, row: row)).first }
+            }
+            try Self.fail(failure?.description)
+        }
+    }
+
+    private static func fail(_ reason: String?) throws(BrokenRule) {
+        if let reason { throw BrokenRule(reason: reason) }
+    }
+
+    private func checkCounts(of id: RowID, in snapshot: Snapshot) throws(BrokenRule) {
+        guard hasIndexes else { return }
+        try Self.fail(snapshot.countFailures(of: id).first?.description)
+    }
+
+    private mutating func checkUniqueness(of id: RowID, in snapshot: Snapshot) throws(BrokenRule) {
+        guard let address = snapshot.address(of: id) else { return }
+        for (number, index) in snapshot.schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
+            // A file may have any number of them.
+            let others = snapshot.rowsSharingKey(
+                of: id.row, at: address, index: number, of: id.entity, limit: 1_000)
+            for other in others {
+                let otherAddress = snapshot.address(of: RowID(entity: id.entity, row: other))
+                guard let otherAddress, index.isIdentical(address, otherAddress) else {
+                    if equivalents.last != id { equivalents.append(id) }
+                    continue
+                }
+                throw BrokenRule(reason: snapshot.schema.describe(id, sharesKeyWith: other, in: index))
+            }
+        }
+    }
+
+    /// - Throws: `.notUnique`, with at most a hundred objects that have values which other objects have, too.
+    mutating func checkEquivalents(in snapshot: Snapshot) throws(GraphError) {
+        var violations: [UniquenessViolation] = []
+        var found: Set<RowID> = []
+        for id in equivalents.reversed() where violations.count < 100 {
+            guard let address = snapshot.address(of: id) else { continue }
+            let description = snapshot.schema.entities[id.entity]
+            for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
+                let others = snapshot.rowsSharingKey(of: id.row, at: address, index: number, of: id.entity, limit: 1)
+                guard let other = others.first else { continue }
+                let later = RowID(entity: id.entity, row: max(id.row, other))
+                let earlier = RowID(entity: id.entity, row: min(id.row, other))
+                guard found.insert(later).inserted else { continue }
+                let values = index.parts.map { part in
+                    description.properties[part.property].operations.describe(address + part.offset).shortened(to: 200)
+                }
+                violations.append(
+                    UniquenessViolation(
+                        id: snapshot.schema.id(of: later),
+                        existing: snapshot.schema.id(of: earlier),
+                        property: description.name(of: index),
+                        value: values.joined(separator: ", ")
+                    )
+                )
+            }
+        }
+        equivalents = []
+        guard violations.isEmpty else { throw .notUnique(ErrorList(violations.reversed())) }
+    }
+}
