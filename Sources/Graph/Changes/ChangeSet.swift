@@ -39,9 +39,9 @@ struct ChangeSet: Sendable {
     /// Whether rows were deleted; stays so if they come back.
     var hasDeletes: Bool { list.contains { $0.changes.hasDeletes } }
     /// Whether rows count from bases of their own.
-    var hasLostBases: Bool { list.contains { $0.changes.hasLostBases } }
+    var hasDetachedBases: Bool { list.contains { $0.changes.hasDetachedBases } }
     /// Whether rows are changed that others deleted.
-    var hasLostRows: Bool { list.contains { $0.changes.hasLostRows } }
+    var hasDetachedRows: Bool { list.contains { $0.changes.hasDetachedRows } }
 
     subscript(entity: Int) -> RowChanges {
         _read {
@@ -78,7 +78,7 @@ extension ChangeSet {
     func kind(of id: RowID) -> ChangeKind? { self[id.entity].kind(of: id.row) }
     func baseVersion(of id: RowID) -> RowVersion? { self[id.entity].baseVersion(of: id.row) }
     func delete(of id: RowID) -> DeleteNumber { self[id.entity].delete(of: id.row) }
-    func countsFromLostBase(_ id: RowID) -> Bool { self[id.entity].countsFromLostBase(id.row) }
+    func countsFromDetachedBase(_ id: RowID) -> Bool { self[id.entity].countsFromDetachedBase(id.row) }
     func isComingBack(_ id: RowID) -> Bool { self[id.entity].isComingBack(id.row) }
     func isNew(_ id: RowID) -> Bool { self[id.entity].isNew(id.row) }
 
@@ -88,7 +88,7 @@ extension ChangeSet {
 
     mutating func remove(_ id: RowID) { self[id.entity].remove(id.row) }
     mutating func removeLastRow(_ id: RowID) { self[id.entity].removeLastRow(id.row) }
-    mutating func removeLostBase(_ id: RowID) { self[id.entity].removeLostBase(id.row) }
+    mutating func removeDetachedBase(_ id: RowID) { self[id.entity].removeDetachedBase(id.row) }
     mutating func removeRequirement(_ id: RowID) { self[id.entity].removeRequirement(id.row) }
 }
 
@@ -104,15 +104,15 @@ struct RowChanges: Sendable {
 
     /// What most saves have none of.
     private struct Exceptions: Sendable {
-        var lostBases: RowTable
-        var lostRows: RowTable
+        var detachedBases: RowTable
+        var detachedRows: RowTable
         var lastRows: RowTable
         var returnBases: RowTable
         var required: RowTable
 
         init(layout: RowLayout) {
             let none = RowTable(layout: layout)
-            (lostBases, lostRows, lastRows, returnBases, required) = (none, none, none, none, none)
+            (detachedBases, detachedRows, lastRows, returnBases, required) = (none, none, none, none, none)
         }
     }
 
@@ -146,15 +146,15 @@ struct RowChanges: Sendable {
     ///
     /// Of a row that the base has, each property that both sides changed has the value that this side knew, whatever both made
     /// of it; the others are the base's. So a property is changed here if and only if it differs from this row's.
-    var lostBases: RowTable {
-        get { exceptions.lostBases }
-        _modify { yield &exceptions.lostBases }
+    var detachedBases: RowTable {
+        get { exceptions.detachedBases }
+        _modify { yield &exceptions.detachedBases }
     }
 
     /// This side's rows to those: the working snapshot, from which they are gone, does not hold them either.
-    var lostRows: RowTable {
-        get { exceptions.lostRows }
-        _modify { yield &exceptions.lostRows }
+    var detachedRows: RowTable {
+        get { exceptions.detachedRows }
+        _modify { yield &exceptions.detachedRows }
     }
 
     /// Deleted rows as they were last on this side, of entities whose own rules may deny the delete.
@@ -175,9 +175,9 @@ struct RowChanges: Sendable {
         _modify { yield &exceptions.required }
     }
 
-    var hasLostBases: Bool { box.contains { $0.lostBases.count > 0 } }
-    var hasLostRows: Bool { box.contains { $0.lostRows.count > 0 } }
-    func countsFromLostBase(_ row: RowNumber) -> Bool { hasLostBases && lostBases.contains(row) }
+    var hasDetachedBases: Bool { box.contains { $0.detachedBases.count > 0 } }
+    var hasDetachedRows: Bool { box.contains { $0.detachedRows.count > 0 } }
+    func countsFromDetachedBase(_ row: RowNumber) -> Bool { hasDetachedBases && detachedBases.contains(row) }
     var hasRequirements: Bool { box.contains { $0.required.count > 0 } }
 
     var isEmpty: Bool { table.count == 0 }
@@ -219,8 +219,8 @@ struct RowChanges: Sendable {
     mutating func remove(_ row: RowNumber) {
         table.remove(row)
         guard !box.isEmpty else { return }
-        lostBases.remove(row)
-        lostRows.remove(row)
+        detachedBases.remove(row)
+        detachedRows.remove(row)
         lastRows.remove(row)
         returnBases.remove(row)
     }
@@ -231,8 +231,8 @@ struct RowChanges: Sendable {
     }
 
     /// The row's changes count from the base's row again.
-    mutating func removeLostBase(_ row: RowNumber) {
-        if !box.isEmpty { lostBases.remove(row) }
+    mutating func removeDetachedBase(_ row: RowNumber) {
+        if !box.isEmpty { detachedBases.remove(row) }
     }
 
     mutating func removeRequirement(_ row: RowNumber) {

@@ -32,7 +32,7 @@ struct ReadSet: Sendable {
 
     /// All members of an owner, and their order if there is one.
     mutating func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
-        if let list = relationship.adjacency {
+        if let list = relationship.linkTable {
             readMembers(of: owner, in: list)
         } else if let toOne = relationship.toOne {
             readReferrers(to: owner, through: Reference(entity: relationship.source, toOne: toOne))
@@ -41,7 +41,7 @@ struct ReadSet: Sendable {
 
     /// Whether a row is a member of an owner.
     mutating func readMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) {
-        if relationship.toOne == nil, let list = relationship.adjacency {
+        if relationship.toOne == nil, let list = relationship.linkTable {
             links.insert(Link(list: list, owner: owner, member: row))
         } else {
             readRow(RowID(entity: relationship.source, row: row))
@@ -60,7 +60,7 @@ struct ReadSet: Sendable {
         entities.insert(entity)
     }
 
-    /// The rows that are not as they were read. Rows that the transaction writes itself are judged by their versions too; they
+    /// The rows that are not as they were read. Rows that the transaction writes itself are checked by their versions too; they
     /// are listed once.
     func conflicts(
         of request: SaveRequest,
@@ -93,8 +93,8 @@ struct ReadSet: Sendable {
             for row in Set(old).symmetricDifference(new) { ids.insert(RowID(entity: list.reference.entity, row: row)) }
         }
         for list in lists {
-            let (old, new) = (base.adjacencies[list.list], head.adjacencies[list.list])
-            let description = schema.adjacencies[list.list]
+            let (old, new) = (base.linkTables[list.list], head.linkTables[list.list])
+            let description = schema.linkTables[list.list]
             let changed = Set(old.memberRows(of: list.owner)).symmetricDifference(new.memberRows(of: list.owner))
             for row in changed { ids.insert(RowID(entity: description.members, row: row)) }
             // The same ones at other places: what is put between two of them goes by their keys.
@@ -105,11 +105,11 @@ struct ReadSet: Sendable {
             }
         }
         for link in links {
-            let (old, new) = (base.adjacencies[link.list], head.adjacencies[link.list])
+            let (old, new) = (base.linkTables[link.list], head.linkTables[link.list])
             guard old.contains(link.member, of: link.owner) != new.contains(link.member, of: link.owner) else {
                 continue
             }
-            ids.insert(RowID(entity: schema.adjacencies[link.list].members, row: link.member))
+            ids.insert(RowID(entity: schema.linkTables[link.list].members, row: link.member))
         }
         for entity in entities {
             head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in

@@ -32,7 +32,7 @@ struct Rebase {
     }
 
     /// What is to be done about the conflicts.
-    private struct Settlement {
+    private struct Resolution {
         /// Changes to be dropped.
         var dropped: [RowID] = []
         /// Rows to be written when everything else is, by entity.
@@ -48,35 +48,35 @@ struct Rebase {
         }
     }
 
-    /// The changes of `request`, counted from head, and the rows with conflicts that were settled on the way.
+    /// The changes of `request`, counted from head, and the rows with conflicts that were resolved on the way.
     ///
-    /// - Throws: `.conflicts` with all that the policy does not settle.
+    /// - Throws: `.conflicts` with all that the policy does not resolve.
     func run(
         _ request: WorkingState,
         origin: ChangeOrigin
-    ) throws(GraphError) -> (merged: WorkingState, settled: [RowID]) {
-        var settlement = Settlement(rows: schema.entities.map { RowTable(layout: $0.layout) })
+    ) throws(GraphError) -> (merged: WorkingState, resolved: [RowID]) {
+        var resolution = Resolution(rows: schema.entities.map { RowTable(layout: $0.layout) })
         // The conflicts' addresses lie in the request and in head, which both outlast them.
         let conflicts = conflicts(of: request)
-        for conflict in conflicts { settle(conflict, in: &settlement, origin) }
-        guard settlement.failed.isEmpty else { throw .conflicts(settlement.failed) }
+        for conflict in conflicts { resolve(conflict, in: &resolution, origin) }
+        guard resolution.failed.isEmpty else { throw .conflicts(resolution.failed) }
         var ours = request
-        ours.discardRows(settlement.dropped, judgedOn: head)
+        ours.discardRows(resolution.dropped, cascadingIn: head)
         var merged = WorkingState(base: head)
         merged.reapply(ours)
-        for (entity, rows) in settlement.rows.enumerated() {
+        for (entity, rows) in resolution.rows.enumerated() {
             rows.forEachRow { row, lastVersion, address in
                 let id = RowID(entity: entity, row: row)
                 let known = request.knownRow(id) ?? request.changes[entity].required.address(of: row)
-                merged.settle(id, copying: address, lastVersion: lastVersion, known)
+                merged.resolve(id, copying: address, lastVersion: lastVersion, known)
             }
         }
         // Rows that came back may be ends of links that were made here.
         merged.linkMissingMembers()
-        for id in settlement.deleted { merged.delete(id) }
+        for id in resolution.deleted { merged.delete(id) }
         // A parent's save has to see to them too.
         if comparison == .versions { merged.dropRequirements() }
-        return (merged, conflicts.map(\.id).filter { !settlement.passedOver.contains($0) })
+        return (merged, conflicts.map(\.id).filter { !resolution.passedOver.contains($0) })
     }
 
     // MARK: Finding
@@ -95,7 +95,8 @@ struct Rebase {
                     kind: kind,
                     versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
                     base: request.knownRow(id),
-                    ours: request.snapshot.entities[entity].rows.address(of: row) ?? changes.lostRows.address(of: row),
+                    ours: request.snapshot.entities[entity].rows.address(of: row)
+                        ?? changes.detachedRows.address(of: row),
                     theirs: rows.address(of: row)
                 )
                 guard isConflict(conflict, in: request) else { return }
@@ -139,7 +140,7 @@ struct Rebase {
         case (.deleted, nil):
             return false
         default:
-            return isChangedThere(conflict) && !request.letsGoOnly(conflict.id)
+            return isChangedThere(conflict) && !request.onlyNullifies(conflict.id)
         }
     }
 
@@ -154,13 +155,13 @@ struct Rebase {
         }
     }
 
-    // MARK: Settling
+    // MARK: Resolving
 
-    private func settle(_ conflict: Conflict, in settlement: inout Settlement, _ origin: ChangeOrigin) {
+    private func resolve(_ conflict: Conflict, in resolution: inout Resolution, _ origin: ChangeOrigin) {
         do {
-            try settleWithoutNullify(conflict, in: &settlement)
+            try resolveWithoutNullify(conflict, in: &resolution)
         } catch {
-            settlement.failed.append(report(of: conflict, because: error, origin))
+            resolution.failed.append(report(of: conflict, because: error, origin))
         }
     }
 
@@ -172,7 +173,7 @@ struct Rebase {
             ours: conflict.ours,
             theirs: conflict.theirs
         )
-        report.reason = error is Unsettled ? nil : "\(error)"
+        report.reason = error is Unresolved ? nil : "\(error)"
         report.ourOrigin = origin
         report.theirOrigin = originOfTheirs(conflict.id)
         return report
@@ -185,13 +186,13 @@ struct Rebase {
         return (conflict.base == nil ? .none : version, conflict.theirs == nil ? .none : version)
     }
 
-    private struct Unsettled: Error {}
+    private struct Unresolved: Error {}
 
     /// A reference that a delete of its target ended is no change of the row: what becomes of it follows from what becomes of
     /// the delete.
-    private func settleWithoutNullify(_ conflict: Conflict, in settlement: inout Settlement) throws {
+    private func resolveWithoutNullify(_ conflict: Conflict, in resolution: inout Resolution) throws {
         guard !conflict.nullified.isEmpty, let base = conflict.base, let ours = conflict.ours else {
-            return try settle(conflict, in: &settlement)
+            return try resolve(conflict, in: &resolution)
         }
         try schema.entities[conflict.id.entity].layout.withCopy(of: ours) { ours in
             for toOne in conflict.nullified {
@@ -199,48 +200,48 @@ struct Rebase {
             }
             var conflict = conflict
             conflict.ours = UnsafeRawPointer(ours)
-            try settle(conflict, in: &settlement)
+            try resolve(conflict, in: &resolution)
         }
     }
 
-    private func settle(_ conflict: Conflict, in settlement: inout Settlement) throws {
+    private func resolve(_ conflict: Conflict, in resolution: inout Resolution) throws {
         if let merge = policy.rule(for: schema.entities[conflict.id.entity].type) {
-            return try settle(conflict, by: merge, in: &settlement)
+            return try resolve(conflict, by: merge, in: &resolution)
         }
         guard let kind = conflict.kind else {
             // What is not changed here is not written either, whoever wins.
-            guard policy.kind != .error else { throw Unsettled() }
-            settlement.passedOver.insert(conflict.id)
+            guard policy.kind != .error else { throw Unresolved() }
+            resolution.passedOver.insert(conflict.id)
             return
         }
         if kind == .updated, conflict.theirs != nil {
-            return try settleUpdates(conflict, in: &settlement)
+            return try resolveUpdates(conflict, in: &resolution)
         }
         switch policy.kind {
         case .error:
-            throw Unsettled()
+            throw Unresolved()
         case .storeTrump, .rollback:
-            keep(conflict, in: &settlement)
+            keep(conflict, in: &resolution)
         case .objectTrump, .overwrite:
             // A delete is one already.
             guard kind != .deleted, let ours = conflict.ours else { return }
-            settlement.write(ours, at: conflict.id, conflict.versions.old)
+            resolution.write(ours, at: conflict.id, conflict.versions.old)
         }
     }
 
     /// Has the row stay as it is in head.
-    private func keep(_ conflict: Conflict, in settlement: inout Settlement) {
+    private func keep(_ conflict: Conflict, in resolution: inout Resolution) {
         if conflict.kind == .inserted, let theirs = conflict.theirs {
-            settlement.write(theirs, at: conflict.id, conflict.versions.new)
+            resolution.write(theirs, at: conflict.id, conflict.versions.new)
         } else {
-            settlement.dropped.append(conflict.id)
+            resolution.dropped.append(conflict.id)
         }
     }
 
     /// Both sides changed the row.
-    private func settleUpdates(_ conflict: Conflict, in settlement: inout Settlement) throws {
+    private func resolveUpdates(_ conflict: Conflict, in resolution: inout Resolution) throws {
         guard let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs
-        else { throw Unsettled() }
+        else { throw Unresolved() }
         let description = schema.entities[conflict.id.entity]
         let merge = RowMerge(description, base: base, ours: ours, theirs: theirs)
         let rules = policy.rules(forPropertiesOf: description)
@@ -249,8 +250,8 @@ struct Rebase {
             if side != .theirs, rules[number] == nil { isCovered = false }
         }
         let kind = isCovered ? .objectTrump : policy.kind
-        guard kind != .error else { throw Unsettled() }
-        guard kind != .rollback || !rules.isEmpty else { return keep(conflict, in: &settlement) }
+        guard kind != .error else { throw Unresolved() }
+        guard kind != .rollback || !rules.isEmpty else { return keep(conflict, in: &resolution) }
         try description.layout.withCopy(of: kind == .overwrite ? ours : theirs) { merged in
             try merge.forEachChange { number, property, side in
                 let offset = property.offset
@@ -268,29 +269,29 @@ struct Rebase {
                     break
                 }
             }
-            settlement.write(merged, at: conflict.id, conflict.versions.new)
+            resolution.write(merged, at: conflict.id, conflict.versions.new)
         }
     }
 
     /// A function of the program decides.
-    private func settle(_ conflict: Conflict, by merge: EntityMerge, in settlement: inout Settlement) throws {
-        guard let any = conflict.theirs ?? conflict.ours ?? conflict.base else { throw Unsettled() }
+    private func resolve(_ conflict: Conflict, by merge: EntityMerge, in resolution: inout Resolution) throws {
+        guard let any = conflict.theirs ?? conflict.ours ?? conflict.base else { throw Unresolved() }
         let description = schema.entities[conflict.id.entity]
         try description.layout.withCopy(of: any) { merged in
             switch try merge(conflict.base, conflict.ours, conflict.theirs, merged) {
             case .keep where conflict.kind != nil:
-                keep(conflict, in: &settlement)
+                keep(conflict, in: &resolution)
             case .keep:
-                settlement.passedOver.insert(conflict.id)
+                resolution.passedOver.insert(conflict.id)
             case .delete:
                 guard conflict.kind != .deleted else { return }
-                if conflict.kind != nil { keep(conflict, in: &settlement) }
-                settlement.deleted.append(conflict.id)
+                if conflict.kind != nil { keep(conflict, in: &resolution) }
+                resolution.deleted.append(conflict.id)
             case .merged:
-                if conflict.kind == .deleted { settlement.dropped.append(conflict.id) }
+                if conflict.kind == .deleted { resolution.dropped.append(conflict.id) }
                 description.forgetMembers(in: merged)
-                description.resetEphemerals(of: merged)
-                settlement.write(merged, at: conflict.id, max(conflict.versions.old, conflict.versions.new))
+                description.resetTransients(of: merged)
+                resolution.write(merged, at: conflict.id, max(conflict.versions.old, conflict.versions.new))
             }
         }
     }
@@ -356,7 +357,7 @@ extension WorkingState {
     /// Writes a row as a policy wants it, whether or not it is there.
     ///
     /// - Parameter known: the row that its changes counted from.
-    fileprivate mutating func settle(
+    fileprivate mutating func resolve(
         _ id: RowID,
         copying row: UnsafeRawPointer,
         lastVersion: RowVersion,

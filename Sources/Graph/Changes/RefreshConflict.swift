@@ -17,7 +17,7 @@ extension WorkingState {
         for (entity, changes) in changes.entities {
             let description = schema.entities[entity]
             let (old, new) = (base.entities[entity].rows, other.entities[entity].rows)
-            let (kept, returned) = (changes.lostBases, changes.returnBases)
+            let (kept, returned) = (changes.detachedBases, changes.returnBases)
             var listed: Set<RowNumber> = []
             func append(_ row: RowNumber, _ names: [String], isDeletedThere: Bool) {
                 listed.insert(row)
@@ -32,14 +32,14 @@ extension WorkingState {
                 let theirs = new.address(of: row)
                 guard let original = known, kind != .inserted || theirs != nil else { return }
                 // A reference that ended with its target belongs to that one's delete.
-                guard theirs != nil || !letsGoOnly(RowID(entity: entity, row: row)) else { return }
+                guard theirs != nil || !onlyNullifies(RowID(entity: entity, row: row)) else { return }
                 // In a context's parent a row may have changed without a version of its own.
                 guard
                     knownVersion != new.version(of: row)
                         || theirs.map({ description.areIdentical($0, original) }) == false
                 else { return }
                 // One that others have brought back meets what was changed before they deleted it.
-                let lost = theirs == nil ? nil : changes.lostRows.address(of: row)
+                let lost = theirs == nil ? nil : changes.detachedRows.address(of: row)
                 let ours = snapshot.entities[entity].rows.address(of: row) ?? lost
                 guard ours != nil || theirs != nil else { return }
                 var names: [String] = []

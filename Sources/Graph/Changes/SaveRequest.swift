@@ -17,8 +17,8 @@ struct Outcome: Sendable {
     let replacements: Replacements
     /// Rows that have taken over what those had.
     var overwritten: Set<RowID> = []
-    /// Rows of which the save may contain something else than was captured, since a policy settled a conflict.
-    var settled: [RowID] = []
+    /// Rows of which the save may contain something else than was captured, since a policy resolved a conflict.
+    var resolved: [RowID] = []
     /// What the commit made of the store, and its number; nil in a nested context, and if there was nothing to commit.
     var commit: (number: CommitNumber, change: StateChange)?
 }

@@ -8,7 +8,7 @@ struct UndoStep: Sendable {
 
     /// Whether nothing has become of all that was done: an object was inserted and deleted again.
     var isEmpty: Bool {
-        before.snapshot.hasSameContents(as: after.snapshot) && before.hasSameLostRows(as: after)
+        before.snapshot.hasSameContents(as: after.snapshot) && before.hasSameDetachedRows(as: after)
     }
 
     func hasChanged(_ id: RowID) -> Bool {

@@ -10,7 +10,7 @@ extension WorkingState {
         }
         // Those of one relationship keep their order; others concern other lists.
         let groups = Dictionary(grouping: assignments) { assignment in
-            assignment.relationship.adjacency.flatMap { list in schema.adjacencies[list].mate.map { min(list, $0) } }
+            assignment.relationship.linkTable.flatMap { list in schema.linkTables[list].inverse.map { min(list, $0) } }
         }
         for group in groups.values {
             var rest = group[...]
@@ -26,12 +26,12 @@ extension WorkingState {
     /// Applies those of the first assignments that do nothing but add links without an order: of rows behind all that have any.
     /// New rows are such. The links go into both lists sorted, leaf by leaf. Gives the number of assignments.
     private mutating func addLinks(of assignments: ArraySlice<ToManyAssignment>) -> Int {
-        guard let relationship = assignments.first?.relationship, let list = relationship.adjacency,
-            let mate = schema.adjacencies[list].mate, mate != list,
-            !schema.adjacencies[list].isOrdered, !schema.adjacencies[mate].isOrdered,
+        guard let relationship = assignments.first?.relationship, let list = relationship.linkTable,
+            let inverse = schema.linkTables[list].inverse, inverse != list,
+            !schema.linkTables[list].isOrdered, !schema.linkTables[inverse].isOrdered,
             missingMembers.isEmpty, denyingLinks.isEmpty
         else { return 0 }
-        var last = snapshot.adjacencies[list].lastOwner ?? 0
+        var last = snapshot.linkTables[list].lastOwner ?? 0
         let group = assignments.prefix(Self.mostAtOnce).prefix { assignment in
             guard assignment.relationship.isSame(as: relationship), assignment.owner > last,
                 snapshot.entities[relationship.entity].rows.contains(assignment.owner)
@@ -40,7 +40,7 @@ extension WorkingState {
             return true
         }
         guard group.count > 1 else { return 0 }
-        var (links, mates) = (IndexEntries(), IndexEntries())
+        var (links, inverseLinks) = (IndexEntries(), IndexEntries())
         for assignment in group {
             noteMembers(of: assignment.owner, through: relationship)
             for member in Set(assignment.members) {
@@ -48,12 +48,12 @@ extension WorkingState {
                     missingMembers[MemberList(relationship, of: assignment.owner), default: []].insert(member)
                     continue
                 }
-                Adjacency.withPair(assignment.owner, member) { links.append($0) }
-                Adjacency.withPair(member, assignment.owner) { mates.append($0) }
+                LinkTable.withPair(assignment.owner, member) { links.append($0) }
+                LinkTable.withPair(member, assignment.owner) { inverseLinks.append($0) }
             }
         }
-        snapshot.adjacencies[list].insert(links)
-        snapshot.adjacencies[mate].insert(mates)
+        snapshot.linkTables[list].insert(links)
+        snapshot.linkTables[inverse].insert(inverseLinks)
         return group.count
     }
 

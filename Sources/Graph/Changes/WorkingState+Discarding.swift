@@ -22,7 +22,7 @@ extension WorkingState {
             forgetMissingMembers(of: id)
             changes.removeRequirement(id)
         }
-        discardRows(ids, judgedOn: base)
+        discardRows(ids, cascadingIn: base)
         for id in ids { discardLinks(of: id) }
         // A row that comes back may refer to one whose delete stays.
         _ = applyDeleteRules()
@@ -31,7 +31,7 @@ extension WorkingState {
     /// The same for rows alone: links and the order of members stay as they are here.
     ///
     /// - Parameter state: says which other deletes would take a deleted row along; these are taken back with it.
-    mutating func discardRows(_ ids: some Sequence<RowID>, judgedOn state: Snapshot) {
+    mutating func discardRows(_ ids: some Sequence<RowID>, cascadingIn state: Snapshot) {
         var deletes: Set<DeleteNumber> = []
         for id in ids {
             switch changes.kind(of: id) {
@@ -41,7 +41,7 @@ extension WorkingState {
             case nil: break
             }
         }
-        takeBack(deletes, judgedOn: state)
+        takeBack(deletes, cascadingIn: state)
     }
 
     /// Forgets links that lead nowhere and have this row at one of their ends.
@@ -67,7 +67,7 @@ extension WorkingState {
             }
         }
         for number in description.linkLists {
-            for member in snapshot.adjacencies[number].memberRows(of: id.row) {
+            for member in snapshot.linkTables[number].memberRows(of: id.row) {
                 snapshot.unlink(member, from: id.row, in: number)
             }
         }
@@ -91,12 +91,12 @@ extension WorkingState {
     /// Has a row's changes count from the base's row, if there is one; a row that is as it is there is none any more. False if they
     /// did already.
     mutating func countFromBase(_ id: RowID) -> Bool {
-        guard changes.countsFromLostBase(id),
+        guard changes.countsFromDetachedBase(id),
             changes.kind(of: id) == .updated,
             let original = base.address(of: id),
             let current = snapshot.address(of: id)
         else { return false }
-        changes.removeLostBase(id)
+        changes.removeDetachedBase(id)
         let description = schema.entities[id.entity]
         var version = base.version(of: id) ?? .none
         if description.areIdentical(current, original) {
@@ -155,21 +155,21 @@ extension WorkingState {
         let description = schema.entities[id.entity]
         guard let current = snapshot.address(of: id),
             let original = base.address(of: id),
-            let known = changes[id.entity].lostBases.address(of: id.row)
+            let known = changes[id.entity].detachedBases.address(of: id.row)
         else { return false }
         var restored: [Int] = []
         RowMerge(description, base: known, ours: current, theirs: original).forEachChange { number, _, side in
             if side == .theirs { restored.append(number) }
         }
         guard !restored.isEmpty else { return false }
-        let coupled = description.toOnes.filter { $0.mate != nil && restored.contains($0.property) }
+        let coupled = description.toOnes.filter { $0.inverseToOne != nil && restored.contains($0.property) }
         description.layout.withCopy(of: known) { known in
             for number in restored { description.properties[number].copy(from: original, to: known) }
             if description.areIdentical(known, original) {
                 _ = countFromBase(id)
             } else {
                 let version = changes.baseVersion(of: id) ?? .none
-                setLostBase(of: id, version: version, copying: known)
+                setDetachedBase(of: id, version: version, copying: known)
             }
         }
         description.layout.withCopy(of: current) { copy in
@@ -194,18 +194,18 @@ extension WorkingState {
         for toOne in schema.entities[id.entity].toOnes {
             let target = toOne.target(ofRowAt: address)
             guard let list = toOne.order, target != 0,
-                let key = base.adjacencies[list].key(of: id.row, of: target)
+                let key = base.linkTables[list].key(of: id.row, of: target)
             else { continue }
-            snapshot.adjacencies[list].insert(id.row, of: target, key: key)
+            snapshot.linkTables[list].insert(id.row, of: target, key: key)
         }
     }
 
     /// Links and ends links of one row until they are as in the base, as far as the other ends are there.
     private mutating func discardLinks(of id: RowID) {
-        for (number, list) in schema.adjacencies.enumerated() where list.entity == id.entity {
-            let (ours, theirs) = (snapshot.adjacencies[number], base.adjacencies[number])
+        for (number, list) in schema.linkTables.enumerated() where list.entity == id.entity {
+            let (ours, theirs) = (snapshot.linkTables[number], base.linkTables[number])
             guard !ours.isIdentical(to: theirs) else { continue }
-            if list.mate != nil {
+            if list.inverse != nil {
                 let known = Set(theirs.memberRows(of: id.row))
                 for member in ours.memberRows(of: id.row) where !known.contains(member) {
                     snapshot.unlink(member, from: id.row, in: number)
@@ -214,30 +214,30 @@ extension WorkingState {
             }
             guard list.isOrdered else { continue }
             for (key, member) in theirs.keys(of: id.row)
-            where snapshot.adjacencies[number].contains(member, of: id.row) {
-                snapshot.adjacencies[number].insert(member, of: id.row, key: key)
+            where snapshot.linkTables[number].contains(member, of: id.row) {
+                snapshot.linkTables[number].insert(member, of: id.row, key: key)
             }
         }
     }
 
     /// Makes a link of the base again, with its places, if both ends are there.
     private mutating func restoreLink(_ link: Link) {
-        let list = schema.adjacencies[link.list]
+        let list = schema.linkTables[link.list]
         guard snapshot.entities[list.entity].rows.contains(link.owner),
             snapshot.entities[list.members].rows.contains(link.member),
             snapshot.link(link.member, to: link.owner, in: link.list)
         else { return }
         let other = link.reversed(in: schema)
-        for link in [link, other] where schema.adjacencies[link.list].isOrdered {
-            guard let key = base.adjacencies[link.list].key(of: link.member, of: link.owner) else { continue }
-            snapshot.adjacencies[link.list].insert(link.member, of: link.owner, key: key)
+        for link in [link, other] where schema.linkTables[link.list].isOrdered {
+            guard let key = base.linkTables[link.list].key(of: link.member, of: link.owner) else { continue }
+            snapshot.linkTables[link.list].insert(link.member, of: link.owner, key: key)
         }
         denyingLinks.remove(link)
         denyingLinks.remove(other)
     }
 
     /// Takes back whole deletes, and those that would take along what they removed.
-    private mutating func takeBack(_ deletes: Set<DeleteNumber>, judgedOn state: Snapshot) {
+    private mutating func takeBack(_ deletes: Set<DeleteNumber>, cascadingIn state: Snapshot) {
         guard !deletes.isEmpty else { return }
         var removed: [DeleteNumber: [RowID]] = [:]
         for (entity, changes) in changes.entities where changes.hasDeletes {
@@ -260,7 +260,7 @@ extension WorkingState {
             restoreReferences(from: id)
             restoreReferences(to: id)
             for number in schema.entities[id.entity].linkLists {
-                for member in base.adjacencies[number].memberRows(of: id.row) {
+                for member in base.linkTables[number].memberRows(of: id.row) {
                     restoreLink(Link(list: number, owner: id.row, member: member))
                 }
             }
@@ -287,9 +287,9 @@ extension WorkingState {
 
     /// One to one: what refers to a row does not any more, but for its partner.
     mutating func partReferrers(of row: RowNumber, through toOne: ToOneDescription, besides partner: RowNumber) {
-        guard let mate = toOne.mate else { return }
-        for referrer in snapshot.referrers(to: row, through: mate) where referrer != partner {
-            setReference(of: RowID(entity: mate.entity, row: referrer), through: schema.toOne(mate), to: 0)
+        guard let inverse = toOne.inverseToOne else { return }
+        for referrer in snapshot.referrers(to: row, through: inverse) where referrer != partner {
+            setReference(of: RowID(entity: inverse.entity, row: referrer), through: schema.toOne(inverse), to: 0)
         }
     }
 
@@ -299,10 +299,10 @@ extension WorkingState {
         for toOne in schema.entities[id.entity].toOnes where toOne.isCoupled {
             let target = toOne.target(ofRowAt: original)
             guard target != 0 else { continue }
-            if let mate = toOne.mate.map(schema.toOne),
+            if let inverse = toOne.inverseToOne.map(schema.toOne),
                 let partner = snapshot.entities[toOne.target].rows.address(of: target)
             {
-                let other = mate.target(ofRowAt: partner)
+                let other = inverse.target(ofRowAt: partner)
                 guard other == 0 || other == id.row else { continue }
             }
             setReference(of: id, through: toOne, to: target)
@@ -343,11 +343,11 @@ extension Snapshot {
             owners += referrers.map { RowID(entity: reference.entity, row: $0) }
         }
         for number in description.linkLists {
-            guard let mate = schema.adjacencies[number].mate, schema.adjacencies[mate].rule == .cascade else {
+            guard let inverse = schema.linkTables[number].inverse, schema.linkTables[inverse].rule == .cascade else {
                 continue
             }
-            let members = adjacencies[number].memberRows(of: id.row)
-            owners += members.map { RowID(entity: schema.adjacencies[number].members, row: $0) }
+            let members = linkTables[number].memberRows(of: id.row)
+            owners += members.map { RowID(entity: schema.linkTables[number].members, row: $0) }
         }
         return owners
     }

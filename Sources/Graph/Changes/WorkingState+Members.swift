@@ -6,7 +6,7 @@ struct Link: Hashable, Sendable {
 
     /// The same link as the other list has it.
     func reversed(in schema: Schema) -> Link {
-        Link(list: schema.adjacencies[list].mate ?? list, owner: member, member: owner)
+        Link(list: schema.linkTables[list].inverse ?? list, owner: member, member: owner)
     }
 }
 
@@ -24,8 +24,8 @@ struct MemberList: Hashable, Sendable {
 
     /// The list that has a link's member.
     init(_ link: Link, in schema: Schema) {
-        entity = schema.adjacencies[link.list].entity
-        property = schema.adjacencies[link.list].property
+        entity = schema.linkTables[link.list].entity
+        property = schema.linkTables[link.list].property
         owner = link.owner
     }
 }
@@ -49,21 +49,21 @@ extension WorkingState {
     ) {
         guard old != new else { return }
         if let order = toOne.order {
-            if old != 0 { snapshot.adjacencies[order].remove(row, of: old) }
+            if old != 0 { snapshot.linkTables[order].remove(row, of: old) }
             if new != 0 {
                 noteOrder(of: new, in: order)
                 let key = snapshot.newKey(nil, of: new, in: order)
-                snapshot.adjacencies[order].insert(row, of: new, key: key)
+                snapshot.linkTables[order].insert(row, of: new, key: key)
             }
         }
-        guard let reference = toOne.mate else { return }
-        let mate = schema.toOne(reference)
+        guard let reference = toOne.inverseToOne else { return }
+        let inverse = schema.toOne(reference)
         for partner in [old, new] where partner != 0 { noteRow(RowID(entity: toOne.target, row: partner)) }
         if old != 0, snapshot.target(of: old, through: reference) == row {
-            setReference(of: RowID(entity: toOne.target, row: old), through: mate, to: 0)
+            setReference(of: RowID(entity: toOne.target, row: old), through: inverse, to: 0)
         }
         // Whom that drives out follows from the write itself.
-        if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: mate, to: row) }
+        if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: row) }
     }
 
     // MARK: Members of one owner
@@ -76,11 +76,11 @@ extension WorkingState {
             let description = schema.entities[relationship.source].toOnes[toOne]
             return setReference(of: RowID(entity: relationship.source, row: row), through: description, to: owner)
         }
-        guard let list = relationship.adjacency, snapshot.entities[relationship.source].rows.contains(row) else {
+        guard let list = relationship.linkTable, snapshot.entities[relationship.source].rows.contains(row) else {
             return false
         }
         noteOrder(of: owner, in: list)
-        if let mate = schema.adjacencies[list].mate { noteOrder(of: row, in: mate) }
+        if let inverse = schema.linkTables[list].inverse { noteOrder(of: row, in: inverse) }
         return snapshot.link(row, to: owner, in: list)
     }
 
@@ -89,7 +89,7 @@ extension WorkingState {
     mutating func removeMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
         noteMember(row, of: owner, through: relationship)
         guard let toOne = relationship.toOne else {
-            return relationship.adjacency.map { snapshot.unlink(row, from: owner, in: $0) } ?? false
+            return relationship.linkTable.map { snapshot.unlink(row, from: owner, in: $0) } ?? false
         }
         guard snapshot.isMember(row, of: owner, through: relationship) else { return false }
         let description = schema.entities[relationship.source].toOnes[toOne]
@@ -106,24 +106,24 @@ extension WorkingState {
     ) {
         noteMembers(of: owner, through: relationship)
         insertMember(row, of: owner, through: relationship)
-        guard let list = relationship.adjacency, let present = snapshot.adjacencies[list].offset(of: row, of: owner),
+        guard let list = relationship.linkTable, let present = snapshot.linkTables[list].offset(of: row, of: owner),
             present != offset
         else { return }
-        snapshot.adjacencies[list].remove(row, of: owner)
-        let lower = offset > 0 ? snapshot.adjacencies[list].key(at: offset - 1, of: owner) : nil
-        let upper = snapshot.adjacencies[list].key(at: offset, of: owner)
+        snapshot.linkTables[list].remove(row, of: owner)
+        let lower = offset > 0 ? snapshot.linkTables[list].key(at: offset - 1, of: owner) : nil
+        let upper = snapshot.linkTables[list].key(at: offset, of: owner)
         guard let lower, lower == upper else {
-            snapshot.adjacencies[list].insert(row, of: owner, key: .between(lower, upper))
+            snapshot.linkTables[list].insert(row, of: owner, key: .between(lower, upper))
             return
         }
         // Members that came by different commits may have the same key. Those behind the new one are pulled off the others.
-        let others = snapshot.adjacencies[list].keys(of: owner)[offset...]
+        let others = snapshot.linkTables[list].keys(of: owner)[offset...]
         let tied = others.prefix { $0.key == lower }
         let end = tied.endIndex < others.endIndex ? others[tied.endIndex].key : nil
         var last = lower
         for member in [row] + tied.map(\.member) {
             last = .between(last, end)
-            snapshot.adjacencies[list].insert(member, of: owner, key: last)
+            snapshot.linkTables[list].insert(member, of: owner, key: last)
         }
     }
 
@@ -147,13 +147,13 @@ extension WorkingState {
                 missingMembers[list, default: []].insert(row)
             }
         }
-        if relationship.isOrdered, let list = relationship.adjacency { order(members, of: owner, in: list) }
+        if relationship.isOrdered, let list = relationship.linkTable { order(members, of: owner, in: list) }
     }
 
     /// Puts an owner's members in an order. The longest run that has it already keeps its keys.
     private mutating func order(_ members: [RowNumber], of owner: RowNumber, in list: Int) {
         let keys = Dictionary(
-            uniqueKeysWithValues: snapshot.adjacencies[list].keys(of: owner).map { ($0.member, $0.key) })
+            uniqueKeysWithValues: snapshot.linkTables[list].keys(of: owner).map { ($0.member, $0.key) })
         let placed = members.compactMap { row in keys[row].map { (key: $0, member: row) } }
         let kept = placed.longestIncreasingRun { $0.key < $1.key }
         var last: OrderKey?
@@ -164,7 +164,7 @@ extension WorkingState {
                 next += 1
             } else {
                 let key = OrderKey.between(last, next < kept.endIndex ? placed[kept[next]].key : nil)
-                snapshot.adjacencies[list].insert(place.member, of: owner, key: key)
+                snapshot.linkTables[list].insert(place.member, of: owner, key: key)
                 last = key
             }
         }
@@ -181,7 +181,7 @@ extension WorkingState {
 
     /// Gives up links with deleted rows, which are in no list any more.
     private mutating func forgetDenyingLinks(of owner: RowNumber, _ relationship: ToManyDescription) {
-        guard !denyingLinks.isEmpty, let number = relationship.adjacency else { return }
+        guard !denyingLinks.isEmpty, let number = relationship.linkTable else { return }
         denyingLinks = denyingLinks.filter { link in
             let other = link.reversed(in: schema)
             return other.list != number || other.owner != owner

@@ -23,8 +23,8 @@ extension WorkingState {
 
     /// Notes that a change gives a place in a list: last, or between others. Lists without an order have none.
     func noteOrder(of owner: RowNumber, in list: Int) {
-        guard let reads, schema.adjacencies[list].isOrdered,
-            base.entities[schema.adjacencies[list].entity].rows.contains(owner)
+        guard let reads, schema.linkTables[list].isOrdered,
+            base.entities[schema.linkTables[list].entity].rows.contains(owner)
         else { return }
         reads.note { $0.readMembers(of: owner, in: list) }
     }

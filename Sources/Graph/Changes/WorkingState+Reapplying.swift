@@ -33,11 +33,11 @@ extension WorkingState {
                 }
             }
         }
-        for number in schema.adjacencies.indices { reapplyMembers(number, of: later, replacements) }
+        for number in schema.linkTables.indices { reapplyMembers(number, of: later, replacements) }
         for (list, members) in later.missingMembers { missingMembers[list, default: []].formUnion(members) }
         linkMissingMembers()
         requireAgain(later, keepingBases, before: before)
-        for link in later.denyingLinks where !later.base.adjacencies[link.list].contains(link.member, of: link.owner) {
+        for link in later.denyingLinks where !later.base.linkTables[link.list].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
         }
     }
@@ -59,12 +59,12 @@ extension WorkingState {
 
     /// The same changes, where rows on which they were made do not have the version that they were to have with their save.
     ///
-    /// - A policy settled a conflict: that version is another commit's, so that what was changed later counts from the version
+    /// - A policy resolved a conflict: that version is another commit's, so that what was changed later counts from the version
     ///   that the save itself counted from.
     /// - The row came back: its version is the number of the commit.
     ///
     /// - Parameter saved: what the save's commit made of the store.
-    func counted(from captured: WorkingState, savedAs saved: Snapshot, _ settled: [RowID]) -> WorkingState {
+    func counted(from captured: WorkingState, savedAs saved: Snapshot, _ resolved: [RowID]) -> WorkingState {
         var state = self
         for (entity, returned) in captured.changes.entities where returned.hasReturns {
             returned.forEachChange { row, _, _ in
@@ -73,7 +73,7 @@ extension WorkingState {
                 state.count(RowID(entity: entity, row: row), from: version)
             }
         }
-        for id in settled {
+        for id in resolved {
             guard let version = captured.changes.baseVersion(of: id) else { continue }
             state.count(id, from: version)
         }
@@ -130,7 +130,7 @@ extension WorkingState {
         let description = schema.entities[id.entity]
         let theirs = snapshot.address(of: id)
         let ours =
-            later.snapshot.address(of: id) ?? later.changes[id.entity].lostRows.address(of: id.row)
+            later.snapshot.address(of: id) ?? later.changes[id.entity].detachedRows.address(of: id.row)
         let known = later.knownRow(id)
         switch (change.kind, ours, known) {
         case (.inserted, let ours?, _):
@@ -161,15 +161,15 @@ extension WorkingState {
             }
             guard isConflict, let known else { break }
             changes.set(id, .deleted, baseVersion: baseVersion, delete: change.delete)
-            setLostBase(of: id, version: baseVersion, copying: known)
-        case (.updated, _?, _?) where theirs == nil && later.letsGoOnly(id):
+            setDetachedBase(of: id, version: baseVersion, copying: known)
+        case (.updated, _?, _?) where theirs == nil && later.onlyNullifies(id):
             break
-        case (.updated, let ours?, let known?) where changes[id.entity].lostRows.contains(id.row):
-            mergeLostRow(id, known: known, ours)
+        case (.updated, let ours?, let known?) where changes[id.entity].detachedRows.contains(id.row):
+            mergeDetachedRow(id, known: known, ours)
         case (.updated, let ours?, let known?) where theirs == nil:
             changes.set(id, .updated, baseVersion: baseVersion)
-            changes[id.entity].lostBases.set(id.row, version: baseVersion, copying: known)
-            changes[id.entity].lostRows.set(id.row, version: baseVersion.next, copying: ours)
+            changes[id.entity].detachedBases.set(id.row, version: baseVersion, copying: known)
+            changes[id.entity].detachedRows.set(id.row, version: baseVersion.next, copying: ours)
         case (.updated, let ours?, let known?):
             let nullified = later.nullifiedReferences(from: known, to: ours, of: id.entity)
             merge(
@@ -183,8 +183,8 @@ extension WorkingState {
     /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
     private mutating func meetReferrers(_ id: RowID) {
         for toOne in schema.entities[id.entity].toOnes {
-            guard let mate = toOne.mate, let row = snapshot.address(of: id),
-                let first = snapshot.referrers(to: id.row, through: mate).first
+            guard let inverse = toOne.inverseToOne, let row = snapshot.address(of: id),
+                let first = snapshot.referrers(to: id.row, through: inverse).first
             else { continue }
             let partner = toOne.target(ofRowAt: row)
             if partner == 0 { setReference(of: id, through: toOne, to: first) }
@@ -235,20 +235,20 @@ extension WorkingState {
                 update(id, copying: merged)
                 guard isConflict else { return }
                 changes.set(id, .updated, baseVersion: change.baseVersion)
-                setLostBase(of: id, version: change.baseVersion, copying: known)
+                setDetachedBase(of: id, version: change.baseVersion, copying: known)
             }
         }
     }
 
     /// Takes over what was changed, after a change that is pending here, in a row that others deleted.
-    private mutating func mergeLostRow(_ id: RowID, known: UnsafeRawPointer, _ ours: UnsafeRawPointer) {
+    private mutating func mergeDetachedRow(_ id: RowID, known: UnsafeRawPointer, _ ours: UnsafeRawPointer) {
         let description = schema.entities[id.entity]
-        guard let pending = changes[id.entity].lostRows.address(of: id.row),
-            let version = changes[id.entity].lostRows.version(of: id.row)
+        guard let pending = changes[id.entity].detachedRows.address(of: id.row),
+            let version = changes[id.entity].detachedRows.version(of: id.row)
         else { return }
         description.layout.withCopy(of: pending) { merged in
             description.takeChanges(from: known, to: ours, into: merged)
-            changes[id.entity].lostRows.set(id.row, version: version, copying: merged)
+            changes[id.entity].detachedRows.set(id.row, version: version, copying: merged)
         }
     }
 
@@ -272,18 +272,18 @@ extension WorkingState {
 
     /// Members that `later` added to one list or took from it, and places that it gave them.
     private mutating func reapplyMembers(_ number: Int, of later: WorkingState, _ replacements: Replacements) {
-        let list = schema.adjacencies[number]
+        let list = schema.linkTables[number]
         guard list.isRecorded(as: number) else { return }
-        func current(_ pair: Adjacency.Pair) -> Adjacency.Pair {
-            Adjacency.Pair(
+        func current(_ pair: LinkTable.Pair) -> LinkTable.Pair {
+            LinkTable.Pair(
                 owner: replacements[list.entity]?[pair.owner] ?? pair.owner,
                 member: replacements[list.members]?[pair.member] ?? pair.member,
                 key: pair.key
             )
         }
-        let difference = later.snapshot.adjacencies[number].difference(from: later.base.adjacencies[number])
+        let difference = later.snapshot.linkTables[number].difference(from: later.base.linkTables[number])
         // Of two lists with an order, the first one says what is linked.
-        let saysLinks = list.mate.map { number <= $0 } ?? false
+        let saysLinks = list.inverse.map { number <= $0 } ?? false
         if saysLinks {
             let links = Set(difference.added.map { Link(list: number, owner: $0.owner, member: $0.member) })
             for pair in difference.removed {
@@ -295,24 +295,24 @@ extension WorkingState {
         }
         for pair in difference.added {
             let place = current(pair)
-            if snapshot.adjacencies[number].contains(place.member, of: place.owner) {
-                snapshot.adjacencies[number].insert(place.member, of: place.owner, key: place.key)
-            } else if saysLinks, !later.base.adjacencies[number].contains(pair.member, of: pair.owner) {
+            if snapshot.linkTables[number].contains(place.member, of: place.owner) {
+                snapshot.linkTables[number].insert(place.member, of: place.owner, key: place.key)
+            } else if saysLinks, !later.base.linkTables[number].contains(pair.member, of: pair.owner) {
                 // One that was only moved here, and that others have ended, is not made anew.
                 join(place, in: number)
             }
         }
     }
 
-    /// Whether a link is there to be judged because it denies its owner's delete. That of a row which was never saved is none.
+    /// Whether a link is there to be checked because it denies its owner's delete. That of a row which was never saved is none.
     private func denies(_ link: Link, in later: WorkingState) -> Bool {
         later.denyingLinks.contains(link)
-            && base.entities[schema.adjacencies[link.list].entity].rows.contains(link.owner)
+            && base.entities[schema.linkTables[link.list].entity].rows.contains(link.owner)
     }
 
     /// Makes a link anew, or notes that it is missing an end.
-    private mutating func join(_ pair: Adjacency.Pair, in number: Int) {
-        let list = schema.adjacencies[number]
+    private mutating func join(_ pair: LinkTable.Pair, in number: Int) {
+        let list = schema.linkTables[number]
         let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
         let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
         let link = Link(list: number, owner: pair.owner, member: pair.member)
@@ -344,8 +344,8 @@ extension WorkingState {
     }
 
     /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.
-    func letsGoOnly(_ id: RowID) -> Bool {
-        guard changes.kind(of: id) == .updated, changes[id.entity].lostBases.address(of: id.row) == nil,
+    func onlyNullifies(_ id: RowID) -> Bool {
+        guard changes.kind(of: id) == .updated, changes[id.entity].detachedBases.address(of: id.row) == nil,
             let ours = snapshot.address(of: id),
             let original = base.address(of: id)
         else { return false }
@@ -373,7 +373,7 @@ extension WorkingState {
 
     /// The row that changes of a row count from; nil for a new one.
     func knownRow(_ id: RowID) -> UnsafeRawPointer? {
-        changes[id.entity].lostBases.address(of: id.row) ?? base.address(of: id)
+        changes[id.entity].detachedBases.address(of: id.row) ?? base.address(of: id)
     }
 
     /// Forgets changes to rows that another state, from which this one counts, inserted since a savepoint; references and links
@@ -401,7 +401,7 @@ extension WorkingState {
                     }
                 }
                 for number in description.linkLists {
-                    for member in snapshot.adjacencies[number].memberRows(of: row) {
+                    for member in snapshot.linkTables[number].memberRows(of: row) {
                         snapshot.unlink(member, from: row, in: number)
                     }
                 }

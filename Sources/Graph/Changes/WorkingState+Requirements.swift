@@ -63,7 +63,7 @@ extension WorkingState {
         }
     }
 
-    /// They have been judged.
+    /// They have been applied.
     mutating func dropRequirements() {
         for (entity, theirs) in changes.entities where theirs.hasRequirements {
             changes[entity].removeRequirements()

@@ -19,11 +19,11 @@ extension WorkingState {
                     }
                 }
             }
-            for (number, list) in schema.adjacencies.enumerated() where list.isRecorded(as: number) {
-                let difference = after.adjacencies[number].difference(from: before.adjacencies[number])
+            for (number, list) in schema.linkTables.enumerated() where list.isRecorded(as: number) {
+                let difference = after.linkTables[number].difference(from: before.linkTables[number])
                 for pair in difference.added + difference.removed
-                where wanted.adjacencies[number].contains(pair.member, of: pair.owner)
-                    != snapshot.adjacencies[number].contains(pair.member, of: pair.owner)
+                where wanted.linkTables[number].contains(pair.member, of: pair.owner)
+                    != snapshot.linkTables[number].contains(pair.member, of: pair.owner)
                 {
                     found.insert(remainder(RowID(entity: list.entity, row: pair.owner), list.property))
                 }
@@ -136,8 +136,8 @@ extension WorkingState {
     /// Whether a row can be referred to: it is there, and, one to one, it has no other partner.
     func isFree(_ target: RowNumber, for row: RowNumber, through toOne: ToOneDescription) -> Bool {
         guard let address = snapshot.entities[toOne.target].rows.address(of: target) else { return false }
-        guard let mate = toOne.mate.map(schema.toOne) else { return true }
-        return [0, row].contains(mate.target(ofRowAt: address))
+        guard let inverse = toOne.inverseToOne.map(schema.toOne) else { return true }
+        return [0, row].contains(inverse.target(ofRowAt: address))
     }
 
     /// One to one: parts the rows that the change made partners and that are so still. Gives those that are to meet again, which
@@ -156,9 +156,9 @@ extension WorkingState {
             for toOne in schema.entities[id.entity].toOnes {
                 let (old, new) = (toOne.target(ofRowAt: before), toOne.target(ofRowAt: after))
                 let current = toOne.target(ofRowAt: row)
-                guard let mate = toOne.mate, old != new, old != current else { continue }
-                let wasTaken = change.after.target(of: old, through: mate)
-                let isTaken = snapshot.target(of: old, through: mate)
+                guard let inverse = toOne.inverseToOne, old != new, old != current else { continue }
+                let wasTaken = change.after.target(of: old, through: inverse)
+                let isTaken = snapshot.target(of: old, through: inverse)
                 if current == new, old == 0 || isTaken.map({ [0, id.row, wasTaken].contains($0) }) == true {
                     found.append((id, toOne, old))
                 } else {
@@ -208,7 +208,7 @@ extension WorkingState {
     }
 
     private func isPartner(_ property: Int, in description: EntityDescription) -> Bool {
-        description.toOnes.contains { $0.property == property && $0.mate != nil }
+        description.toOnes.contains { $0.property == property && $0.inverseToOne != nil }
     }
 
     mutating func restorePlace(
@@ -217,10 +217,10 @@ extension WorkingState {
         through toOne: ToOneDescription,
         as old: Snapshot
     ) {
-        guard let list = toOne.order, target != 0, snapshot.adjacencies[list].contains(row, of: target),
-            let key = old.adjacencies[list].key(of: row, of: target)
+        guard let list = toOne.order, target != 0, snapshot.linkTables[list].contains(row, of: target),
+            let key = old.linkTables[list].key(of: row, of: target)
         else { return }
-        snapshot.adjacencies[list].insert(row, of: target, key: key)
+        snapshot.linkTables[list].insert(row, of: target, key: key)
     }
 
     /// Makes links that ended, ends links that were made, and moves members back.
@@ -229,11 +229,11 @@ extension WorkingState {
         _ stayed: Set<RowID>,
         _ remainders: inout [UndoConflict]
     ) {
-        for (number, list) in schema.adjacencies.enumerated() {
-            let (old, new) = (change.before.adjacencies[number], change.after.adjacencies[number])
+        for (number, list) in schema.linkTables.enumerated() {
+            let (old, new) = (change.before.linkTables[number], change.after.linkTables[number])
             let difference = new.difference(from: old)
             // Of the two sides of a link the first one says whether it is there.
-            if let mate = list.mate, number <= mate {
+            if let inverse = list.inverse, number <= inverse {
                 for pair in difference.added where !old.contains(pair.member, of: pair.owner) {
                     snapshot.unlink(pair.member, from: pair.owner, in: number)
                 }
@@ -253,14 +253,14 @@ extension WorkingState {
                 }
             }
             guard list.isOrdered else { continue }
-            for pair in difference.removed where snapshot.adjacencies[number].contains(pair.member, of: pair.owner) {
-                let current = snapshot.adjacencies[number].key(of: pair.member, of: pair.owner)
+            for pair in difference.removed where snapshot.linkTables[number].contains(pair.member, of: pair.owner) {
+                let current = snapshot.linkTables[number].key(of: pair.member, of: pair.owner)
                 // Its reference came back before, and with it its place.
                 guard current != pair.key else { continue }
                 if let result = new.key(of: pair.member, of: pair.owner), result != current {
                     remainders.append(remainder(RowID(entity: list.entity, row: pair.owner), list.property))
                 } else {
-                    snapshot.adjacencies[number].insert(pair.member, of: pair.owner, key: pair.key)
+                    snapshot.linkTables[number].insert(pair.member, of: pair.owner, key: pair.key)
                 }
             }
         }
@@ -298,9 +298,9 @@ extension WorkingState {
             }
         }
         return description.linkLists.contains { number in
-            let known = Set(state.adjacencies[number].memberRows(of: id.row))
-            let members = closure[schema.adjacencies[number].members]
-            return snapshot.adjacencies[number].memberRows(of: id.row)
+            let known = Set(state.linkTables[number].memberRows(of: id.row))
+            let members = closure[schema.linkTables[number].members]
+            return snapshot.linkTables[number].memberRows(of: id.row)
                 .contains { !known.contains($0) && !members.contains($0) }
         }
     }
@@ -311,11 +311,11 @@ extension WorkingState {
             let current = snapshot.address(of: id)
         else { return false }
         return schema.entities[id.entity].areIdentical(current, inserted)
-            || letsGoOnly(current, sinceRowAt: inserted, of: id.entity)
+            || onlyNullifies(current, sinceRowAt: inserted, of: id.entity)
     }
 
     /// Whether a row differs from another one only in references that ended.
-    private func letsGoOnly(
+    private func onlyNullifies(
         _ row: UnsafeRawPointer,
         sinceRowAt other: UnsafeRawPointer,
         of entity: Int

@@ -1,8 +1,8 @@
-/// The rules that a commit must keep, judged on the merged state.
+/// The rules that a commit must keep, checked on the merged state.
 extension WorkingState {
     /// Whether rows count from a base of their own, because others had deleted or changed them by the time the base last
     /// moved; so may rows that are only required to be unchanged.
-    var hasLostBases: Bool { changes.hasLostBases || !areRequirementsOfBase }
+    var hasDetachedBases: Bool { changes.hasDetachedBases || !areRequirementsOfBase }
 
     /// Lets go of the references and links that lead to deleted rows as each relationship says: those that came with others'
     /// commits, which the deleting context did not know, included. First all that cascades is deleted, then references
@@ -18,7 +18,7 @@ extension WorkingState {
             changedRows = true
         }
         forEachLink(ofDeleted: .cascade) { state, link in
-            let list = state.schema.adjacencies[link.list]
+            let list = state.schema.linkTables[link.list]
             let cause = state.changes[list.entity].delete(of: link.owner)
             state.delete(RowID(entity: list.members, row: link.member), cause: cause)
             state.endLink(link, denies: false)
@@ -109,9 +109,9 @@ extension WorkingState {
     /// Calls the body with each link that a deleted row still has in lists of this rule.
     private mutating func forEachLink(ofDeleted rule: DeleteRule, _ body: (inout WorkingState, Link) -> Void) {
         for (entity, changes) in changes.entities where changes.hasDeletes {
-            for number in schema.entities[entity].linkLists where schema.adjacencies[number].rule == rule {
+            for number in schema.entities[entity].linkLists where schema.linkTables[number].rule == rule {
                 for owner in deletedRows(of: entity) {
-                    for member in snapshot.adjacencies[number].memberRows(of: owner) {
+                    for member in snapshot.linkTables[number].memberRows(of: owner) {
                         body(&self, Link(list: number, owner: owner, member: member))
                     }
                 }
@@ -122,7 +122,7 @@ extension WorkingState {
     private func appendDeletesDeniedByLinks(to denied: inout ErrorList<DeniedDelete>) {
         var members: [MemberList: (link: Link, rows: [RowNumber])] = [:]
         for link in denyingLinks {
-            let list = schema.adjacencies[link.list]
+            let list = schema.linkTables[link.list]
             // A row that was never saved is not deleted either.
             guard snapshot.entities[list.members].rows.contains(link.member),
                 !snapshot.entities[list.entity].rows.contains(link.owner),
@@ -132,7 +132,7 @@ extension WorkingState {
         }
         for (link, rows) in members.values.sorted(by: { ($0.link.list, $0.link.owner) < ($1.link.list, $1.link.owner) })
         {
-            let list = schema.adjacencies[link.list]
+            let list = schema.linkTables[link.list]
             let description = schema.entities[list.entity]
             denied.append(
                 DeniedDelete(
@@ -152,7 +152,7 @@ extension WorkingState {
         for (entity, changes) in changes.entities {
             let description = schema.entities[entity]
             // One to one, the other end's reference denies it already.
-            for toOne in description.toOnes where toOne.ruleOfOwner == .deny && toOne.mate == nil {
+            for toOne in description.toOnes where toOne.ruleOfOwner == .deny && toOne.inverseToOne == nil {
                 changes.lastRows.forEachRow { row, _, address in
                     let target = toOne.target(ofRowAt: address)
                     guard target != 0, snapshot.entities[toOne.target].rows.contains(target) else { return }
@@ -223,9 +223,9 @@ extension WorkingState {
                 }
             }
         }
-        for (number, list) in schema.adjacencies.enumerated() where list.mate != nil {
+        for (number, list) in schema.linkTables.enumerated() where list.inverse != nil {
             guard schema.entities[list.entity].hasCounts else { continue }
-            let difference = snapshot.adjacencies[number].difference(from: base.adjacencies[number])
+            let difference = snapshot.linkTables[number].difference(from: base.linkTables[number])
             for pair in difference.removed + difference.added { touched[list.entity].insert(pair.owner) }
         }
         for (entity, rows) in touched.enumerated() where schema.entities[entity].hasCounts {

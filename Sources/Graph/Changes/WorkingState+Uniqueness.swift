@@ -9,7 +9,7 @@ extension WorkingState {
     ///   are referred to by, among *m*.
     mutating func resolveUniqueness() throws(GraphError) -> UniquenessResolution {
         var resolution = UniquenessResolution()
-        resolution.open.formUnion(takeSuspects())
+        resolution.open.formUnion(takeCandidates())
         guard !resolution.open.isEmpty else { return resolution }
         // One that gives way may make others alike, which referred to it and to the one that stays; what is deleted gives its
         // values away.
@@ -43,9 +43,9 @@ extension WorkingState {
         return denied
     }
 
-    private mutating func takeSuspects() -> Set<RowID> {
-        let taken = suspects
-        if !taken.isEmpty { suspects = [] }
+    private mutating func takeCandidates() -> Set<RowID> {
+        let taken = candidates
+        if !taken.isEmpty { candidates = [] }
         return taken
     }
 
@@ -63,7 +63,7 @@ extension WorkingState {
                     let (survivor, policy) = survivor(of: row, of: entity, &resolution)
                 else { continue }
                 replace(row, by: survivor, of: entity, policy, &resolution)
-                resolution.open.formUnion(takeSuspects())
+                resolution.open.formUnion(takeCandidates())
                 isChanged = true
                 if ownsItself { releaseMembers(&resolution) }
             }
@@ -123,7 +123,7 @@ extension WorkingState {
             let references = description.toOnes.map { toOne in
                 let (mine, own) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: old))
                 // The partner of one to one comes along unless it would drive out another.
-                let isWanted = takesOver || (toOne.mate != nil && own == 0)
+                let isWanted = takesOver || (toOne.inverseToOne != nil && own == 0)
                 return mine != 0 && isWanted ? mine : own
             }
             for (toOne, target) in zip(description.toOnes, references) {
@@ -135,13 +135,13 @@ extension WorkingState {
             for toOne in description.toOnes {
                 let (old, target) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: merged))
                 guard takesOver, let list = toOne.order, old != 0,
-                    let key = snapshot.adjacencies[list].key(of: row, of: old)
+                    let key = snapshot.linkTables[list].key(of: row, of: old)
                 else { continue }
                 ids.append((list, target, key))
             }
             for toOne in description.toOnes { setReference(of: RowID(entity: entity, row: row), through: toOne, to: 0) }
             update(RowID(entity: entity, row: survivor), copying: merged)
-            for id in ids { snapshot.adjacencies[id.list].insert(survivor, of: id.owner, key: id.key) }
+            for id in ids { snapshot.linkTables[id.list].insert(survivor, of: id.owner, key: id.key) }
         }
         for reference in description.references {
             let toOne = schema.toOne(reference)
@@ -152,7 +152,7 @@ extension WorkingState {
         }
         resolution.noteKeys(of: RowID(entity: entity, row: survivor), in: self)
         for number in description.linkLists {
-            for member in snapshot.adjacencies[number].memberRowsInOrder(of: row) {
+            for member in snapshot.linkTables[number].memberRowsInOrder(of: row) {
                 handOver(Link(list: number, owner: row, member: member), to: survivor)
             }
         }
@@ -182,7 +182,7 @@ extension WorkingState {
     private func partners(of row: RowNumber, _ survivor: RowNumber, of entity: Int) -> [Partner] {
         let rows = snapshot.entities[entity].rows
         return schema.entities[entity].toOnes.enumerated().flatMap { number, toOne -> [Partner] in
-            guard toOne.mate != nil else { return [] }
+            guard toOne.inverseToOne != nil else { return [] }
             return [row, survivor].compactMap { owner in
                 let partner = rows.address(of: owner).map { toOne.target(ofRowAt: $0) } ?? 0
                 let isItself = toOne.target == entity && (partner == row || partner == survivor)
@@ -200,9 +200,9 @@ extension WorkingState {
         _ resolution: inout UniquenessResolution
     ) {
         let toOne = schema.entities[entity].toOnes[partner.toOne]
-        guard let mate = toOne.mate.map(schema.toOne),
+        guard let inverse = toOne.inverseToOne.map(schema.toOne),
             let address = snapshot.entities[toOne.target].rows.address(of: partner.row),
-            mate.target(ofRowAt: address) != survivor
+            inverse.target(ofRowAt: address) != survivor
         else { return }
         let owner = RowID(entity: entity, row: survivor)
         switch toOne.ruleOfOwner {
@@ -222,7 +222,7 @@ extension WorkingState {
             $0.entity == entity && schema.toOne($0).ruleOfInverse == .cascade
         }
             || description.linkLists.contains {
-                schema.adjacencies[$0].rule == .cascade && schema.adjacencies[$0].members == entity
+                schema.linkTables[$0].rule == .cascade && schema.linkTables[$0].members == entity
             }
     }
 
@@ -275,15 +275,15 @@ extension WorkingState {
         for reference in description.references {
             let toOne = schema.toOne(reference)
             // One to one, the reference of the owner has it.
-            guard toOne.ruleOfInverse == .cascade, toOne.mate == nil else { continue }
+            guard toOne.ruleOfInverse == .cascade, toOne.inverseToOne == nil else { continue }
             for member in snapshot.referrers(to: owner.row, through: reference) {
                 owned.append((RowID(entity: reference.entity, row: member), .member(toOne: reference.toOne)))
             }
         }
-        for number in description.linkLists where schema.adjacencies[number].rule == .cascade {
-            for member in snapshot.adjacencies[number].memberRows(of: owner.row) {
+        for number in description.linkLists where schema.linkTables[number].rule == .cascade {
+            for member in snapshot.linkTables[number].memberRows(of: owner.row) {
                 owned.append(
-                    (RowID(entity: schema.adjacencies[number].members, row: member), .link(list: number)))
+                    (RowID(entity: schema.linkTables[number].members, row: member), .link(list: number)))
             }
         }
         return owned
@@ -300,7 +300,7 @@ extension WorkingState {
         for (id, _) in leaving where snapshot.contains(id) {
             delete(id)
         }
-        resolution.open.formUnion(takeSuspects())
+        resolution.open.formUnion(takeCandidates())
         return true
     }
 
@@ -323,15 +323,15 @@ extension WorkingState {
 
     /// Makes a link another owner's. In the member's list that one has the place of the owner before.
     private mutating func handOver(_ link: Link, to owner: RowNumber) {
-        let list = schema.adjacencies[link.list]
-        let key = list.mate.flatMap { snapshot.adjacencies[$0].key(of: link.owner, of: link.member) }
+        let list = schema.linkTables[link.list]
+        let key = list.inverse.flatMap { snapshot.linkTables[$0].key(of: link.owner, of: link.member) }
         snapshot.unlink(link.member, from: link.owner, in: link.list)
         if link.member == link.owner, list.members == list.entity {
             snapshot.link(owner, to: owner, in: link.list)
         } else {
             snapshot.link(link.member, to: owner, in: link.list)
-            guard let mate = list.mate, let key else { return }
-            snapshot.adjacencies[mate].insert(owner, of: link.member, key: key)
+            guard let inverse = list.inverse, let key else { return }
+            snapshot.linkTables[inverse].insert(owner, of: link.member, key: key)
         }
     }
 
@@ -387,7 +387,7 @@ extension Snapshot {
         of entity: Int,
         _ position: Int
     ) -> [RowNumber] {
-        toOne.order.map { adjacencies[$0].keys(of: target).map(\.member) }
+        toOne.order.map { linkTables[$0].keys(of: target).map(\.member) }
             ?? referrers(to: target, through: Reference(entity: entity, toOne: position))
     }
 }

@@ -1,7 +1,7 @@
 /// Writing what objects and hooks have, which is more than rows hold.
 extension WorkingState {
     /// Writes a row. What its to-many values say is for `applyAssignments`, when the rows that they name are written too. The
-    /// row gets defaults in place of ephemeral values; those at the address stay, and the to-many values there are emptied.
+    /// row gets defaults in place of transient values; those at the address stay, and the to-many values there are emptied.
     ///
     /// False if there was nothing to write and the row has no changes from before.
     mutating func write(_ id: RowID, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
@@ -24,11 +24,11 @@ extension WorkingState {
             else { continue }
             assignments.append(ToManyAssignment(owner: id.row, relationship: relationship, members: members))
         }
-        guard !description.ephemerals.isEmpty else {
+        guard !description.transients.isEmpty else {
             return put(id, at: address, isNew: isNew, &batch)
         }
         return description.layout.withCopy(of: address) { copy in
-            description.resetEphemerals(of: copy)
+            description.resetTransients(of: copy)
             return put(id, at: copy, isNew: isNew, &batch)
         }
     }
@@ -44,42 +44,42 @@ extension WorkingState {
             return true
         }
         if update(id, copying: address) { return true }
-        updateLostRow(id, copying: address)
+        updateDetachedRow(id, copying: address)
         return changes.kind(of: id) != nil
     }
 
     /// Writes what is pending of a row that others deleted. If that is as the row was, nothing is pending any more.
-    private mutating func updateLostRow(_ id: RowID, copying value: UnsafeRawPointer) {
-        guard changes[id.entity].hasLostRows, let ours = changes[id.entity].lostRows.address(of: id.row),
-            let known = changes[id.entity].lostBases.address(of: id.row)
+    private mutating func updateDetachedRow(_ id: RowID, copying value: UnsafeRawPointer) {
+        guard changes[id.entity].hasDetachedRows, let ours = changes[id.entity].detachedRows.address(of: id.row),
+            let known = changes[id.entity].detachedBases.address(of: id.row)
         else { return }
         let description = schema.entities[id.entity]
         if description.areIdentical(known, value) {
             changes.remove(id)
         } else if !description.areIdentical(ours, value) {
-            let version = changes[id.entity].lostRows.version(of: id.row) ?? .none
-            changes[id.entity].lostRows.set(id.row, version: version, copying: value)
+            let version = changes[id.entity].detachedRows.version(of: id.row) ?? .none
+            changes[id.entity].detachedRows.set(id.row, version: version, copying: value)
         }
     }
 
     /// Has what is written to a row that others deleted be a change of its own, on top of the one that a save has taken with it.
     ///
     /// - Parameter captured: what the save took, from which this state counts.
-    mutating func changeLostRow(_ id: RowID, since captured: WorkingState) {
-        guard !changes[id.entity].lostRows.contains(id.row),
-            let ours = captured.changes[id.entity].lostRows.address(of: id.row),
-            let version = captured.changes[id.entity].lostRows.version(of: id.row)
+    mutating func changeDetachedRow(_ id: RowID, since captured: WorkingState) {
+        guard !changes[id.entity].detachedRows.contains(id.row),
+            let ours = captured.changes[id.entity].detachedRows.address(of: id.row),
+            let version = captured.changes[id.entity].detachedRows.version(of: id.row)
         else { return }
         changes.set(id, .updated, baseVersion: version)
-        changes[id.entity].lostBases.set(id.row, version: version, copying: ours)
-        changes[id.entity].lostRows.set(id.row, version: version.next, copying: ours)
+        changes[id.entity].detachedBases.set(id.row, version: version, copying: ours)
+        changes[id.entity].detachedRows.set(id.row, version: version.next, copying: ours)
     }
 
     /// Whether what is pending of rows that others deleted is the same.
-    func hasSameLostRows(as other: WorkingState) -> Bool {
-        guard changes.hasLostRows || other.changes.hasLostRows else { return true }
+    func hasSameDetachedRows(as other: WorkingState) -> Bool {
+        guard changes.hasDetachedRows || other.changes.hasDetachedRows else { return true }
         return schema.entities.indices.allSatisfy { entity in
-            let (ours, theirs) = (changes[entity].lostRows, other.changes[entity].lostRows)
+            let (ours, theirs) = (changes[entity].detachedRows, other.changes[entity].detachedRows)
             guard ours.count == theirs.count else { return false }
             var areSame = true
             ours.forEachRow { row, _, address in
@@ -119,7 +119,8 @@ extension WorkingState {
         var rows: [(Int, RowNumber)] = []
         for (entity, changes) in changes.entities where schema.entities[entity].hooks.hasWillSave {
             changes.forEachChange { row, kind, _ in
-                guard kind != .deleted, !done[entity].contains(row), !letsGoOnly(RowID(entity: entity, row: row)) else {
+                guard kind != .deleted, !done[entity].contains(row), !onlyNullifies(RowID(entity: entity, row: row))
+                else {
                     return
                 }
                 rows.append((entity, row))

@@ -12,7 +12,7 @@ struct WorkingState: Sendable {
         var missingMembers: [MemberList: Set<RowNumber>] = [:]
         var denyingLinks: Set<Link> = []
         var assignments: [ToManyAssignment] = []
-        var suspects: Set<RowID> = []
+        var candidates: Set<RowID> = []
         var restorable: Set<RowID> = []
         /// Where what changes look at is noted, if that is to count.
         var reads: ReadLog?
@@ -32,12 +32,12 @@ struct WorkingState: Sendable {
 
         mutating func insertEntries(of batch: consuming IndexBatch) {
             let entity = batch.entity
-            snapshot.insertEntries(of: batch) { suspects.insert(RowID(entity: entity, row: $0)) }
+            snapshot.insertEntries(of: batch) { candidates.insert(RowID(entity: entity, row: $0)) }
         }
 
         mutating func set(_ row: RowNumber, of entity: Int, version: RowVersion, copying value: UnsafeRawPointer) {
             if snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch) {
-                suspects.insert(RowID(entity: entity, row: row))
+                candidates.insert(RowID(entity: entity, row: row))
             }
         }
 
@@ -69,7 +69,7 @@ struct WorkingState: Sendable {
                 return .none.next
             case .updated:
                 let baseVersion = changes.baseVersion(of: id) ?? .none
-                guard !changes.countsFromLostBase(id) else {
+                guard !changes.countsFromDetachedBase(id) else {
                     restorable.insert(id)
                     return baseVersion.next
                 }
@@ -154,9 +154,9 @@ struct WorkingState: Sendable {
     var reads: ReadLog? { _read { yield box[0].reads } }
 
     /// Rows of which each, when it was written, may have taken a unique value that another one had.
-    var suspects: Set<RowID> {
-        _read { yield box[0].suspects }
-        _modify { yield &box[0].suspects }
+    var candidates: Set<RowID> {
+        _read { yield box[0].candidates }
+        _modify { yield &box[0].candidates }
     }
 
     /// Rows that count from a base of their own, and that were written, or were given it, since it was last looked whether what
@@ -166,9 +166,9 @@ struct WorkingState: Sendable {
         _modify { yield &box[0].restorable }
     }
 
-    /// Has the changes of a row count from another row than the base's; see `RowChanges.lostBases`.
-    mutating func setLostBase(of id: RowID, version: RowVersion, copying known: UnsafeRawPointer) {
-        changes[id.entity].lostBases.set(id.row, version: version, copying: known)
+    /// Has the changes of a row count from another row than the base's; see `RowChanges.detachedBases`.
+    mutating func setDetachedBase(of id: RowID, version: RowVersion, copying known: UnsafeRawPointer) {
+        changes[id.entity].detachedBases.set(id.row, version: version, copying: known)
         restorable.insert(id)
     }
 
@@ -177,7 +177,7 @@ struct WorkingState: Sendable {
     /// Whether there is nothing to save.
     var isUnchanged: Bool {
         changes.isEmpty && missingMembers.isEmpty && !hasRequirements
-            && zip(snapshot.adjacencies, base.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
+            && zip(snapshot.linkTables, base.linkTables).allSatisfy { $0.isIdentical(to: $1) }
     }
 
     // MARK: Changes
@@ -215,8 +215,8 @@ struct WorkingState: Sendable {
         var version = RowVersion.none.next
         if let original = base.address(of: id) {
             let baseVersion = changes.baseVersion(of: id) ?? box[0].storedVersion(of: id)
-            if changes.countsFromLostBase(id) { restorable.insert(id) }
-            if description.areIdentical(original, value), !changes.countsFromLostBase(id) {
+            if changes.countsFromDetachedBase(id) { restorable.insert(id) }
+            if description.areIdentical(original, value), !changes.countsFromDetachedBase(id) {
                 changes.remove(id)
                 version = base.version(of: id) ?? baseVersion
             } else {
@@ -244,7 +244,7 @@ struct WorkingState: Sendable {
     private mutating func forgetDelete(of id: RowID) {
         changes.removeLastRow(id)
         guard !denyingLinks.isEmpty else { return }
-        denyingLinks = denyingLinks.filter { $0.owner != id.row || schema.adjacencies[$0.list].entity != id.entity }
+        denyingLinks = denyingLinks.filter { $0.owner != id.row || schema.linkTables[$0.list].entity != id.entity }
     }
 
     /// Replaces a row that exists. Writing what is there is no change, and a row that equals its base again is none
@@ -275,7 +275,7 @@ struct WorkingState: Sendable {
     }
 
     /// Deletes a row, everything that cascades from it, and the references and links to all of these that may be nullified.
-    /// References that deny the delete stay, for the save to judge; so, apart from the lists, do such links.
+    /// References that deny the delete stay, for the save to check; so, apart from the lists, do such links.
     ///
     /// - Parameter cause: the delete that this one follows from; nil if it is the program's own.
     mutating func delete(_ id: RowID, cause: DeleteNumber? = nil) {
@@ -295,9 +295,9 @@ struct WorkingState: Sendable {
                 }
             }
             for listNumber in schema.entities[entity].linkLists {
-                let list = schema.adjacencies[listNumber]
+                let list = schema.linkTables[listNumber]
                 for row in rows {
-                    for member in snapshot.adjacencies[listNumber].memberRows(of: row) {
+                    for member in snapshot.linkTables[listNumber].memberRows(of: row) {
                         let denies = list.rule == .deny && !closure[list.members].contains(member)
                         endLink(Link(list: listNumber, owner: row, member: member), denies: denies)
                     }
@@ -318,7 +318,7 @@ struct WorkingState: Sendable {
         }
         for toOne in schema.entities[id.entity].toOnes {
             guard let order = toOne.order else { continue }
-            snapshot.adjacencies[order].remove(id.row, of: toOne.target(ofRowAt: last))
+            snapshot.linkTables[order].remove(id.row, of: toOne.target(ofRowAt: last))
         }
         if !missingMembers.isEmpty {
             for relationship in schema.entities[id.entity].toManys {
@@ -371,9 +371,9 @@ extension Snapshot {
                     return true
                 }
             }
-            for number in description.linkLists where schema.adjacencies[number].rule == .cascade {
-                let members = adjacencies[number].memberRows(of: id.row)
-                open += members.map { RowID(entity: schema.adjacencies[number].members, row: $0) }
+            for number in description.linkLists where schema.linkTables[number].rule == .cascade {
+                let members = linkTables[number].memberRows(of: id.row)
+                open += members.map { RowID(entity: schema.linkTables[number].members, row: $0) }
             }
             for toOne in description.toOnes where toOne.ruleOfOwner == .cascade {
                 let target = toOne.target(ofRowAt: address)

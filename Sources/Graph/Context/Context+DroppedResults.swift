@@ -10,7 +10,7 @@ extension Context {
     public func perform<E>(
         _ body: @Sendable (isolated Context) throws -> ManagedObject<E>
     ) async rethrows -> ObjectLeftInContext<E> {
-        try visit { context in
+        try inTurn { context in
             _ = try body(context)
             return ObjectLeftInContext()
         }

@@ -192,7 +192,7 @@ struct ObjectMaker<E: Entity> {
     @usableFromInline let registry: ObjectRegistry
     @usableFromInline let entity: Int
     @usableFromInline let isCoupled: Bool
-    @usableFromInline let hasEphemerals: Bool
+    @usableFromInline let hasTransients: Bool
     /// When the working state had the rows. The predicate of a fetch may change it, which new objects then notice as old ones do.
     @usableFromInline let epoch: Epoch
 
@@ -202,7 +202,7 @@ struct ObjectMaker<E: Entity> {
         self.registry = registry
         self.entity = entity
         isCoupled = state.hasCoupledReferences(entity)
-        hasEphemerals = !state.schema.entities[entity].ephemerals.isEmpty
+        hasTransients = !state.schema.entities[entity].transients.isEmpty
         epoch = state.epoch
         registry.makeRoom()
     }
@@ -211,7 +211,7 @@ struct ObjectMaker<E: Entity> {
     @inlinable
     func object(for row: RowNumber, at address: UnsafeRawPointer) -> ManagedObject<E> {
         // An object that nobody holds any more may have values of its own.
-        if hasEphemerals, let object = registry.heldObject(for: RowID(entity: entity, row: row)) {
+        if hasTransients, let object = registry.heldObject(for: RowID(entity: entity, row: row)) {
             return unsafeDowncast(object, to: ManagedObject<E>.self)
         }
         let object = registry.object(for: RowID(entity: entity, row: row)) {

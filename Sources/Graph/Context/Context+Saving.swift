@@ -83,8 +83,8 @@ extension Context {
         let latest = await latest()
         let overlaps = Set(state.overlaps(with: latest).map(\.id))
         // Between a context and its parent a refresh always counts as a look at what the parent has.
-        let isSettled = parent == nil ? overlaps.isDisjoint(with: conflicts.map(\.id)) : overlaps.isEmpty
-        guard isSettled, parent != nil || latest.snapshot.commit > state.base.commit else { return error }
+        let isResolved = parent == nil ? overlaps.isDisjoint(with: conflicts.map(\.id)) : overlaps.isEmpty
+        guard isResolved, parent != nil || latest.snapshot.commit > state.base.commit else { return error }
         guard attempts <= retries else { return .retriesExhausted(attempts: attempts, conflicts) }
         _ = state.refresh(to: latest, keepingBases: parent == nil)
         return nil

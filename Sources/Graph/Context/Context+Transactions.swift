@@ -4,7 +4,7 @@ extension Context {
     /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
     @discardableResult
     public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
-        try visit(body)
+        try inTurn(body)
     }
 
     /// Runs a closure on this context and gives back what it returns. Other work may run on the context wherever the closure
@@ -15,8 +15,8 @@ extension Context {
     public func perform<Result>(
         _ body: @Sendable (isolated Context) async throws -> Result
     ) async rethrows -> Result {
-        beginVisit()
-        defer { endVisit() }
+        beginTurn()
+        defer { endTurn() }
         return try await body(self)
     }
 
@@ -135,14 +135,14 @@ extension Context {
         // Sound, because the executor has just said that it is the one running: what `assumeIsolated` does, for results that
         // stay where they are.
         return try withoutActuallyEscaping(body) { body in
-            let visit: @Sendable (isolated Context) throws -> Result = { try $0.visit(body) }
-            return try unsafeBitCast(visit, to: (@Sendable (Context) throws -> Result).self)(self)
+            let turn: @Sendable (isolated Context) throws -> Result = { try $0.inTurn(body) }
+            return try unsafeBitCast(turn, to: (@Sendable (Context) throws -> Result).self)(self)
         }
     }
 
-    func visit<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
-        beginVisit()
-        defer { endVisit() }
+    func inTurn<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
+        beginTurn()
+        defer { endTurn() }
         return try body(self)
     }
 

@@ -286,7 +286,7 @@ public actor Context {
     /// Complexity: O(*d* log *n*) for *d* unsaved changes.
     public func rollback() {
         state.rollback(to: nil)
-        registry.endVisit()
+        registry.endTurn()
     }
 
     // MARK: Turns
@@ -302,20 +302,20 @@ public actor Context {
     }
 
     /// What was changed before forms a group to undo.
-    func beginVisit() {
+    func beginTurn() {
         state.endUndoGroup()
-        state.visitCount += 1
+        state.turnCount += 1
     }
 
-    func endVisit() {
-        state.visitCount -= 1
+    func endTurn() {
+        state.turnCount -= 1
         tidyUp()
     }
 
     private func tidyUp() {
         state.endUndoGroup()
         state.forgetRestoredObjects(in: registry)
-        registry.endVisit()
+        registry.endTurn()
         state.tellCommits(from: coordinator.published)
         state.tellChanges()
     }

@@ -2,19 +2,19 @@
 extension ContextState {
     // MARK: What objects ask
 
-    /// The row of the working state, with the ephemeral values of the one that an object has. nil if there is none.
+    /// The row of the working state, with the transient values of the one that an object has. nil if there is none.
     func row<E: Entity>(of id: PersistentID<E>, _ entity: Int, instead old: @autoclosure () -> E) -> E? {
         guard let current: E = working.snapshot.entities[entity].rows.value(of: id.row) else { return nil }
-        return withEphemerals(of: old(), current, entity)
+        return withTransients(of: old(), current, entity)
     }
 
-    /// A row with the ephemeral values of another one.
-    func withEphemerals<E: Entity>(of old: @autoclosure () -> E, _ row: E, _ entity: Int) -> E {
+    /// A row with the transient values of another one.
+    func withTransients<E: Entity>(of old: @autoclosure () -> E, _ row: E, _ entity: Int) -> E {
         let description = schema.entities[entity]
-        guard !description.ephemerals.isEmpty else { return row }
+        guard !description.transients.isEmpty else { return row }
         var row = row
         withUnsafePointer(to: old()) { old in
-            withUnsafeMutablePointer(to: &row) { description.copyEphemerals(from: old, to: $0) }
+            withUnsafeMutablePointer(to: &row) { description.copyTransients(from: old, to: $0) }
         }
         return row
     }
@@ -41,18 +41,18 @@ extension ContextState {
     @usableFromInline var base: Snapshot { inFlight?.state.base ?? working.base }
 
     /// Rows that count from a base of their own instead, in the changes since that state.
-    private func lostBases(of entity: Int) -> RowTable {
-        inFlight?.state.changes[entity].lostBases ?? working.changes[entity].lostBases
+    private func detachedBases(of entity: Int) -> RowTable {
+        inFlight?.state.changes[entity].detachedBases ?? working.changes[entity].detachedBases
     }
 
     func committedValue<E: Entity>(of id: PersistentID<E>, _ entity: Int) -> E? {
         if let committed { return committed.entities[entity].rows.value(of: id.row) }
-        return lostBases(of: entity).value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
+        return detachedBases(of: entity).value(of: id.row) ?? base.entities[entity].rows.value(of: id.row)
     }
 
     func version(of id: RowID) -> RowVersion {
         if let committed { return committed.version(of: id) ?? .none }
-        return lostBases(of: id.entity).version(of: id.row) ?? base.version(of: id) ?? .none
+        return detachedBases(of: id.entity).version(of: id.row) ?? base.version(of: id) ?? .none
     }
 
     func changeKind(of id: RowID) -> ChangeKind? {
@@ -194,16 +194,17 @@ extension ContextState {
     /// Has objects of rows that others deleted show what is pending of these now, or, where that was dropped, the rows without it.
     ///
     /// - Parameter before: the state that the context had.
-    func showLostRows(since before: WorkingState) {
-        for (entity, changes) in before.changes.entities where changes.hasLostRows {
-            changes.lostRows.forEachRow { row, _, _ in
-                guard !working.changes[entity].lostRows.contains(row), let known = changes.lostBases.address(of: row)
+    func showDetachedRows(since before: WorkingState) {
+        for (entity, changes) in before.changes.entities where changes.hasDetachedRows {
+            changes.detachedRows.forEachRow { row, _, _ in
+                guard !working.changes[entity].detachedRows.contains(row),
+                    let known = changes.detachedBases.address(of: row)
                 else { return }
                 show(known, asLastOf: RowID(entity: entity, row: row))
             }
         }
-        for (entity, changes) in working.changes.entities where changes.hasLostRows {
-            changes.lostRows.forEachRow { row, _, address in
+        for (entity, changes) in working.changes.entities where changes.hasDetachedRows {
+            changes.detachedRows.forEachRow { row, _, address in
                 show(address, asLastOf: RowID(entity: entity, row: row))
             }
         }
@@ -214,7 +215,7 @@ extension ContextState {
         for place in places
         where captured.changes.kind(of: place) == .updated
             && !working.base.contains(place)
-            && !working.changes[place.entity].lostRows.contains(place.row)
+            && !working.changes[place.entity].detachedRows.contains(place.row)
         {
             guard let known = captured.knownRow(place) else { continue }
             show(known, asLastOf: place)
@@ -250,15 +251,15 @@ extension ContextState {
 
     /// Whether a row that others deleted is changed here, so that what is written to its object counts too.
     func isLost(_ id: RowID) -> Bool {
-        working.changes[id.entity].lostRows.contains(id.row)
-            || inFlight?.state.changes[id.entity].lostRows.contains(id.row) == true
+        working.changes[id.entity].detachedRows.contains(id.row)
+            || inFlight?.state.changes[id.entity].detachedRows.contains(id.row) == true
     }
 
-    /// Tells of an object's ephemeral properties, which no state shows, since one of its properties was written. Which one it was
+    /// Tells of an object's transient properties, which no state shows, since one of its properties was written. Which one it was
     /// is not said: a key path that was passed on would have to be made for every write there is.
-    func didWriteEphemerals(of id: RowID) {
+    func didWriteTransients(of id: RowID) {
         guard let observation else { return }
-        for (number, property) in schema.entities[id.entity].properties.enumerated() where property.isEphemeral {
+        for (number, property) in schema.entities[id.entity].properties.enumerated() where property.isTransient {
             observation.tell(number, of: id.row, id.entity)
         }
     }

@@ -33,7 +33,7 @@ extension ContextState {
     /// The save taken last is in the new base.
     func didSave(_ outcome: Outcome) {
         let (captured, request) = (inFlight?.state, inFlight?.request)
-        // Visits that ended meanwhile have looked at them in vain.
+        // Turns that ended meanwhile have looked at them in vain.
         registry?.didRelease((inFlight?.objects ?? []).map(\.rowID))
         inFlight = nil
         flush()
@@ -44,12 +44,12 @@ extension ContextState {
         let isChanged = willSaveChangedRows || !outcome.overwritten.isEmpty
         let result = isChanged ? request?.result(savedAs: saved, outcome.overwritten) : nil
         // A parent's rows have no versions of their own to count from.
-        let settled = published == nil ? [] : outcome.settled
+        let resolved = published == nil ? [] : outcome.resolved
         func counted(_ state: WorkingState) -> WorkingState {
             guard let captured else { return state }
             let state =
                 result.map { state.moved(onto: WorkingState(base: $0, store: committed, reads: reads)) } ?? state
-            return state.counted(from: captured, savedAs: saved, settled)
+            return state.counted(from: captured, savedAs: saved, resolved)
         }
         if let captured, let request, willSaveChangedRows {
             history.didRunHooks(on: captured.snapshot, request.snapshot)
@@ -70,7 +70,7 @@ extension ContextState {
             replacements: outcome.replacements
         )
         if let before { keepLastValues(of: before) }
-        if let captured { showDroppedRows(of: outcome.settled, in: captured) }
+        if let captured { showDroppedRows(of: outcome.resolved, in: captured) }
         if isRebased || !outcome.isAsCaptured || willSaveChangedRows { endEpoch() }
     }
 
@@ -125,7 +125,7 @@ extension ContextState {
         } else {
             working = WorkingState(base: working.base, store: committed, reads: reads)
         }
-        showLostRows(since: before)
+        showDetachedRows(since: before)
         history.didRollBack(to: working)
         forgetChanges()
     }
@@ -174,32 +174,32 @@ extension ContextState {
 
     /// A nested context's changes, on top of the working state.
     ///
-    /// - Returns: these, and the rows with conflicts that were settled on the way.
-    func rebase(_ request: SaveRequest) throws(GraphError) -> (merged: WorkingState, settled: [RowID]) {
+    /// - Returns: these, and the rows with conflicts that were resolved on the way.
+    func rebase(_ request: SaveRequest) throws(GraphError) -> (merged: WorkingState, resolved: [RowID]) {
         flush()
         let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
-        var result: (merged: WorkingState, settled: [RowID])
+        var result: (merged: WorkingState, resolved: [RowID])
         do {
             result = try rebase.run(request.state, origin: request.origin)
         } catch {
             throw error.withParent
         }
-        try result.merged.judgeReferences(isForgiving: request.policy.kind != .error)
+        try result.merged.checkReferences(isForgiving: request.policy.kind != .error)
         result.merged.dropRequirements(unknownTo: working.base)
         return result
     }
 
-    /// Makes a nested context's changes this one's own. All other rules are for this one's save to judge.
+    /// Makes a nested context's changes this one's own. All other rules are for this one's save to check.
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
-        let (changes, settled) = try rebase(request)
+        let (changes, resolved) = try rebase(request)
         working.reapply(changes)
-        // Links that deny their owner's delete are judged here again, and are in no list meanwhile.
+        // Links that deny their owner's delete are checked here again, and are in no list meanwhile.
         if !changes.isUnchanged {
             _ = working.applyDeleteRules()
             _ = working.endRestoredChanges()
             noteChange()
         }
-        let outcome = Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:], settled: settled)
+        let outcome = Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:], resolved: resolved)
         endEpoch()
         return outcome
     }
@@ -223,7 +223,7 @@ extension ContextState {
         let before = working
         (working, committed) = (savepoint.working, savepoint.committed)
         history = savepoint.history
-        showLostRows(since: before)
+        showDetachedRows(since: before)
         if working.isUnchanged { _ = registry?.release() }
         endEpoch()
     }
@@ -243,7 +243,7 @@ extension ContextState {
             // What was changed meanwhile forms a group, from the savepoint on.
             working = working.moved(onto: savepoint.working)
         }
-        showLostRows(since: inFlight.state)
+        showDetachedRows(since: inFlight.state)
         endEpoch()
     }
 

@@ -15,11 +15,11 @@ extension ContextState {
     /// A transaction is one change, of which no part is undone.
     var allowsUndo: Bool { !isTransaction && transactionStarts.isEmpty }
 
-    /// Ends the group of changes made so far, unless they belong to a visit that goes on.
+    /// Ends the group of changes made so far, unless they belong to a turn that goes on.
     func endUndoGroup() {
         guard history.isOn else { return }
         flush()
-        if visitCount == 0 { history.endGroup(at: working) } else { history.note(working) }
+        if turnCount == 0 { history.endGroup(at: working) } else { history.note(working) }
     }
 
     func beginExplicitUndoGroup() {
@@ -61,7 +61,7 @@ extension ContextState {
         for step in group.steps.reversed() where history.isSaved(step) {
             remainders += working.revert(step, replaced: history.replaced)
         }
-        showLostRows(since: before)
+        showDetachedRows(since: before)
         didTakeBack(&history, before, working)
         noteChange()
         endEpoch()

@@ -14,8 +14,8 @@ final class ContextState {
     /// Where the transactions began whose closures are running: that of which this is the context, and those that do not wait,
     /// during which nobody else runs.
     var transactionStarts: [Savepoint] = []
-    /// How many visits are under way. Those that wait let others come between.
-    var visitCount = 0
+    /// How many turns are under way. Those that wait let others come between.
+    var turnCount = 0
     /// What a transaction reads, if that is to count.
     @usableFromInline let reads: ReadLog?
     let executor: ContextExecutor
@@ -215,7 +215,7 @@ final class ContextState {
     /// The object of a row. One that nobody holds any more is as good as a new one, unless it has values of its own.
     @usableFromInline
     func registered(_ id: RowID, in registry: ObjectRegistry?) -> AnyObject? {
-        if _fastPath(schema.entities[id.entity].ephemerals.isEmpty) { return registry?.object(for: id) }
+        if _fastPath(schema.entities[id.entity].transients.isEmpty) { return registry?.object(for: id) }
         return registry?.heldObject(for: id)
     }
 
@@ -282,7 +282,7 @@ final class ContextState {
         if let object = object(for: id, entity, in: registry) { return object }
         guard
             let value: E = working.base.entities[entity].rows.value(of: row)
-                ?? working.changes[entity].lostRows.value(of: row)
+                ?? working.changes[entity].detachedRows.value(of: row)
         else { preconditionFailure("\(id) is changed, but in no state") }
         return makeObject(id, entity, value, flags: .deleted, in: registry)
     }
@@ -359,12 +359,12 @@ final class ContextState {
 
     func write<E: Entity>(_ id: RowID, at address: UnsafeMutablePointer<E>, isNew: Bool) -> Bool {
         let value = UnsafeMutableRawPointer(address)
-        let hasLostRows = working.changes.hasLostRows || inFlight?.state.changes.hasLostRows == true
-        guard hasLostRows, !isNew, workingAddress(of: id) == nil else {
+        let hasDetachedRows = working.changes.hasDetachedRows || inFlight?.state.changes.hasDetachedRows == true
+        guard hasDetachedRows, !isNew, workingAddress(of: id) == nil else {
             return working.write(id, at: value, isNew: isNew)
         }
-        if let captured = inFlight?.state { working.changeLostRow(id, since: captured) }
-        let shown: E? = working.changes[id.entity].lostRows.value(of: id.row)
+        if let captured = inFlight?.state { working.changeDetachedRow(id, since: captured) }
+        let shown: E? = working.changes[id.entity].detachedRows.value(of: id.row)
         if let shown { willShow(address.pointee, insteadOf: shown, id.row, id.entity) }
         return working.write(id, at: value, isNew: false)
     }
@@ -403,7 +403,7 @@ final class ContextState {
         let before = working
         working.discard(ids)
         _ = working.endRestoredChanges()
-        showLostRows(since: before)
+        showDetachedRows(since: before)
         endEpoch()
     }
 

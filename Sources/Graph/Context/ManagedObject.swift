@@ -9,7 +9,7 @@
 /// There is at most one object for each row in a context. An object belongs to its context: it is not `Sendable`, and
 /// the compiler rejects what would take it elsewhere. What crosses is `value`, a plain struct, or `id`.
 ///
-/// An ephemeral property is the object's own: written, it changes nothing that anybody else sees. It lasts as long as the
+/// An transient property is the object's own: written, it changes nothing that anybody else sees. It lasts as long as the
 /// object, which a program must hold for that.
 ///
 /// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value, the one that it had in the
@@ -319,7 +319,7 @@ extension ManagedObject {
                 body(&changed)
                 swap(&row, &changed)
             }
-            contextState.didWriteEphemerals(of: rowID)
+            contextState.didWriteTransients(of: rowID)
         }
     }
 
@@ -356,7 +356,7 @@ extension ManagedObject {
             contextState.put(&changed, since: before, over: row, entity)
             swap(&row, &changed)
             contextState.flushRelationships()
-            contextState.didWriteEphemerals(of: rowID)
+            contextState.didWriteTransients(of: rowID)
         }
     }
 
@@ -398,7 +398,7 @@ extension ManagedObject {
         precondition(self.context === context, "\(id) belongs to another context")
     }
 
-    /// Takes over the row from the working state after it moved under the object; ephemeral values stay the object's own.
+    /// Takes over the row from the working state after it moved under the object; transient values stay the object's own.
     @usableFromInline
     func catchUp() {
         guard epoch !== contextState.epoch else { return }
@@ -416,7 +416,7 @@ extension ManagedObject {
     /// that are dropped.
     func keep(_ last: E) {
         guard !isDirty else { return }
-        var last = contextState.withEphemerals(of: row, last, entity)
+        var last = contextState.withTransients(of: row, last, entity)
         contextState.willShow(last, insteadOf: row, id.row, entity)
         swap(&row, &last)
     }

@@ -7,9 +7,9 @@
 /// The registry refers to its objects strongly, because making and reading a weak reference costs more than all else that an
 /// object takes. What nobody else refers to counts as not there, and goes. Most objects are used for a moment, so that goes in
 /// generations (Ungar, *Generation Scavenging*, 1984): an object is looked at again when some more have been made, while it is
-/// still in the processor's cache; if it was held then, at the end of the visit to the context; if it was held for longer, at
-/// the end of one of the next visits, each of which looks at a few more, or when the number of objects may have doubled. Those
-/// with unsaved changes are held until the changes are saved or dropped, and looked at again at the end of the visit that does so.
+/// still in the processor's cache; if it was held then, at the end of the turn of the context; if it was held for longer, at
+/// the end of one of the next turns, each of which looks at a few more, or when the number of objects may have doubled. Those
+/// with unsaved changes are held until the changes are saved or dropped, and looked at again at the end of the turn that does so.
 /// References held elsewhere may end on any thread; that can be seen late, but nobody can take up an object again other than
 /// here.
 @usableFromInline
@@ -37,18 +37,18 @@ final class ObjectRegistry {
     /// The last ones registered, the oldest of them at `oldest` once there are as many as there may be.
     @exclusivity(unchecked) private var newest: [RowID] = []
     @exclusivity(unchecked) private var oldest = 0
-    /// Registered since the last visit ended, or the last sweep, and held when they were no longer among the newest.
+    /// Registered since the last turn ended, or the last sweep, and held when they were no longer among the newest.
     @exclusivity(unchecked) private(set) var recent: [RowID] = []
     /// How many objects whose changes were saved or dropped are among the recent ones.
     private var releasedCount = 0
-    /// Where the next visit goes on to look.
+    /// Where the next turn goes on to look.
     private var hand = (entity: 0, place: 0)
     /// Whether objects that nobody holds stay too.
     var retainsAll = false
 
     private static let minimumSweep = 2_048
     private static let newestCapacity = 1_024
-    /// How many places of the tables a visit looks at.
+    /// How many places of the tables a turn looks at.
     private static let handSteps = 32
     /// How many objects must be released at once for tables to be made smaller at once, too.
     private static let largeRelease = 4_096
@@ -102,8 +102,8 @@ final class ObjectRegistry {
     @usableFromInline
     func makeRoom() {
         if count >= sweepAt { sweep() }
-        // A visit may make the same objects again and again.
-        if recent.count >= 2 * sweepAt { endVisit() }
+        // A turn may make the same objects again and again.
+        if recent.count >= 2 * sweepAt { endTurn() }
     }
 
     /// Takes an object among the newest, in the place of the oldest of those.
@@ -119,12 +119,12 @@ final class ObjectRegistry {
         recent.append(old)
     }
 
-    /// Lets go of the objects that only a visit to the context used, and of some that were held for longer.
-    func endVisit() {
+    /// Lets go of the objects that only a turn of the context used, and of some that were held for longer.
+    func endTurn() {
         guard count > 0 || !recent.isEmpty || !newest.isEmpty else { return }
         defer { forgetRecent() }
         guard !retainsAll else { return }
-        // A table is as large as it once had to be. After a visit that made few objects it need not be.
+        // A table is as large as it once had to be. After a turn that made few objects it need not be.
         if recent.isEmpty { tables[hand.entity].shrink() }
         var unheld: [AnyObject] = []
         for ids in [recent, newest] {
@@ -219,7 +219,7 @@ final class ObjectRegistry {
         return objects
     }
 
-    /// Has objects looked at when the visit ends, since nothing but the program may hold them then.
+    /// Has objects looked at when the turn ends, since nothing but the program may hold them then.
     func didRelease(_ ids: [RowID]) {
         guard !retainsAll else { return }
         recent += ids

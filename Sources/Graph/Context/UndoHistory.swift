@@ -7,7 +7,7 @@ struct UndoGroup: Sendable {
 
 /// What can be undone, and what can be done again.
 ///
-/// A group begins and ends with a visit to the context; what is changed between visits forms a group too. All that a group
+/// A group begins and ends with a turn of the context; what is changed between turns forms a group too. All that a group
 /// holds is two states, so that noting one takes no time, and memory only for what the next group changes.
 struct UndoHistory {
     /// How many groups are kept; 0 for none.
@@ -84,7 +84,7 @@ struct UndoHistory {
     /// What happened since the last pair; nil if nothing did.
     private func step(to state: WorkingState) -> UndoStep? {
         guard let before = mark,
-            !before.snapshot.isIdentical(to: state.snapshot) || !before.hasSameLostRows(as: state)
+            !before.snapshot.isIdentical(to: state.snapshot) || !before.hasSameDetachedRows(as: state)
         else { return nil }
         let step = UndoStep(before: before, after: state)
         return step.isEmpty ? nil : step

@@ -49,22 +49,22 @@ struct CommitRecord {
     }
 
     private mutating func appendLists(_ commit: WorkingState) {
-        let numbers = schema.adjacencies.indices.filter { number in
-            schema.adjacencies[number].isRecorded(as: number)
-                && !commit.snapshot.adjacencies[number].isIdentical(to: commit.base.adjacencies[number])
+        let numbers = schema.linkTables.indices.filter { number in
+            schema.linkTables[number].isRecorded(as: number)
+                && !commit.snapshot.linkTables[number].isIdentical(to: commit.base.linkTables[number])
         }
         writer.appendVarint(UInt64(numbers.count))
         for number in numbers {
-            let list = schema.adjacencies[number]
+            let list = schema.linkTables[number]
             writer.appendVarint(SchemaRecord.tag(list.entity))
             writer.appendVarint(SchemaRecord.tag(list.property))
-            let difference = commit.snapshot.adjacencies[number].difference(from: commit.base.adjacencies[number])
+            let difference = commit.snapshot.linkTables[number].difference(from: commit.base.linkTables[number])
             append(difference.removed)
             append(difference.added)
         }
     }
 
-    private mutating func append(_ pairs: [Adjacency.Pair]) {
+    private mutating func append(_ pairs: [LinkTable.Pair]) {
         writer.appendVarint(UInt64(pairs.count))
         var previous: RowNumber = 0
         for pair in pairs {
@@ -163,8 +163,8 @@ struct CommitRecord {
             let list = try readList(&reader, of: schema)
             guard list > last else { throw reader.failure("lists out of order") }
             last = list
-            try forEachPair(in: schema.adjacencies[list], &reader) { try handler.remove($0, from: list, $1) }
-            try forEachPair(in: schema.adjacencies[list], &reader) { try handler.add($0, to: list, $1) }
+            try forEachPair(in: schema.linkTables[list], &reader) { try handler.remove($0, from: list, $1) }
+            try forEachPair(in: schema.linkTables[list], &reader) { try handler.add($0, to: list, $1) }
         }
         try reader.expectEnd()
     }
@@ -189,21 +189,21 @@ struct CommitRecord {
     private static func readList(_ reader: inout ByteReader, of schema: Schema) throws -> Int {
         let entity = try reader.readEntity(of: schema)
         let tag = try reader.readVarint()
-        let number = schema.adjacencies.firstIndex { list in
+        let number = schema.linkTables.firstIndex { list in
             list.entity == entity && SchemaRecord.tag(list.property) == tag
         }
-        guard let number, schema.adjacencies[number].isRecorded(as: number) else {
+        guard let number, schema.linkTables[number].isRecorded(as: number) else {
             throw reader.failure("property \(tag) of entity \(entity) has no list of its own")
         }
         return number
     }
 
     private static func forEachPair(
-        in list: AdjacencyDescription,
+        in list: LinkTableDescription,
         _ reader: inout ByteReader,
-        _ body: (Adjacency.Pair, ByteReader) throws -> Void
+        _ body: (LinkTable.Pair, ByteReader) throws -> Void
     ) throws {
-        var previous = Adjacency.Pair(owner: 0, member: 0)
+        var previous = LinkTable.Pair(owner: 0, member: 0)
         for _ in 0..<(try reader.readCount(minimumBytes: list.isOrdered ? 3 : 2)) {
             let (owner, overflow) = previous.owner.addingReportingOverflow(try reader.readVarint())
             let member = try reader.readVarint()
@@ -215,7 +215,7 @@ struct CommitRecord {
                 key = OrderKey(bytes: try reader.take(try reader.readCount(minimumBytes: 1)))
                 if key == nil { throw reader.failure("the key of member \(member) of row \(owner)") }
             }
-            let pair = Adjacency.Pair(owner: owner, member: member, key: key)
+            let pair = LinkTable.Pair(owner: owner, member: member, key: key)
             try body(pair, reader)
             previous = pair
         }
@@ -233,8 +233,8 @@ protocol CommitHandler {
     mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
-    mutating func remove(_ pair: Adjacency.Pair, from list: Int, _ reader: ByteReader) throws
-    mutating func add(_ pair: Adjacency.Pair, to list: Int, _ reader: ByteReader) throws
+    mutating func remove(_ pair: LinkTable.Pair, from list: Int, _ reader: ByteReader) throws
+    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws
 }
 
 extension ByteWriter {

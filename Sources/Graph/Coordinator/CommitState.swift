@@ -1,4 +1,4 @@
-/// Decides what becomes of a save: judges it against the newest state and merges it. A value without clock, file or
+/// Decides what becomes of a save: checks it against the newest state and merges it. A value without clock, file or
 /// suspension, so that every decision can be tested as a function.
 struct CommitState: Sendable {
     /// The newest state. Ahead of the published one while a sync is under way.
@@ -31,8 +31,8 @@ struct CommitState: Sendable {
         let replacements: Replacements
         /// Rows that have taken over what those had.
         let overwritten: Set<RowID>
-        /// The rows whose conflicts the policy has settled.
-        let settled: [RowID]
+        /// The rows whose conflicts the policy has resolved.
+        let resolved: [RowID]
         /// Whether nothing of the save is left to do; then it takes no number.
         let isEmpty: Bool
 
@@ -40,14 +40,14 @@ struct CommitState: Sendable {
         var step: PublishedSnapshot.Step { PublishedSnapshot.Step(snapshot: state.snapshot, origin: origin) }
     }
 
-    /// Judges a save and merges it with what others committed since its base. Head does not move until `accept`.
+    /// Checks a save and merges it with what others committed since its base. Head does not move until `accept`.
     ///
     /// - Throws: all offenders of the first stage that finds any: conflicts, then uniqueness, then references, then
     ///   denied deletes, then counts, then what `validate()` refuses.
     func prepare(_ request: SaveRequest) throws(GraphError) -> Commit {
-        let isFastForward = request.state.base.commit == head.commit && !request.state.hasLostBases
+        let isFastForward = request.state.base.commit == head.commit && !request.state.hasDetachedBases
         var merged = request.state
-        var settled: [RowID] = []
+        var resolved: [RowID] = []
         if isFastForward {
             merged.dropRequirements()
         } else {
@@ -61,9 +61,9 @@ struct CommitState: Sendable {
                 policy: request.policy,
                 originOfTheirs: origin(ofChangeOf:)
             )
-            (merged, settled) = try rebase.run(request.state, origin: request.origin)
+            (merged, resolved) = try rebase.run(request.state, origin: request.origin)
         }
-        let judged = try merged.judge(isForgiving: request.policy.kind != .error)
+        let applied = try merged.applyRules(isForgiving: request.policy.kind != .error)
         let isEmpty = merged.isUnchanged
         if !isEmpty { merged.number(head.commit.next) }
         var origin = request.origin
@@ -71,10 +71,10 @@ struct CommitState: Sendable {
         return Commit(
             state: merged,
             origin: origin,
-            isAsRequested: isFastForward && !judged.isChanged,
-            replacements: judged.uniqueness.replacements,
-            overwritten: judged.uniqueness.overwritten,
-            settled: settled,
+            isAsRequested: isFastForward && !applied.isChanged,
+            replacements: applied.uniqueness.replacements,
+            overwritten: applied.uniqueness.overwritten,
+            resolved: resolved,
             isEmpty: isEmpty
         )
     }
@@ -112,7 +112,9 @@ extension WorkingState {
     ///
     /// - Parameter isForgiving: whether references to rows that are gone become nil, where that is allowed.
     /// - Returns: what new rows that gave way to others came to, and whether anything was changed.
-    mutating func judge(isForgiving: Bool) throws(GraphError) -> (uniqueness: UniquenessResolution, isChanged: Bool) {
+    mutating func applyRules(
+        isForgiving: Bool
+    ) throws(GraphError) -> (uniqueness: UniquenessResolution, isChanged: Bool) {
         var isChanged = applyDeleteRules()
         if isForgiving, dropDanglingReferences() { isChanged = true }
         let resolution = try resolveUniqueness()
@@ -127,7 +129,7 @@ extension WorkingState {
     }
 
     /// The rules that also hold between a context and its parent: what uncommitted rows are still to become cannot break them.
-    mutating func judgeReferences(isForgiving: Bool) throws(GraphError) {
+    mutating func checkReferences(isForgiving: Bool) throws(GraphError) {
         _ = applyDeleteRules()
         if isForgiving { _ = dropDanglingReferences() }
         try requireTargets()

@@ -25,8 +25,8 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
     public internal(set) var rows: [EntityCount] = []
     /// Links made and ended, and members placed, at one end of each relationship.
     public internal(set) var addedLinks = 0, removedLinks = 0
-    /// How many conflicts the merge policy has settled.
-    public internal(set) var settledConflicts = 0
+    /// How many conflicts the merge policy has resolved.
+    public internal(set) var resolvedConflicts = 0
     /// The size of the record; 0 without a file.
     public internal(set) var recordBytes = 0
     /// How many commits were written with the same sync.
@@ -51,7 +51,7 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
     mutating func count(_ commit: CommitState.Commit) {
         let (state, schema) = (commit.state, commit.state.schema)
         origin = commit.origin
-        settledConflicts = commit.settled.count
+        resolvedConflicts = commit.resolved.count
         for (entity, changes) in state.changes.entities where !changes.isEmpty {
             var count = EntityCount(entity: schema.entities[entity].name)
             changes.forEachChange { _, kind, _ in
@@ -63,8 +63,8 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
             }
             rows.append(count)
         }
-        for (number, list) in schema.adjacencies.enumerated() where list.isRecorded(as: number) {
-            let difference = state.snapshot.adjacencies[number].difference(from: state.base.adjacencies[number])
+        for (number, list) in schema.linkTables.enumerated() where list.isRecorded(as: number) {
+            let difference = state.snapshot.linkTables[number].difference(from: state.base.linkTables[number])
             addedLinks += difference.added.count
             removedLinks += difference.removed.count
         }
@@ -78,7 +78,9 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         var parts = rows.map { "\($0.entity) +\($0.inserted) ~\($0.updated) −\($0.deleted)" }
         if addedLinks + removedLinks > 0 { parts.append("links +\(addedLinks) −\(removedLinks)") }
         var text = "graph: \(outcome)\(who): " + parts.joined(separator: ", ")
-        if settledConflicts > 0 { text += "; \(settledConflicts) conflict\(settledConflicts == 1 ? "" : "s") settled" }
+        if resolvedConflicts > 0 {
+            text += "; \(resolvedConflicts) conflict\(resolvedConflicts == 1 ? "" : "s") resolved"
+        }
         if recordBytes > 0 {
             let milliseconds = Double(writing / .microseconds(1)) / 1000
             text +=

@@ -258,7 +258,7 @@ public actor Coordinator {
 
     // MARK: Committing
 
-    /// Judges, records and publishes a save.
+    /// Checks, records and publishes a save.
     nonisolated(nonsending) func commit(_ request: SaveRequest) async throws(GraphError) -> Outcome {
         switch try await submit(request) {
         case .done(let outcome):
@@ -284,7 +284,7 @@ public actor Coordinator {
         }
     }
 
-    /// From the judgement to the place in the queue nothing suspends, so that the order of judgement is the order of the file.
+    /// From the check to the place in the queue nothing suspends, so that the order of the checks is that of the file.
     private func submit(
         _ request: SaveRequest,
         _ trace: inout CommitTrace?
@@ -344,7 +344,7 @@ public actor Coordinator {
             isAsCaptured: commit.isAsRequested && !commit.isEmpty && newest.commit == commit.number,
             replacements: commit.replacements,
             overwritten: commit.overwritten,
-            settled: commit.settled,
+            resolved: commit.resolved,
             commit: commit.isEmpty
                 ? nil
                 : (commit.number, StateChange(before: commit.state.base, after: commit.state.snapshot))
@@ -361,7 +361,7 @@ public actor Coordinator {
     /// What a save would come to.
     func preview(_ request: SaveRequest) async throws(GraphError) -> CommitState.Commit {
         if let ending { throw ending }
-        // What it is judged against may turn out not to be durable.
+        // What it is checked against may turn out not to be durable.
         try await waitForDurability()
         return try state.prepare(request)
     }
@@ -416,7 +416,7 @@ public actor Coordinator {
         return failure.map { .failure($0.about(group.first?.step?.snapshot.commit)) } ?? .success(())
     }
 
-    /// The group is not in the store, and neither is what was judged on top of it.
+    /// The group is not in the store, and neither is what was checked on top of it.
     private func fail(_ group: inout [CommitQueue.Entry], _ error: GraphError) {
         state.reset(to: published.value)
         var errorOfFollowers = error

@@ -15,7 +15,7 @@ struct ReplayRules: Sendable {
     /// What written rows refer or referred to, where that has to refer back or to count them.
     private var targets: [RowID] = []
     /// Members and owners, of lists that may have changed.
-    private var pairs: [(list: Int, pair: Adjacency.Pair)] = []
+    private var pairs: [(list: Int, pair: LinkTable.Pair)] = []
     /// Rows whose unique values other rows have, too, in other bytes: texts that Swift takes for equal, and earlier versions of
     /// the engine did not. The file may have changed one of them later.
     private var equivalents: [RowID] = []
@@ -37,7 +37,7 @@ struct ReplayRules: Sendable {
         noteReferences(of: id, at: last, in: schema)
     }
 
-    mutating func didLink(_ pair: Adjacency.Pair, in list: Int) {
+    mutating func didLink(_ pair: LinkTable.Pair, in list: Int) {
         pairs.append((list, pair))
     }
 
@@ -49,8 +49,8 @@ struct ReplayRules: Sendable {
         for toOne in schema.entities[id.entity].toOnes {
             let target = toOne.target(ofRowAt: address)
             guard target != 0 else { continue }
-            if let order = toOne.order { pairs.append((order, Adjacency.Pair(owner: target, member: id.row))) }
-            if toOne.mate != nil || schema.entities[toOne.target].hasCounts {
+            if let order = toOne.order { pairs.append((order, LinkTable.Pair(owner: target, member: id.row))) }
+            if toOne.inverseToOne != nil || schema.entities[toOne.target].hasCounts {
                 targets.append(RowID(entity: toOne.target, row: target))
             }
         }
@@ -66,9 +66,9 @@ struct ReplayRules: Sendable {
             try checkCounts(of: id, in: snapshot)
         }
         for (number, pair) in pairs {
-            let list = snapshot.schema.adjacencies[number]
+            let list = snapshot.schema.linkTables[number]
             try Self.fail(snapshot.disagreement(about: pair, in: number) ?? snapshot.missingEnd(of: pair, in: number))
-            guard list.mate != nil else { continue }
+            guard list.inverse != nil else { continue }
             try checkCounts(of: RowID(entity: list.entity, row: pair.owner), in: snapshot)
             try checkCounts(of: RowID(entity: list.members, row: pair.member), in: snapshot)
         }

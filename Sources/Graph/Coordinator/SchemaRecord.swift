@@ -28,7 +28,7 @@ struct SchemaRecord: Sendable {
                     start: "entity \(Self.tag(number)) ", entity.name, entity.originalName,
                     end: entity.indexes.suffix(entity.compounds.count).map(Self.text).joined()
                 ),
-                properties: entity.properties.enumerated().filter { !$0.element.isEphemeral }.map { number, property in
+                properties: entity.properties.enumerated().filter { !$0.element.isTransient }.map { number, property in
                     Line(
                         start: "property \(Self.tag(number)) ", property.name, property.originalName,
                         end: " " + Self.kind(of: number, of: entity, in: schema)
@@ -42,7 +42,7 @@ struct SchemaRecord: Sendable {
 
     private static let title = "graph schema 1"
 
-    /// Entities and properties are tagged in the order of their declaration, from 1; ephemeral properties, which come last,
+    /// Entities and properties are tagged in the order of their declaration, from 1; transient properties, which come last,
     /// are in no record.
     static func tag(_ number: Int) -> UInt64 { UInt64(number) + 1 }
 
@@ -53,7 +53,7 @@ struct SchemaRecord: Sendable {
                 + (uniqueness != nil ? " unique" : isIndexed ? " indexed" : "")
         case .toOne(let declared):
             entity.toOnes.first { $0.property == number }.map { toOne in
-                let inverse = toOne.mate == nil ? "" : toOne.inverse.map { " inverse \(tag($0))" } ?? ""
+                let inverse = toOne.inverseToOne == nil ? "" : toOne.inverse.map { " inverse \(tag($0))" } ?? ""
                 return "to-one \(tag(toOne.target)) \(declared.rule.rawValue)\(inverse)\(counts(declared))"
             } ?? ""
         case .toMany(let declared):
@@ -62,7 +62,7 @@ struct SchemaRecord: Sendable {
                 let ends = "\(tag(toMany.source)) \(tag(toMany.inverse))"
                 return "to-many \(ends) \(declared.rule.rawValue)\(order)\(counts(declared))"
             } ?? ""
-        case .ephemeral:
+        case .transient:
             ""
         }
     }

@@ -215,28 +215,29 @@ extension StoreReplay: CommitHandler {
         }
     }
 
-    mutating func remove(_ pair: Adjacency.Pair, from list: Int, _ reader: ByteReader) throws {
-        guard snapshot.adjacencies[list].key(of: pair.member, of: pair.owner) == pair.key,
-            snapshot.adjacencies[list].remove(pair.member, of: pair.owner)
+    mutating func remove(_ pair: LinkTable.Pair, from list: Int, _ reader: ByteReader) throws {
+        guard snapshot.linkTables[list].key(of: pair.member, of: pair.owner) == pair.key,
+            snapshot.linkTables[list].remove(pair.member, of: pair.owner)
         else { throw reader.failure("member \(pair.member) of row \(pair.owner) is removed, but is not there") }
-        if let derived = derivedList(of: list) { snapshot.adjacencies[derived].remove(pair.owner, of: pair.member) }
+        if let derived = derivedList(of: list) { snapshot.linkTables[derived].remove(pair.owner, of: pair.member) }
         rules.didLink(pair, in: list)
     }
 
-    mutating func add(_ pair: Adjacency.Pair, to list: Int, _ reader: ByteReader) throws {
-        guard !snapshot.adjacencies[list].contains(pair.member, of: pair.owner) else {
+    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws {
+        guard !snapshot.linkTables[list].contains(pair.member, of: pair.owner) else {
             throw reader.failure("member \(pair.member) of row \(pair.owner) is added, but is there")
         }
-        snapshot.adjacencies[list].insert(pair.member, of: pair.owner, key: pair.key)
+        snapshot.linkTables[list].insert(pair.member, of: pair.owner, key: pair.key)
         if let derived = derivedList(of: list) {
-            snapshot.adjacencies[derived].insert(pair.owner, of: pair.member, key: nil)
+            snapshot.linkTables[derived].insert(pair.owner, of: pair.member, key: nil)
         }
         rules.didLink(pair, in: list)
     }
 
     /// The other side's list, where it is not in the file but follows from this one.
     private func derivedList(of list: Int) -> Int? {
-        snapshot.schema.adjacencies[list].mate.flatMap { snapshot.schema.adjacencies[$0].isRecorded(as: $0) ? nil : $0 }
+        let tables = snapshot.schema.linkTables
+        return tables[list].inverse.flatMap { tables[$0].isRecorded(as: $0) ? nil : $0 }
     }
 
     // MARK: Values

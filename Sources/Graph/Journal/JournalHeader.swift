@@ -37,7 +37,7 @@ struct JournalHeader: Sendable, Equatable {
         /// The checksum is the first record's link into the chain.
         case valid(JournalHeader, checksum: UInt32)
         case unsupported(found: String)
-        /// A different major version, with a checksum this version cannot judge.
+        /// A different major version, with a checksum this version cannot check.
         case otherVersion(major: UInt16)
         case foreign
         case damaged(String)
@@ -68,7 +68,7 @@ struct JournalHeader: Sendable, Equatable {
         return writer.bytes
     }
 
-    /// Judges one copy; the buffer holds exactly `headerBytes`.
+    /// Checks one copy; the buffer holds exactly `headerBytes`.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> Copy {
         guard bytes.count == JournalFormat.headerBytes else { return .damaged("\(bytes.count) bytes long") }
         var reader = ByteReader(bytes)

@@ -25,7 +25,7 @@
 ///
 /// The schema names every stored property, because a property that it left out would be lost without a word; opening a
 /// coordinator checks that against the struct's memory layout, whoever wrote the schema. What is not meant to be saved is
-/// ephemeral.
+/// transient.
 ///
 /// Entities and properties can be renamed: the schema then says, as `originalName`, what files written before call them.
 /// See `EntitySchema.Declaration`.
@@ -40,7 +40,7 @@ public protocol Entity: Sendable {
     /// It sees the row as this context has it, before a merge policy puts both sides' changes together: what follows from several
     /// properties may not fit the merged row. See <doc:MergingChanges>.
     ///
-    /// Rows that a save only takes a reference from, because its target was deleted, are left alone. Ephemeral properties have
+    /// Rows that a save only takes a reference from, because its target was deleted, are left alone. Transient properties have
     /// their defaults here: they are the objects' own.
     mutating func willSave()
 

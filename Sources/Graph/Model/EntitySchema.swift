@@ -1,7 +1,7 @@
 /// What Graph knows of one entity: its name in the file and its stored properties.
 ///
 /// `@Entity` writes it; see `Entity` for how to do so by hand. Every stored property of the struct appears once: as an
-/// attribute or a relationship, which the file holds, or as ephemeral. That is checked, with everything else a
+/// attribute or a relationship, which the file holds, or as transient. That is checked, with everything else a
 /// declaration can get wrong, when a `Coordinator` opens, and reported as `GraphError.invalidSchema`.
 public struct EntitySchema<E: Entity>: Sendable {
     /// The entity's name in the file, in identifiers and in messages.
@@ -16,7 +16,7 @@ public struct EntitySchema<E: Entity>: Sendable {
     ///   - originalName: what the entity was called when files were written that are still to be opened. Opening one
     ///     renames the entity in it for good; see `Declaration`.
     ///   - declare: calls one method of its argument for each stored property of the struct, in any order. Rows are
-    ///     written to the file in that order, without what is ephemeral.
+    ///     written to the file in that order, without what is transient.
     @inlinable
     public init(_ name: String, originalName: String? = nil, _ declare: (inout Declaration) -> Void) {
         var declaration = Declaration()
@@ -238,17 +238,17 @@ extension EntitySchema.Declaration {
     /// in a list, say.
     ///
     /// ```swift
-    /// $0.ephemeral("isSelected", \.isSelected, default: false)
+    /// $0.transient("isSelected", \.isSelected, default: false)
     /// ```
     ///
     /// A value written to an object stays in it for as long as the object lives, whatever a save, a refresh or a rollback
     /// does to its other properties. It is no change: it is not compared, merged, saved or published. All others see the
     /// default: fetches and their closures, snapshots, committed values, conflicts, and an object made anew.
     ///
-    /// The file knows nothing of it, so that a program may add, change and remove ephemeral properties freely.
+    /// The file knows nothing of it, so that a program may add, change and remove transient properties freely.
     ///
     /// - Parameter value: evaluated for each row that is written or read from the file.
-    public mutating func ephemeral<V: Sendable>(
+    public mutating func transient<V: Sendable>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
         default value: @autoclosure @escaping @Sendable () -> V
@@ -257,8 +257,8 @@ extension EntitySchema.Declaration {
             Property(
                 name: name,
                 keyPath: keyPath,
-                role: .ephemeral(reset: { $0.assumingMemoryBound(to: V.self).pointee = value() }),
-                operations: AttributeCodec<V>.ephemeral(default: value).operations
+                role: .transient(reset: { $0.assumingMemoryBound(to: V.self).pointee = value() }),
+                operations: AttributeCodec<V>.transient(default: value).operations
             )
         )
     }

@@ -75,7 +75,7 @@ public macro Indexed() = #externalMacro(module: "GraphMacrosPlugin", type: "Prop
 ///
 /// Everywhere but in the object, and in a new object of the same row, it has its initial value.
 @attached(peer)
-public macro Ephemeral() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
+public macro Transient() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
 /// Says more about a relationship of an `@Entity` struct.
 ///

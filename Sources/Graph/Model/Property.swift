@@ -14,7 +14,7 @@ final class Property: Sendable {
         case toOne(Relationship)
         case toMany(Relationship)
         /// `reset` replaces the value at an address by the default.
-        case ephemeral(reset: @Sendable (UnsafeMutableRawPointer) -> Void)
+        case transient(reset: @Sendable (UnsafeMutableRawPointer) -> Void)
     }
 
     /// A relationship as its declaration has it.
@@ -81,22 +81,22 @@ final class Property: Sendable {
     }
 
     /// Whether rows hold it: everything but a to-many relationship, whose members hold it for their side, and an
-    /// ephemeral property, which is the objects' own.
+    /// transient property, which is the objects' own.
     var isStored: Bool {
         switch role {
         case .attribute, .toOne: true
-        case .toMany, .ephemeral: false
+        case .toMany, .transient: false
         }
     }
 
-    var isEphemeral: Bool {
-        if case .ephemeral = role { true } else { false }
+    var isTransient: Bool {
+        if case .transient = role { true } else { false }
     }
 
     var relationship: Relationship? {
         switch role {
         case .toOne(let relationship), .toMany(let relationship): relationship
-        case .attribute, .ephemeral: nil
+        case .attribute, .transient: nil
         }
     }
 }
@@ -152,9 +152,9 @@ extension ToMany {
 
 extension AttributeCodec {
     /// Rows hold the default and records nothing, so no two rows differ in it.
-    static func ephemeral(default value: @escaping @Sendable () -> Value) -> AttributeCodec {
+    static func transient(default value: @escaping @Sendable () -> Value) -> AttributeCodec {
         AttributeCodec(
-            kind: "ephemeral",
+            kind: "transient",
             encode: { _, _ in },
             decode: { _ in value() },
             isIdentical: { _, _ in true }

@@ -6,7 +6,7 @@
 final class Schema: Sendable {
     let entities: [EntityDescription]
     /// The lists of members that no index of rows gives: both sides of many-to-many relationships, and the order of members.
-    let adjacencies: [AdjacencyDescription]
+    let linkTables: [LinkTableDescription]
     private let types: [ObjectIdentifier]
 
     /// - Throws: `GraphError.invalidSchema` with every problem found.
@@ -15,7 +15,7 @@ final class Schema: Sendable {
         assembly.run()
         guard assembly.problems.isEmpty else { throw .invalidSchema(assembly.problems) }
         entities = assembly.entities
-        adjacencies = assembly.adjacencies
+        linkTables = assembly.linkTables
         types = entities.map { ObjectIdentifier($0.type) }
     }
 
@@ -44,7 +44,7 @@ final class EntityDescription: @unchecked Sendable {
     let layout: RowLayout
     let hooks: EntityHooks
     let compounds: [CompoundIndex]
-    /// In the order of their declaration, ephemeral ones behind all others.
+    /// In the order of their declaration, transient ones behind all others.
     var properties: [Property] {
         didSet {
             comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) }
@@ -55,7 +55,7 @@ final class EntityDescription: @unchecked Sendable {
     private var comparisons: [Comparison] = []
     /// Where rows refer to memory elsewhere, as far as reading some of it is simple.
     private var stringOffsets: [Int] = []
-    var ephemerals: [EphemeralDescription] = []
+    var transients: [TransientDescription] = []
     var indexes: [IndexDescription] = []
     var toOnes: [ToOneDescription] = []
     var toManys: [ToManyDescription] = []
@@ -130,19 +130,19 @@ final class EntityDescription: @unchecked Sendable {
 }
 
 extension EntityDescription {
-    /// Replaces a row's ephemeral values by their defaults, which is what every state holds.
-    func resetEphemerals(of row: UnsafeMutableRawPointer) {
-        for ephemeral in ephemerals { ephemeral.reset(row + ephemeral.offset) }
+    /// Replaces a row's transient values by their defaults, which is what every state holds.
+    func resetTransients(of row: UnsafeMutableRawPointer) {
+        for transient in transients { transient.reset(row + transient.offset) }
     }
 
-    /// Replaces a row's ephemeral values by those of another.
-    func copyEphemerals(from other: UnsafeRawPointer, to row: UnsafeMutableRawPointer) {
-        for ephemeral in ephemerals { ephemeral.assign(row + ephemeral.offset, other + ephemeral.offset) }
+    /// Replaces a row's transient values by those of another.
+    func copyTransients(from other: UnsafeRawPointer, to row: UnsafeMutableRawPointer) {
+        for transient in transients { transient.assign(row + transient.offset, other + transient.offset) }
     }
 }
 
 /// A property that objects hold and states do not.
-struct EphemeralDescription: Sendable {
+struct TransientDescription: Sendable {
     let offset: Int
     let reset: @Sendable (UnsafeMutableRawPointer) -> Void
     let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
@@ -205,11 +205,11 @@ struct ToOneDescription: Sendable {
     /// The property of the target entity that is the other end, if there is one.
     var inverse: Int?
     /// That end, if it is a to-one relationship too.
-    var mate: Reference?
-    /// If that end is an ordered to-many relationship, the adjacency that holds the order.
+    var inverseToOne: Reference?
+    /// If that end is an ordered to-many relationship, the link table that holds the order.
     var order: Int?
 
-    var isCoupled: Bool { mate != nil || order != nil }
+    var isCoupled: Bool { inverseToOne != nil || order != nil }
 }
 
 /// A to-many relationship: the other end's to-one read backwards, or links.
@@ -225,7 +225,7 @@ struct ToManyDescription: Sendable {
     /// That property's place among the members' `toOnes`; nil if there are links.
     let toOne: Int?
     /// The list of members, if there are links or an order.
-    let adjacency: Int?
+    let linkTable: Int?
     let isOrdered: Bool
     let counts: MemberCounts
 
@@ -243,7 +243,7 @@ extension Schema {
 }
 
 /// One side of a many-to-many relationship, or the order of a one-to-many relationship.
-struct AdjacencyDescription: Sendable {
+struct LinkTableDescription: Sendable {
     /// The owners' entity and their property.
     let entity: Int
     let property: Int
@@ -253,12 +253,12 @@ struct AdjacencyDescription: Sendable {
     /// What happens to members when their owner is deleted.
     let rule: DeleteRule
     /// The other side of a many-to-many relationship, which may be the same one; nil if members refer to the owner.
-    let mate: Int?
+    let inverse: Int?
     /// The to-one relationship by which members refer to the owner, among those of the members' entity.
     let toOne: Int?
 
     /// Whether the file lists it. A side without an order follows from the other one.
     func isRecorded(as number: Int) -> Bool {
-        isOrdered || mate.map { number <= $0 } ?? false
+        isOrdered || inverse.map { number <= $0 } ?? false
     }
 }

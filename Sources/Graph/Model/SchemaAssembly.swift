@@ -1,7 +1,7 @@
 /// Joins declared entities into one schema and finds everything that the declarations get wrong.
 struct SchemaAssembly {
     private(set) var entities: [EntityDescription]
-    private(set) var adjacencies: [AdjacencyDescription] = []
+    private(set) var linkTables: [LinkTableDescription] = []
     private(set) var problems: [SchemaProblem] = []
     private var inverses: [End: End] = [:]
 
@@ -13,14 +13,14 @@ struct SchemaAssembly {
         checkNames()
         for entity in entities.indices { placeProperties(of: entity) }
         guard problems.isEmpty else { return }
-        for entity in entities.indices { setApartEphemerals(of: entity) }
+        for entity in entities.indices { setApartTransients(of: entity) }
         for entity in entities.indices { addIndexes(to: entity) }
         for entity in entities.indices { addCompoundIndexes(to: entity) }
         for entity in entities.indices { checkCounts(of: entity) }
         findInverses()
         guard problems.isEmpty else { return }
         for entity in entities.indices { joinToOnes(of: entity) }
-        let listed = ends.filter(hasAdjacency)
+        let listed = ends.filter(hasLinkTable)
         for entity in entities.indices { joinToManys(of: entity, listed) }
         for entity in entities.indices { collectReferences(of: entity) }
     }
@@ -103,8 +103,8 @@ struct SchemaAssembly {
                 report(
                     entity, property.name, "an entity is referred to, not stored in another: declare a ToOne or ToMany")
             }
-            if property.isEphemeral, property.valueType is any MembersOfOthers.Type {
-                report(entity, property.name, "a to-many relationship cannot be ephemeral")
+            if property.isTransient, property.valueType is any MembersOfOthers.Type {
+                report(entity, property.name, "a to-many relationship cannot be transient")
             }
             if let offset = property.keyPathOffset, offset != field.offset {
                 report(entity, property.name, "the key path leads to another property")
@@ -117,13 +117,13 @@ struct SchemaAssembly {
         }
     }
 
-    /// Behind all others, ephemeral properties leave the others' numbers, and with them the tags in the file, alone.
-    private mutating func setApartEphemerals(of entity: Int) {
+    /// Behind all others, transient properties leave the others' numbers, and with them the tags in the file, alone.
+    private mutating func setApartTransients(of entity: Int) {
         let properties = entities[entity].properties
-        entities[entity].properties = properties.filter { !$0.isEphemeral } + properties.filter(\.isEphemeral)
-        entities[entity].ephemerals = properties.compactMap { property in
-            guard case .ephemeral(let reset) = property.role else { return nil }
-            return EphemeralDescription(offset: property.offset, reset: reset, assign: property.operations.assign)
+        entities[entity].properties = properties.filter { !$0.isTransient } + properties.filter(\.isTransient)
+        entities[entity].transients = properties.compactMap { property in
+            guard case .transient(let reset) = property.role else { return nil }
+            return TransientDescription(offset: property.offset, reset: reset, assign: property.operations.assign)
         }
     }
 
@@ -149,7 +149,7 @@ struct SchemaAssembly {
                 entities[entity].indexes.append(IndexDescription(first: part, uniqueness: nil, skipsNil: true))
             case .toMany(let relationship):
                 _ = target(of: relationship, property.name, entity)
-            case .ephemeral:
+            case .transient:
                 continue
             }
         }
@@ -297,8 +297,8 @@ struct SchemaAssembly {
             }
             entities[entity].toOnes[position].inverse = other.property
             entities[entity].toOnes[position].ruleOfInverse = property(at: other).relationship?.rule ?? .nullify
-            if let mate = entities[other.entity].toOnes.firstIndex(where: { $0.property == other.property }) {
-                entities[entity].toOnes[position].mate = Reference(entity: other.entity, toOne: mate)
+            if let inverse = entities[other.entity].toOnes.firstIndex(where: { $0.property == other.property }) {
+                entities[entity].toOnes[position].inverseToOne = Reference(entity: other.entity, toOne: inverse)
                 entities[entity].hasCoupledReferences = true
             }
         }
@@ -313,25 +313,25 @@ struct SchemaAssembly {
                 let other = inverses[End(entity: entity, property: index)]
             else { continue }
             let toOne = entities[other.entity].toOnes.firstIndex { $0.property == other.property }
-            let adjacency = listed.firstIndex(of: End(entity: entity, property: index))
-            if let adjacency {
-                let mate = toOne == nil ? listed.firstIndex(of: other) : nil
-                adjacencies.append(
-                    AdjacencyDescription(
+            let linkTable = listed.firstIndex(of: End(entity: entity, property: index))
+            if let linkTable {
+                let inverse = toOne == nil ? listed.firstIndex(of: other) : nil
+                linkTables.append(
+                    LinkTableDescription(
                         entity: entity,
                         property: index,
                         members: other.entity,
                         isOrdered: relationship.isOrdered,
                         rule: relationship.rule,
-                        mate: mate,
+                        inverse: inverse,
                         toOne: toOne
                     )
                 )
                 if let toOne {
-                    entities[other.entity].toOnes[toOne].order = adjacency
+                    entities[other.entity].toOnes[toOne].order = linkTable
                     entities[other.entity].hasCoupledReferences = true
                 } else {
-                    entities[entity].linkLists.append(adjacency)
+                    entities[entity].linkLists.append(linkTable)
                 }
             }
             entities[entity].toManys.append(
@@ -342,7 +342,7 @@ struct SchemaAssembly {
                     source: other.entity,
                     inverse: other.property,
                     toOne: toOne,
-                    adjacency: adjacency,
+                    linkTable: linkTable,
                     isOrdered: relationship.isOrdered,
                     counts: relationship.counts
                 )
@@ -351,7 +351,7 @@ struct SchemaAssembly {
     }
 
     /// Whether a to-many relationship needs a list of members: for its links, or their order.
-    private func hasAdjacency(_ end: End) -> Bool {
+    private func hasLinkTable(_ end: End) -> Bool {
         guard case .toMany(let relationship) = property(at: end).role, let other = inverses[end] else { return false }
         if case .toMany = property(at: other).role { return true }
         return relationship.isOrdered

@@ -117,13 +117,13 @@ extension Snapshot {
             }
             results.initializeElement(at: position, to: entries.index())
         }
-        var suspects: [RowID] = []
+        var candidates: [RowID] = []
         for (position, (entity, number)) in numbers.enumerated() {
             let result = results.moveElement(from: position)
             self.entities[entity].indexes[number] = result.index
             guard schema.entities[entity].indexes[number].uniqueness != nil else { continue }
-            suspects += result.repeating.map { RowID(entity: entity, row: $0) }
+            candidates += result.repeating.map { RowID(entity: entity, row: $0) }
         }
-        return suspects
+        return candidates
     }
 }

@@ -67,11 +67,11 @@ extension IndexNode {
         if page.isLeaf { return page.removeKey(at: index) }
         page.setChildCount(index, page.childCount(index) &- 1)
         remove(from: &page.child(index).pointee, path)
-        settleChild(index, of: &node)
+        rebalanceChild(index, of: &node)
     }
 
     /// Adds levels above an overfull root, drops those of a single child.
-    static func settleRoot(_ root: inout IndexNode, _ cut: Cut) {
+    static func rebalanceRoot(_ root: inout IndexNode, _ cut: Cut) {
         while root.page.isOverfull {
             let entries = root.page.entries
             let above = make(level: root.page.level + 1, count: 4, keyBytes: 0)
@@ -85,7 +85,7 @@ extension IndexNode {
         }
     }
 
-    private static func settleChild(_ index: Int, of node: inout IndexNode) {
+    private static func rebalanceChild(_ index: Int, of node: inout IndexNode) {
         let page = node.page
         let child = page.childPage(index)
         if child.isOverfull { return splitChild(index, of: &node, .inTheMiddle) }

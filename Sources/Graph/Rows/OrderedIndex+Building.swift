@@ -38,7 +38,7 @@ extension OrderedIndex {
                 level += 1
             }
             var root = open[level].finished
-            IndexNode.settleRoot(&root, .inTheMiddle)
+            IndexNode.rebalanceRoot(&root, .inTheMiddle)
             return OrderedIndex(root: root, count: count)
         }
 

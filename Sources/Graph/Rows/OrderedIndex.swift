@@ -88,7 +88,7 @@ struct OrderedIndex: @unchecked Sendable {
             guard !place.isPresent else { return (false, true) }
             let cut = IndexNode.insert(key, into: &root!, path, isLast: place.isLast)
             count += 1
-            IndexNode.settleRoot(&root!, cut)
+            IndexNode.rebalanceRoot(&root!, cut)
             return (true, place.mayShare)
         }
     }
@@ -151,7 +151,7 @@ struct OrderedIndex: @unchecked Sendable {
             guard find(key, path).isPresent else { return false }
             IndexNode.remove(from: &root!, path)
             count -= 1
-            if count == 0 { root = nil } else { IndexNode.settleRoot(&root!, .inTheMiddle) }
+            if count == 0 { root = nil } else { IndexNode.rebalanceRoot(&root!, .inTheMiddle) }
             return true
         }
     }

@@ -64,7 +64,7 @@ extension Snapshot {
                 }
             }
         } catch { return false }
-        return zip(adjacencies, other.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
+        return zip(linkTables, other.linkTables).allSatisfy { $0.isIdentical(to: $1) }
     }
 
     /// The owners whose members, or their order, are others than in another state, in ascending order.
@@ -80,6 +80,6 @@ extension Snapshot {
     /// Whether two states share everything, so that nothing can have happened between them.
     func isIdentical(to other: Snapshot) -> Bool {
         zip(entities, other.entities).allSatisfy { $0.rows.isIdentical(to: $1.rows) }
-            && zip(adjacencies, other.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
+            && zip(linkTables, other.linkTables).allSatisfy { $0.isIdentical(to: $1) }
     }
 }

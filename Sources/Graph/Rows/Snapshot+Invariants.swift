@@ -15,9 +15,9 @@ extension Snapshot {
                 failures += countFailures(of: id).map(\.description)
             }
         }
-        for number in adjacencies.indices {
-            adjacencies[number].members.forEachEntry { entry in
-                if let reason = missingEnd(of: Adjacency.Pair(entry), in: number) { failures.append(reason) }
+        for number in linkTables.indices {
+            linkTables[number].members.forEachEntry { entry in
+                if let reason = missingEnd(of: LinkTable.Pair(entry), in: number) { failures.append(reason) }
                 return true
             }
         }
@@ -52,24 +52,24 @@ extension Snapshot {
                 }
             }
         }
-        for number in adjacencies.indices { failures += checkList(number) }
+        for number in linkTables.indices { failures += checkList(number) }
         return failures
     }
 
     /// That a list is whole, and agrees with the other side's list or with the references that it orders.
     private func checkList(_ number: Int) -> [String] {
-        let list = schema.adjacencies[number]
+        let list = schema.linkTables[number]
         let name = "\(schema.entities[list.entity].name).\(schema.entities[list.entity].properties[list.property].name)"
-        var failures = adjacencies[number].checkInvariants(isOrdered: list.isOrdered).map { "\(name): \($0)" }
-        adjacencies[number].members.forEachEntry { entry in
-            if let reason = disagreement(about: Adjacency.Pair(entry), in: number) { failures.append(reason) }
+        var failures = linkTables[number].checkInvariants(isOrdered: list.isOrdered).map { "\(name): \($0)" }
+        linkTables[number].members.forEachEntry { entry in
+            if let reason = disagreement(about: LinkTable.Pair(entry), in: number) { failures.append(reason) }
             return true
         }
         if let toOne = list.toOne {
             let index = schema.entities[list.members].toOnes[toOne].index
             let count = entities[list.members].indexes[index].count
-            if adjacencies[number].members.count != count {
-                failures.append("\(name): \(adjacencies[number].members.count) places for \(count) references")
+            if linkTables[number].members.count != count {
+                failures.append("\(name): \(linkTables[number].members.count) places for \(count) references")
             }
         }
         return failures

@@ -22,7 +22,7 @@ extension Snapshot {
             guard entities[toOne.target].rows.contains(target) else {
                 return schema.danglingReference(from: id, through: toOne, to: target).description
             }
-            guard let inverse = toOne.mate, let back = self.target(of: target, through: inverse), back != id.row
+            guard let inverse = toOne.inverseToOne, let back = self.target(of: target, through: inverse), back != id.row
             else { continue }
             let name = schema.name(ofOwnerOf: toOne, id.entity)
             return "\(name) of row \(id.row) refers to row \(target), which refers back to \(back)"
@@ -60,7 +60,7 @@ extension Snapshot {
         where countReferrers(to: id.row, through: reference) > 0 {
             return "row \(id.row) is deleted while others refer to it"
         }
-        for number in schema.entities[id.entity].linkLists where !adjacencies[number].memberRows(of: id.row).isEmpty {
+        for number in schema.entities[id.entity].linkLists where !linkTables[number].memberRows(of: id.row).isEmpty {
             return "row \(id.row) is deleted while it has links"
         }
         return nil
@@ -68,10 +68,10 @@ extension Snapshot {
 
     /// In what a link, or a place in an order, is in one list only and not in the other side's, or not in the member's row; nil
     /// if it is in both or in neither.
-    func disagreement(about pair: Adjacency.Pair, in number: Int) -> String? {
-        let list = schema.adjacencies[number]
-        let isListed = adjacencies[number].contains(pair.member, of: pair.owner)
-        if let inverse = list.mate, adjacencies[inverse].contains(pair.owner, of: pair.member) != isListed {
+    func disagreement(about pair: LinkTable.Pair, in number: Int) -> String? {
+        let list = schema.linkTables[number]
+        let isListed = linkTables[number].contains(pair.member, of: pair.owner)
+        if let inverse = list.inverse, linkTables[inverse].contains(pair.owner, of: pair.member) != isListed {
             return "\(schema.name(of: list)): rows \(pair.owner) and \(pair.member) are linked in one direction only"
         }
         if let toOne = list.toOne {
@@ -86,9 +86,9 @@ extension Snapshot {
     }
 
     /// What is wrong if an end of a link does not exist; nil for one that is not there.
-    func missingEnd(of pair: Adjacency.Pair, in number: Int) -> String? {
-        let list = schema.adjacencies[number]
-        guard adjacencies[number].contains(pair.member, of: pair.owner),
+    func missingEnd(of pair: LinkTable.Pair, in number: Int) -> String? {
+        let list = schema.linkTables[number]
+        guard linkTables[number].contains(pair.member, of: pair.owner),
             !entities[list.entity].rows.contains(pair.owner) || !entities[list.members].rows.contains(pair.member)
         else { return nil }
         return "\(schema.name(of: list)): rows \(pair.owner) and \(pair.member) are linked, but do not both exist"
@@ -100,7 +100,7 @@ extension Schema {
         AnyPersistentID(entityName: entities[id.entity].name, row: id.row)
     }
 
-    func name(of list: AdjacencyDescription) -> String {
+    func name(of list: LinkTableDescription) -> String {
         "\(entities[list.entity].name).\(entities[list.entity].properties[list.property].name)"
     }
 

@@ -9,7 +9,7 @@ public struct Snapshot: Sendable {
     /// By the entity's number in the schema.
     @usableFromInline var entities: [EntityRows]
     /// By the list's number in the schema.
-    var adjacencies: [Adjacency]
+    var linkTables: [LinkTable]
 
     /// The empty store.
     init(schema: Schema) {
@@ -21,7 +21,7 @@ public struct Snapshot: Sendable {
                 indexes: Array(repeating: OrderedIndex(), count: $0.indexes.count)
             )
         }
-        adjacencies = Array(repeating: Adjacency(), count: schema.adjacencies.count)
+        linkTables = Array(repeating: LinkTable(), count: schema.linkTables.count)
     }
 }
 
@@ -181,8 +181,8 @@ extension Snapshot {
             let index = schema.entities[relationship.source].toOnes[toOne].index
             return entities[relationship.source].indexes[index]
         }
-        guard let number = relationship.adjacency else { preconditionFailure("a relationship without a list") }
-        return relationship.isOrdered ? adjacencies[number].sequence : adjacencies[number].members
+        guard let number = relationship.linkTable else { preconditionFailure("a relationship without a list") }
+        return relationship.isOrdered ? linkTables[number].sequence : linkTables[number].members
     }
 
     /// The members of an owner in their order.
@@ -217,7 +217,7 @@ extension Snapshot {
 
     func isMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
         guard let toOne = relationship.toOne else {
-            return relationship.adjacency.map { adjacencies[$0].contains(row, of: owner) } ?? false
+            return relationship.linkTable.map { linkTables[$0].contains(row, of: owner) } ?? false
         }
         let description = schema.entities[relationship.source].toOnes[toOne]
         return entities[relationship.source].rows.address(of: row).map { description.target(ofRowAt: $0) } == owner
@@ -227,33 +227,33 @@ extension Snapshot {
     /// member comes last, or in the owner's list where `key` says.
     @discardableResult
     mutating func link(_ member: RowNumber, to owner: RowNumber, in number: Int, key: OrderKey? = nil) -> Bool {
-        let list = schema.adjacencies[number]
-        guard let mate = list.mate else { return false }
+        let list = schema.linkTables[number]
+        guard let inverse = list.inverse else { return false }
         if list.isOrdered {
-            guard !adjacencies[number].contains(member, of: owner) else { return false }
-            adjacencies[number].insert(member, of: owner, key: newKey(key, of: owner, in: number))
+            guard !linkTables[number].contains(member, of: owner) else { return false }
+            linkTables[number].insert(member, of: owner, key: newKey(key, of: owner, in: number))
         } else {
-            guard adjacencies[number].insert(member, of: owner, key: nil) else { return false }
+            guard linkTables[number].insert(member, of: owner, key: nil) else { return false }
         }
-        guard mate != number || member != owner else { return true }
-        adjacencies[mate].insert(owner, of: member, key: newKey(nil, of: member, in: mate))
+        guard inverse != number || member != owner else { return true }
+        linkTables[inverse].insert(owner, of: member, key: newKey(nil, of: member, in: inverse))
         return true
     }
 
     /// False if the rows are not linked.
     @discardableResult
     mutating func unlink(_ member: RowNumber, from owner: RowNumber, in number: Int) -> Bool {
-        guard let mate = schema.adjacencies[number].mate, adjacencies[number].remove(member, of: owner) else {
+        guard let inverse = schema.linkTables[number].inverse, linkTables[number].remove(member, of: owner) else {
             return false
         }
-        adjacencies[mate].remove(owner, of: member)
+        linkTables[inverse].remove(owner, of: member)
         return true
     }
 
     /// The key with which a member that has none yet joins a list; nil if the list has no order.
     func newKey(_ wanted: OrderKey?, of owner: RowNumber, in number: Int) -> OrderKey? {
-        guard schema.adjacencies[number].isOrdered else { return nil }
-        return wanted ?? .between(adjacencies[number].lastKey(of: owner), nil)
+        guard schema.linkTables[number].isOrdered else { return nil }
+        return wanted ?? .between(linkTables[number].lastKey(of: owner), nil)
     }
 }
 

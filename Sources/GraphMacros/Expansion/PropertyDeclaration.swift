@@ -30,7 +30,7 @@ struct PropertyDeclaration {
     /// nil if it is not stored.
     var name: String? { variable.isStored ? variable.name?.text : nil }
 
-    var isEphemeral: Bool { own("Ephemeral") != nil }
+    var isTransient: Bool { own("Transient") != nil }
 
     var isToMany: Bool { (try? type())?.kind == .toMany }
 
@@ -53,7 +53,7 @@ struct PropertyDeclaration {
         let kind = try type()?.kind ?? .attribute
         let method =
             switch kind {
-            case _ where isEphemeral: "ephemeral"
+            case _ where isTransient: "transient"
             case .toOne: "toOne"
             case .toMany: "toMany"
             case .attribute, .wrappedRelationship: "attribute"
@@ -65,7 +65,7 @@ struct PropertyDeclaration {
     /// In the order of the schema's parameters.
     private func options() throws(Problem) -> [String] {
         var options: [String] = []
-        if isEphemeral { options.append("default: \(try defaultValue())") }
+        if isTransient { options.append("default: \(try defaultValue())") }
         if let unique = own("Unique") {
             options.append("unique: true")
             options += copies(of: ["onConflict"], from: unique)
@@ -172,15 +172,13 @@ struct PropertyDeclaration {
         }
         if let attribute = own("Attribute"), attribute.argument(nil) != nil {
             return problem(
-                "options are attributes of their own: '@Unique', '@Indexed', '@Ephemeral'", at: attribute.range)
+                "options are attributes of their own: '@Unique', '@Indexed', '@Transient'", at: attribute.range)
         }
         let foreign = variable.attributes.first { attribute in
             !attribute.isOfProperty && !Self.languageAttributes.contains(attribute.name)
         }
         guard let foreign else { return nil }
         switch foreign.name {
-        case "Transient":
-            return problem("what is not to be stored is '@Ephemeral'", at: foreign.range)
         case "MainActor":
             return problem("rows go to every context and thread: remove '@MainActor'", at: foreign.range)
         default:
@@ -192,12 +190,12 @@ struct PropertyDeclaration {
 
     private func typeProblem(_ name: Name) throws(Problem) -> Problem? {
         guard let type = try type() else {
-            guard !isEphemeral else { return nil }
+            guard !isTransient else { return nil }
             return problem(
                 "write the type of '\(name.text)': the value does not show whether it is an attribute or a relationship"
             )
         }
-        if let ephemeral = own("Ephemeral") { return ephemeralProblem(name, type, ephemeral) }
+        if let transient = own("Transient") { return transientProblem(name, type, transient) }
         switch type.kind {
         case .attribute:
             return own("Relationship").map {
@@ -245,19 +243,19 @@ struct PropertyDeclaration {
         }
     }
 
-    private func ephemeralProblem(_ name: Name, _ type: PropertyType, _ ephemeral: Attribute) -> Problem? {
+    private func transientProblem(_ name: Name, _ type: PropertyType, _ transient: Attribute) -> Problem? {
         if type.kind == .toMany {
-            return problem("a to-many relationship cannot be ephemeral: remove '@Ephemeral'", at: ephemeral.range)
+            return problem("a to-many relationship cannot be transient: remove '@Transient'", at: transient.range)
         }
         let other = own("Unique") ?? own("Indexed") ?? own("Attribute") ?? own("Relationship")
         if let other {
             return problem(
-                "'@\(other.name)' is for what is stored, which an ephemeral value is not: remove one of the two",
+                "'@\(other.name)' is for what is stored, which an transient value is not: remove one of the two",
                 at: other.range)
         }
         if variable.isLet || (variable.initialValue == nil && !type.isOptional) {
             return problem(
-                "an ephemeral value is a 'var' and has a default, which it returns to: write 'var \(name.text): … = …'")
+                "an transient value is a 'var' and has a default, which it returns to: write 'var \(name.text): … = …'")
         }
         return nil
     }

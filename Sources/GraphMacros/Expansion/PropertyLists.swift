@@ -68,8 +68,8 @@ struct PropertyLists {
     private func problem(of name: String, _ properties: [PropertyDeclaration], _ entity: String) -> String? {
         let named = properties.filter { $0.name == name }
         if named.isEmpty { return "'\(entity)' has no stored property '\(name)'" }
-        if named.allSatisfy(\.isEphemeral) {
-            return "an ephemeral value is not saved, so it cannot be unique or indexed"
+        if named.allSatisfy(\.isTransient) {
+            return "an transient value is not saved, so it cannot be unique or indexed"
         }
         if named.allSatisfy(\.isToMany) {
             return "a row does not hold its to-many relationships, so they cannot be unique or indexed"

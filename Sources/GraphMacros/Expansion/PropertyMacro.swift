@@ -1,4 +1,4 @@
-/// `@Attribute`, `@Unique`, `@Indexed`, `@Ephemeral`, `@Relationship`: they declare nothing themselves. `@Entity` reads them,
+/// `@Attribute`, `@Unique`, `@Indexed`, `@Transient`, `@Relationship`: they declare nothing themselves. `@Entity` reads them,
 /// so all there is to see to is that it does.
 enum PropertyMacro {
     static func expand(_ request: ExpansionRequest) -> Expansion {
@@ -32,7 +32,7 @@ extension Attribute {
 
     /// Whether it is one of those that `@Entity` reads.
     var isOfProperty: Bool {
-        isGraphs && ["Attribute", "Unique", "Indexed", "Ephemeral", "Relationship"].contains(name)
+        isGraphs && ["Attribute", "Unique", "Indexed", "Transient", "Relationship"].contains(name)
     }
 
     /// The problem of being where nothing is stored.

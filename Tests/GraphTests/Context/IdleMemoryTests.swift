@@ -6,15 +6,15 @@ import Testing
 struct IdleMemoryTests {
     /// What ends a mass of changes.
     enum Ending: CaseIterable {
-        case save, rollback, rollbackInVisit, rollbackToLatest, reset, failedTransaction, deleteAndSave
-        case deleteWithOthers, nestedSave, saveDuringVisits
+        case save, rollback, rollbackInTurn, rollbackToLatest, reset, failedTransaction, deleteAndSave
+        case deleteWithOthers, nestedSave, saveDuringTurns
     }
 
     private struct Stop: Error {}
     private let count = 5_000
 
     @Test(
-        .bug(id: "idle and large", "objects nobody held stayed until later visits came by"),
+        .bug(id: "idle and large", "objects nobody held stayed until later turns came by"),
         arguments: Ending.allCases
     )
     func `R17 a context keeps nothing of a mass of changes that was saved or dropped`(ending: Ending) async throws {
@@ -25,7 +25,7 @@ struct IdleMemoryTests {
         switch ending {
         case .save: try await context.save()
         case .rollback: await context.rollback()
-        case .rollbackInVisit: await context.perform { $0.rollback() }
+        case .rollbackInTurn: await context.perform { $0.rollback() }
         case .rollbackToLatest: await context.rollback(to: .latest)
         case .reset: await context.reset()
         case .failedTransaction:
@@ -43,7 +43,7 @@ struct IdleMemoryTests {
             try await coordinator.transaction { _ = $0.insert(Team(name: "theirs")) }
             try await context.save()
         case .nestedSave: try await context.save()
-        case .saveDuringVisits:
+        case .saveDuringTurns:
             async let save: Void = context.save()
             for _ in 0..<20 { await context.perform { _ = $0.hasChanges } }
             try await save

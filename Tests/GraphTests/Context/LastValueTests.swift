@@ -5,7 +5,7 @@ import Testing
 @Entity private struct Item: Equatable {
     var title = ""
     var n = 0
-    @Ephemeral var isSelected = false
+    @Transient var isSelected = false
 }
 
 /// R19: an object whose row is gone keeps the last value that its context had of it.

@@ -4,7 +4,7 @@ import Testing
 
 @Entity private struct Lamp {
     var name = ""
-    @Ephemeral var isOn = false
+    @Transient var isOn = false
 }
 
 /// R17: clean objects nobody holds are released.
@@ -25,7 +25,7 @@ struct ObjectLifetimeTests {
         try await context.hold(ids)
     }
 
-    @Test(.bug(id: "held across visits", "all but a few stayed as long as the context"))
+    @Test(.bug(id: "held across turns", "all but a few stayed as long as the context"))
     func `R17 objects that an asynchronous operation held go when it is over`() async throws {
         let context = Context(try await Coordinator(for: Team.self, Person.self))
         try await context.transaction { context in
@@ -36,7 +36,7 @@ struct ObjectLifetimeTests {
         await context.perform { #expect($0.state.registry?.count == 0) }
     }
 
-    @Test func `R17 objects used for a moment go while the visit lasts, and those held stay`() async throws {
+    @Test func `R17 objects used for a moment go while the turn lasts, and those held stay`() async throws {
         let context = Context(try await Coordinator(for: Team.self, Person.self))
         let ids = try await context.transaction { context in
             context.insert(contentsOf: (0..<20_000).map { Person(name: "\($0)") })
@@ -44,8 +44,8 @@ struct ObjectLifetimeTests {
         try await context.useForAMoment(ids)
     }
 
-    @Test(.bug(id: "looked up again", "each look-up was noted until the visit ended"))
-    func `an object that a visit makes again and again is not noted each time`() async throws {
+    @Test(.bug(id: "looked up again", "each look-up was noted until the turn ended"))
+    func `an object that a turn makes again and again is not noted each time`() async throws {
         let context = Context(try await Coordinator(for: Lamp.self))
         let id = try await context.transaction { $0.insert(Lamp(name: "desk")).id }
         let count = try await context.lookUpOften(id)
@@ -84,7 +84,7 @@ struct ObjectLifetimeTests {
         }
     }
 
-    @Test func `the table of objects shrinks after large visits, and small ones make that go on`() async throws {
+    @Test func `the table of objects shrinks after large turns, and small ones make that go on`() async throws {
         let context = Context(try await Coordinator(for: Team.self, Person.self))
         try await context.transaction { context in
             _ = context.insert(contentsOf: (0..<10_000).map { Person(name: "\($0)") })

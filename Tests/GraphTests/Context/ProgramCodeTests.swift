@@ -30,7 +30,7 @@ private final class Token: Codable, Equatable, Sendable {
     var level = 0 { didSet { Hook.run() } }
     var token = Token(0)
     var room: ToOne<Room> = nil { didSet { Hook.run() } }
-    @Ephemeral var isShown = false
+    @Transient var isShown = false
     var doubled: Int {
         get {
             Hook.run()

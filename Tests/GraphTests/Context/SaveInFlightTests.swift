@@ -181,7 +181,7 @@ struct SaveInFlightTests {
         #expect(coordinator.snapshot.value(for: person)?.name == "Eve")
     }
 
-    @Test func `a full disk fails the group and what was judged on it`() async throws {
+    @Test func `a full disk fails the group and what was checked on it`() async throws {
         let (second, third) = (Context(coordinator), Context(coordinator))
         disk.hold()
         let first = Task { try await context.transaction { try $0.object(for: person).age = 5 } }

@@ -183,7 +183,7 @@ struct OriginalNameTests {
             var number1 = 0, numbers1 = [0], shade1 = Shade.dark, other1: Shade?, point1 = Point()
             var parent1: ToOne<New> = nil, children1: ToMany<New> = [], isOpen = false
             static let schema = EntitySchema<New>("New", originalName: "Old") {
-                $0.ephemeral("isOpen", \.isOpen, default: false)
+                $0.transient("isOpen", \.isOpen, default: false)
                 $0.attribute("number1", \.number1, unique: true, originalName: "number")
                 $0.attribute("numbers1", \.numbers1, originalName: "numbers")
                 $0.attribute("shade1", \.shade1, indexed: true, originalName: "shade")

@@ -28,7 +28,7 @@ struct RestoredChangesTests {
     @Test(.bug(id: "a look at all", "each question about changes looked at all rows that others had changed as well"))
     func `R33 only rows that were written since are looked at`() async throws {
         var state = try await Self.state()
-        #expect(state.changes[1].lostBases.count == Self.count)
+        #expect(state.changes[1].detachedBases.count == Self.count)
         #expect(state.restorable.isEmpty)
         state.change(Person.self, 7) { $0.age = 0 }
         state.change(Person.self, 9) { $0.age = 5 }
@@ -48,7 +48,7 @@ struct RestoredChangesTests {
         var state = try await Self.state()
         let known = Person(name: "0", age: 1)
         withUnsafePointer(to: known) {
-            state.setLostBase(of: RowID(entity: 1, row: 1), version: RowVersion(1), copying: $0)
+            state.setDetachedBase(of: RowID(entity: 1, row: 1), version: RowVersion(1), copying: $0)
         }
         #expect(state.restorable == Self.places(1))
         _ = state.endRestoredChanges()

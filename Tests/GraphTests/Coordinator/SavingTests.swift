@@ -222,7 +222,7 @@ struct SavingTests {
         #expect(coordinator.snapshot.value(for: id)?.age == 1)
     }
 
-    @Test func `R27: what was judged on top of a commit that fails, fails with it`() async throws {
+    @Test func `R27: what was checked on top of a commit that fails, fails with it`() async throws {
         let coordinator = try await Coordinator.people(on: disk)
         let (one, two) = (Context(coordinator), Context(coordinator))
         let id = try await one.transaction { $0.insert(Person(name: "Ada")).id }

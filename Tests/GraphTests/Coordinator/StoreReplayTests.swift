@@ -179,12 +179,12 @@ struct StoreReplayTests {
         }
     }
 
-    @Test func `R28a: an update of an ephemeral property, whose tag no record has`() throws {
+    @Test func `R28a: an update of an transient property, whose tag no record has`() throws {
         struct Page: Entity {
             var isOpen = false
             var text = ""
             static let schema = EntitySchema<Page>("Page") {
-                $0.ephemeral("isOpen", \.isOpen, default: true)
+                $0.transient("isOpen", \.isOpen, default: true)
                 $0.attribute("text", \.text)
             }
         }

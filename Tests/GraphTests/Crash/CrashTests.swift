@@ -4,7 +4,7 @@ import Testing
 
 /// Opens every medium that a power cut could have left, and asks for a prefix that holds everything acknowledged.
 struct CrashTests {
-    /// One run of a program, with what the crash tests need to judge its remains.
+    /// One run of a program, with what the crash tests need to check its remains.
     private struct Run {
         let moments: [SimulatedDisk.Moment]
         let script: [[UInt8]]

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Graph
 
-/// The checker is judged by histories written by hand, one for each phenomenon and some that are as they should be.
+/// The checker is tried by histories written by hand, one for each phenomenon and some that are as they should be.
 struct HistoryCheckerTests {
     struct Example: Sendable, CustomTestStringConvertible {
         let name: String

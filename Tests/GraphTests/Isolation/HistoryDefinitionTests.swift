@@ -5,7 +5,7 @@ import Testing
 /// The checker agrees with what the levels mean: a serializable history is one that some serial order explains, and one of
 /// snapshot isolation one that some order of begins and commits explains. Both are looked for among all orders.
 struct HistoryDefinitionTests {
-    @Test func `small histories are judged as by trying all orders`() {
+    @Test func `small histories are checked as by trying all orders`() {
         var counts = [0, 0, 0]
         for seed in 0..<4_000 as Range<UInt64> {
             let history = Self.history(seed: seed)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Graph
 
-/// R25 to R28: random transactions of several sessions, each time on a schedule of its own, judged by the exact checker.
+/// R25 to R28: random transactions of several sessions, each time on a schedule of its own, checked by the exact checker.
 struct ScheduleTests {
     @Test(arguments: HistoryChecker.Level.allCases)
     func `random transactions show no anomaly that their level forbids`(level: HistoryChecker.Level) async throws {

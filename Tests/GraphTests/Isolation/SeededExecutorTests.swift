@@ -2,7 +2,7 @@ import Testing
 
 @testable import Graph
 
-/// The executor is judged by programs whose bugs and whose possible orders are known.
+/// The executor is tried by programs whose bugs and whose possible orders are known.
 struct SeededExecutorTests {
     private static let strategies = [SeededExecutor.Strategy.uniform, .priorities(changes: 2, steps: 40)]
 
@@ -89,14 +89,14 @@ struct SeededExecutorTests {
                 for _ in 0..<10 {
                     let isSaveUnderWay = await context.isSaveUnderWay
                     let isPublished = coordinator.snapshot.commit.number == 1
-                    seen.insert("\(isSaveUnderWay ? "under way" : "not") \(isPublished ? "published" : "judged")")
+                    seen.insert("\(isSaveUnderWay ? "under way" : "not") \(isPublished ? "published" : "checked")")
                 }
                 await save
                 return seen
             }
             moments.formUnion(try #require(seen ?? nil))
         }
-        #expect(moments.sorted() == ["not judged", "not published", "under way judged", "under way published"])
+        #expect(moments.sorted() == ["not checked", "not published", "under way checked", "under way published"])
     }
 
     @Test func `a program that hangs is told from one that ends`() {

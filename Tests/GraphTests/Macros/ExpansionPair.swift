@@ -108,7 +108,7 @@ struct ExpansionPair: CustomTestStringConvertible, Sendable {
         let attributes = members.flatMap { member -> [Attribute] in
             if case .variable(let variable) = member { variable.attributes } else { [] }
         }
-        return attributes.filter { ["Unique", "Indexed", "Ephemeral", "Relationship"].contains($0.name) }
+        return attributes.filter { ["Unique", "Indexed", "Transient", "Relationship"].contains($0.name) }
             .flatMap { attribute in
                 let request = ExpansionRequest(
                     macro: "PropertyMacro",

@@ -18,8 +18,8 @@ struct EntityMacroTests {
                         "to-one \(relationship)"
                     case .toMany(let relationship):
                         "to-many \(relationship)"
-                    case .ephemeral:
-                        "ephemeral"
+                    case .transient:
+                        "transient"
                     }
                 let names = "\(property.name) \(property.originalName ?? "-") \(property.keyPath)"
                 return "\(names) \(property.valueType) \(property.operations.kind) \(role)"
@@ -36,8 +36,8 @@ struct EntityMacroTests {
             $0.attribute("weight", \.weight, originalName: "mass")
             $0.attribute("mount", \.mount)
             $0.attribute("tags", \.tags)
-            $0.ephemeral("isSelected", \.isSelected, default: true)
-            $0.ephemeral("preview", \.preview, default: nil)
+            $0.transient("isSelected", \.isSelected, default: true)
+            $0.transient("preview", \.preview, default: nil)
             $0.toOne("body", \.body, deleteRule: .deny, originalName: "owner")
             $0.toMany("parts", \.parts, inverse: \Camera.body, deleteRule: .cascade)
         }
@@ -132,7 +132,7 @@ struct EntityMacroTests {
         )
     }
 
-    @Test func `the default that a schema has for an ephemeral property is its initial value`() async throws {
+    @Test func `the default that a schema has for an transient property is its initial value`() async throws {
         let context = Context(try await Coordinator(for: Camera.self))
         let id = try await context.transaction { context in
             let camera = context.insert(Camera(serial: "s", isSelected: false, preview: [1]))
@@ -150,8 +150,8 @@ struct EntityMacroTests {
     @Attribute(originalName: "mass") var weight = 1.5
     var mount = Mount.round { didSet { weight += 1 } }
     private(set) var tags: [String] = []
-    @Ephemeral var isSelected = true
-    @Ephemeral var preview: [Int]?
+    @Transient var isSelected = true
+    @Transient var preview: [Int]?
     @Relationship(.deny, originalName: "owner") var body: ToOne<Camera> = nil
     @Relationship(.cascade, inverse: \Camera.body) var parts: ToMany<Camera> = []
 

@@ -45,16 +45,16 @@ struct SchemaCheckTests {
         #expect(problems(of: Twice.self).map(\.property) == ["second"])
     }
 
-    @Test func `an ephemeral property is checked like any other`() {
+    @Test func `an transient property is checked like any other`() {
         #expect(
-            problems(of: WithWrongEphemerals.self).map(\.description) == [
-                "WithWrongEphemerals.missing: WithWrongEphemerals has no stored property of this name",
-                "WithWrongEphemerals.weakling: a weak or unowned reference cannot be stored",
-                "WithWrongEphemerals.number: declared as String, stored as Int",
-                "WithWrongEphemerals.number: the key path leads to another property",
-                "WithWrongEphemerals.left: the key path leads to another property",
-                "WithWrongEphemerals.loops: a to-many relationship cannot be ephemeral",
-                "WithWrongEphemerals.right: a stored property that the schema leaves out would be lost",
+            problems(of: WithWrongTransients.self).map(\.description) == [
+                "WithWrongTransients.missing: WithWrongTransients has no stored property of this name",
+                "WithWrongTransients.weakling: a weak or unowned reference cannot be stored",
+                "WithWrongTransients.number: declared as String, stored as Int",
+                "WithWrongTransients.number: the key path leads to another property",
+                "WithWrongTransients.left: the key path leads to another property",
+                "WithWrongTransients.loops: a to-many relationship cannot be transient",
+                "WithWrongTransients.right: a stored property that the schema leaves out would be lost",
             ])
         #expect(problems(of: DoublyDeclared.self).map(\.property) == ["number"])
     }
@@ -88,19 +88,19 @@ private struct WithUnowned: Entity {
     static let schema = EntitySchema<WithUnowned>("WithUnowned") { $0.attribute("target", \.target) }
 }
 
-private struct WithWrongEphemerals: Entity {
+private struct WithWrongTransients: Entity {
     weak let weakling: Target?
     var number = 1
     var left = ""
     var right = ""
-    var loops: ToMany<WithWrongEphemerals> = []
+    var loops: ToMany<WithWrongTransients> = []
 
-    static let schema = EntitySchema<WithWrongEphemerals>("WithWrongEphemerals") {
-        $0.ephemeral("missing", \.left, default: "")
-        $0.ephemeral("weakling", \.weakling, default: nil)
-        $0.ephemeral("number", \.left, default: "")
-        $0.ephemeral("left", \.right, default: "")
-        $0.ephemeral("loops", \.loops, default: [])
+    static let schema = EntitySchema<WithWrongTransients>("WithWrongTransients") {
+        $0.transient("missing", \.left, default: "")
+        $0.transient("weakling", \.weakling, default: nil)
+        $0.transient("number", \.left, default: "")
+        $0.transient("left", \.right, default: "")
+        $0.transient("loops", \.loops, default: [])
     }
 }
 
@@ -109,7 +109,7 @@ private struct DoublyDeclared: Entity {
 
     static let schema = EntitySchema<DoublyDeclared>("DoublyDeclared") {
         $0.attribute("number", \.number)
-        $0.ephemeral("number", \.number, default: 1)
+        $0.transient("number", \.number, default: 1)
     }
 }
 

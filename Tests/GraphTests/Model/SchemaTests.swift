@@ -183,7 +183,7 @@ struct SchemaTests {
             $0.attribute("first", \.first, indexed: true, originalName: "name")
             $0.attribute("last", \.last, originalName: "name")
             $0.toOne("link", \.link, originalName: "isOpen")
-            $0.ephemeral("isOpen", \.isOpen, default: false)
+            $0.transient("isOpen", \.isOpen, default: false)
         }
     }
 

@@ -335,7 +335,7 @@ extension WorkingState {
         for (entity, description) in schema.entities.enumerated() {
             let (old, new) = (base.entities[entity].rows, snapshot.entities[entity].rows)
             new.forEachRow(notSharedWith: old) { row, oldVersion, version in
-                guard let version, !changes[entity].countsFromLostBase(row) else { return }
+                guard let version, !changes[entity].countsFromDetachedBase(row) else { return }
                 let known = oldVersion ?? RowVersion.none
                 let expected = changes[entity].kind(of: row) == nil ? known : known.next
                 if version != expected {

@@ -5,7 +5,7 @@ extension ContextModel {
     mutating func discard(_ ids: [StoreModel.ID]) {
         missing = missing.filter { !ids.contains($0.list.ownerID) && !ids.contains($0.list.memberID($0.member)) }
         for id in ids { required[id] = nil }
-        discardRows(ids, judgedOn: base)
+        discardRows(ids, cascadingIn: base)
         for id in ids { restoreLinks(of: id) }
         applyDeleteRules()
         endRestoredChanges()
@@ -14,7 +14,7 @@ extension ContextModel {
     /// Takes back what was done to rows and references, not what was done to links.
     ///
     /// - Parameter state: says which deletes would take along what comes back.
-    mutating func discardRows(_ ids: [StoreModel.ID], judgedOn state: StoreModel) {
+    mutating func discardRows(_ ids: [StoreModel.ID], cascadingIn state: StoreModel) {
         var taken: Set<Int> = []
         for id in ids {
             if lost[id] != nil {
@@ -31,10 +31,10 @@ extension ContextModel {
                 work.forget(id)
             }
         }
-        takeBack(taken, judgedOn: state)
+        takeBack(taken, cascadingIn: state)
     }
 
-    private mutating func takeBack(_ numbers: Set<Int>, judgedOn state: StoreModel) {
+    private mutating func takeBack(_ numbers: Set<Int>, cascadingIn state: StoreModel) {
         var taken: [StoreModel.ID] = []
         func add(_ number: Int) {
             for (id, other) in deletes.sorted(by: { $0.key < $1.key })
@@ -60,10 +60,10 @@ extension ContextModel {
             deletes[id] = nil
             kept[id] = nil
             for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
-                guard case .toOne(let mate) = toOne.inverse else { continue }
+                guard case .toOne(let inverse) = toOne.inverse else { continue }
                 for partner in work.ids(of: toOne.target)
-                where work.rows[partner]?.targets[mate] == id.row && partner.row != base.rows[id]?.targets[slot] {
-                    work.setTarget(of: partner, mate, to: 0)
+                where work.rows[partner]?.targets[inverse] == id.row && partner.row != base.rows[id]?.targets[slot] {
+                    work.setTarget(of: partner, inverse, to: 0)
                 }
             }
         }
@@ -86,9 +86,9 @@ extension ContextModel {
     private mutating func restoreReferences(of id: StoreModel.ID) {
         guard let original = base.rows[id] else { return }
         for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() where toOne.isCoupled {
-            if case .toOne(let mate) = toOne.inverse {
+            if case .toOne(let inverse) = toOne.inverse {
                 let partner = StoreModel.ID(entity: toOne.target, row: original.targets[slot])
-                if let other = work.rows[partner]?.targets[mate], other != 0, other != id.row { continue }
+                if let other = work.rows[partner]?.targets[inverse], other != 0, other != id.row { continue }
             }
             work.setTarget(of: id, slot, to: original.targets[slot])
         }

@@ -21,14 +21,14 @@ extension ContextModel {
         var isRequirement = false
     }
 
-    private struct Settlement {
+    private struct Resolution {
         var dropped: [StoreModel.ID] = []
         var rows: [StoreModel.ID: StoreModel.Row] = [:]
         var deleted: [StoreModel.ID] = []
         var failed: Set<String> = []
     }
 
-    /// Puts the changes on top of what others have made, and settles what conflicts.
+    /// Puts the changes on top of what others have made, and resolves what conflicts.
     ///
     /// - Returns: the rows that did.
     @discardableResult
@@ -37,14 +37,14 @@ extension ContextModel {
         by comparison: Comparison,
         _ policy: StorePolicy
     ) throws(Failure) -> [StoreModel.ID] {
-        var settlement = Settlement()
+        var resolution = Resolution()
         let conflicts = conflicts(with: theirs, by: comparison)
         let known = Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0) })
-        for conflict in conflicts { settle(conflict, policy, &settlement) }
-        try Failure.check(.conflicts, settlement.failed)
-        discardRows(settlement.dropped, judgedOn: theirs)
+        for conflict in conflicts { resolve(conflict, policy, &resolution) }
+        try Failure.check(.conflicts, resolution.failed)
+        discardRows(resolution.dropped, cascadingIn: theirs)
         reapply(to: theirs)
-        for (id, row) in settlement.rows.sorted(by: { $0.key < $1.key }) {
+        for (id, row) in resolution.rows.sorted(by: { $0.key < $1.key }) {
             lost[id] = nil
             if work.rows[id] == nil {
                 // One that was never in the store is new there.
@@ -58,10 +58,10 @@ extension ContextModel {
             }
         }
         linkMissing()
-        for id in settlement.deleted { delete(id) }
+        for id in resolution.deleted { delete(id) }
         // Of a row that was only required nothing becomes, unless a function says so.
         return conflicts.filter { conflict in
-            !conflict.isRequirement || settlement.rows[conflict.id] != nil || settlement.deleted.contains(conflict.id)
+            !conflict.isRequirement || resolution.rows[conflict.id] != nil || resolution.deleted.contains(conflict.id)
         }.map(\.id)
     }
 
@@ -78,7 +78,9 @@ extension ContextModel {
             if changes.inserted.contains(id) {
                 guard let other, ours != other else { continue }
             } else {
-                guard isChangedThere, ours != nil || other != nil, lost[id] != nil || !letsGoOnly(id) else { continue }
+                guard isChangedThere, ours != nil || other != nil, lost[id] != nil || !onlyNullifies(id) else {
+                    continue
+                }
             }
             let wanted = ours.map { ours in original.map { withoutNullify(id, from: $0, to: ours) } ?? ours }
             conflicts.append(Conflict(id: id, base: original, ours: wanted, theirs: other, version: old, text: text))
@@ -98,11 +100,11 @@ extension ContextModel {
         return conflicts
     }
 
-    private func settle(_ conflict: Conflict, _ policy: StorePolicy, _ settlement: inout Settlement) {
+    private func resolve(_ conflict: Conflict, _ policy: StorePolicy, _ resolution: inout Resolution) {
         let id = conflict.id
         func keep() {
             if conflict.isRequirement { return }
-            if conflict.base == nil { settlement.rows[id] = conflict.theirs } else { settlement.dropped.append(id) }
+            if conflict.base == nil { resolution.rows[id] = conflict.theirs } else { resolution.dropped.append(id) }
         }
         if policy.hasFunction(for: id.entity) {
             switch StorePolicy.Decision(conflict.ours?.attributes[0], conflict.theirs?.attributes[0]) {
@@ -111,47 +113,47 @@ extension ContextModel {
             case .delete:
                 guard conflict.ours != nil else { return }
                 keep()
-                settlement.deleted.append(id)
+                resolution.deleted.append(id)
             case .row(let label):
-                if conflict.ours == nil { settlement.dropped.append(id) }
+                if conflict.ours == nil { resolution.dropped.append(id) }
                 guard var row = conflict.ours ?? conflict.theirs else { return }
                 row.attributes[0] = label
-                settlement.rows[id] = row
+                resolution.rows[id] = row
             }
             return
         }
         if conflict.isRequirement {
             // What is not changed here is not written either, whoever wins.
-            if policy.otherwise == .error { settlement.failed.insert(conflict.text) }
+            if policy.otherwise == .error { resolution.failed.insert(conflict.text) }
             return
         }
         if let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs {
-            return settle(id, base, ours, theirs, conflict.text, policy, &settlement)
+            return resolve(id, base, ours, theirs, conflict.text, policy, &resolution)
         }
         switch policy.otherwise {
         case .storeTrump, .rollback: keep()
-        case .objectTrump, .overwrite: if let ours = conflict.ours { settlement.rows[id] = ours }
-        default: settlement.failed.insert(conflict.text)
+        case .objectTrump, .overwrite: if let ours = conflict.ours { resolution.rows[id] = ours }
+        default: resolution.failed.insert(conflict.text)
         }
     }
 
     /// Both sides changed a row that both still have.
-    private func settle(
+    private func resolve(
         _ id: StoreModel.ID,
         _ base: StoreModel.Row,
         _ ours: StoreModel.Row,
         _ theirs: StoreModel.Row,
         _ text: String,
         _ policy: StorePolicy,
-        _ settlement: inout Settlement
+        _ resolution: inout Resolution
     ) {
         let counter = policy.counter(of: id.entity)
         let isCovered =
             counter != nil && ours.targets == base.targets
             && ours.attributes.indices.allSatisfy { $0 == counter || ours.attributes[$0] == base.attributes[$0] }
         let winner = isCovered ? .objectTrump : policy.otherwise
-        if winner == .error { settlement.failed.insert(text) }
-        if winner == .rollback, counter == nil { return settlement.dropped.append(id) }
+        if winner == .error { resolution.failed.insert(text) }
+        if winner == .rollback, counter == nil { return resolution.dropped.append(id) }
         func merged<Value: Equatable>(_ base: Value, _ ours: Value, _ theirs: Value) -> Value {
             switch winner {
             case .storeTrump: theirs == base ? ours : theirs
@@ -168,7 +170,7 @@ extension ContextModel {
         for slot in row.targets.indices {
             row.targets[slot] = merged(base.targets[slot], ours.targets[slot], theirs.targets[slot])
         }
-        settlement.rows[id] = row
+        resolution.rows[id] = row
     }
 
     // MARK: Nested contexts

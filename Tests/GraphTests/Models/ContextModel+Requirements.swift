@@ -70,7 +70,7 @@ extension ContextModel {
                 overlaps[id] = Overlap(properties: [], isDeletedThere: false)
             case (_?, nil):
                 // A row that was gone when the base moved last has been named then; one that comes back is new there.
-                guard lost[id] == nil, !changes.inserted.contains(id), !letsGoOnly(id) else { break }
+                guard lost[id] == nil, !changes.inserted.contains(id), !onlyNullifies(id) else { break }
                 overlaps[id] = Overlap(properties: [], isDeletedThere: true)
             case (let ours?, let theirs?):
                 let wanted = withoutNullify(id, from: original, to: ours)

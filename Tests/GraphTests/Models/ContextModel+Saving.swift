@@ -14,7 +14,7 @@ extension ContextModel {
         }
     }
 
-    /// Judges the save against head and moves head if it succeeds.
+    /// Checks the save against head and moves head if it succeeds.
     ///
     /// - Returns: new rows that gave way to others, with those.
     mutating func save(
@@ -35,8 +35,8 @@ extension ContextModel {
         let replaced: [StoreModel.ID: StoreModel.ID]
         /// Rows that have taken over what those had.
         let overwritten: Set<StoreModel.ID>
-        /// The rows whose conflicts were settled.
-        let settled: [StoreModel.ID]
+        /// The rows whose conflicts were resolved.
+        let resolved: [StoreModel.ID]
         /// What the save contained, as `willSave()` left it.
         let request: [StoreModel.ID: StoreModel.Row]
     }
@@ -47,7 +47,7 @@ extension ContextModel {
         var request = self
         request.willSave()
         let rows = request.work.rows
-        let settled = try request.rebase(onto: head, by: .store, policy)
+        let resolved = try request.rebase(onto: head, by: .store, policy)
         var merged = request.work
         merged.applyDeleteRules(since: head)
         if policy.otherwise != .error {
@@ -64,12 +64,12 @@ extension ContextModel {
         try Failure.check(.invalid, merged.wrongCounts())
         try Failure.check(.invalid, merged.invalidRows())
         head = merged.committed(after: head, returning: request.returning)
-        return Commit(replaced: replaced, overwritten: replacing.overwritten, settled: settled, request: rows)
+        return Commit(replaced: replaced, overwritten: replacing.overwritten, resolved: resolved, request: rows)
     }
 
     private mutating func willSave() {
         let changes = changes
-        for id in changes.inserted.union(changes.updated) where !letsGoOnly(id) {
+        for id in changes.inserted.union(changes.updated) where !onlyNullifies(id) {
             if var row = work.rows[id] {
                 StoreShape.willSave(&row, of: id.entity)
                 work.rows[id]?.attributes = row.attributes
@@ -266,11 +266,11 @@ extension StoreModel {
         remove(id)
         lastRows[id] = nil
         for (slot, toOne) in toOnes.enumerated() {
-            guard case .toOne(let mate) = toOne.inverse else { continue }
+            guard case .toOne(let inverse) = toOne.inverse else { continue }
             for (row, owner) in [(new, id), (old, survivor)] {
                 let partner = ID(entity: toOne.target, row: row.targets[slot])
-                guard partner != id, partner != survivor, let mates = rows[partner]?.targets,
-                    mates[mate] != survivor.row
+                guard partner != id, partner != survivor, let targets = rows[partner]?.targets,
+                    targets[inverse] != survivor.row
                 else { continue }
                 if toOne.rule == .cascade { replacing.outgoing[partner, default: []].formUnion([]) }
                 if toOne.rule == .deny, owner == survivor, replacing.known.contains(survivor) {

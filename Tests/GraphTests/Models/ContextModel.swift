@@ -172,7 +172,7 @@ struct ContextModel: Sendable {
                         kept[id] = Kept(version: version(id), known: known)
                     }
                     lost[id] = nil
-                } else if lost[id] == nil, !letsGoOnly(id) {
+                } else if lost[id] == nil, !onlyNullifies(id) {
                     lost[id] = Lost(version: version(id), base: original, ours: ours)
                 }
             }
@@ -198,7 +198,7 @@ struct ContextModel: Sendable {
             known.attributes[number] = original.attributes[number]
         }
         for (slot, target) in ours.targets.enumerated() where target != original.targets[slot] {
-            if letsGo(id, slot, from: original, to: ours) {
+            if nullifies(id, slot, from: original, to: ours) {
                 if theirs.targets[slot] == original.targets[slot] { row.targets[slot] = 0 }
                 continue
             }
@@ -247,8 +247,8 @@ struct ContextModel: Sendable {
             for slot in partners {
                 let toOne = StoreShape.entities[id.entity].toOnes[slot]
                 let target = StoreModel.ID(entity: toOne.target, row: original.targets[slot])
-                guard case .toOne(let mate) = toOne.inverse else { continue }
-                let other = target.row == 0 ? 0 : work.rows[target]?.targets[mate]
+                guard case .toOne(let inverse) = toOne.inverse else { continue }
+                let other = target.row == 0 ? 0 : work.rows[target]?.targets[inverse]
                 guard other == 0 || other == id.row else { continue }
                 work.setTarget(of: id, slot, to: target.row)
             }
@@ -257,7 +257,7 @@ struct ContextModel: Sendable {
     }
 
     /// Whether a reference ended because its target was deleted here.
-    func letsGo(_ id: StoreModel.ID, _ slot: Int, from known: StoreModel.Row, to ours: StoreModel.Row) -> Bool {
+    func nullifies(_ id: StoreModel.ID, _ slot: Int, from known: StoreModel.Row, to ours: StoreModel.Row) -> Bool {
         guard known.targets[slot] != 0, ours.targets[slot] == 0 else { return false }
         let toOne = StoreShape.entities[id.entity].toOnes[slot]
         let target = StoreModel.ID(entity: toOne.target, row: known.targets[slot])
@@ -267,14 +267,14 @@ struct ContextModel: Sendable {
     /// What the program made of a row, without references that ended with their targets.
     func withoutNullify(_ id: StoreModel.ID, from known: StoreModel.Row, to ours: StoreModel.Row) -> StoreModel.Row {
         var row = ours
-        for slot in row.targets.indices where letsGo(id, slot, from: known, to: ours) {
+        for slot in row.targets.indices where nullifies(id, slot, from: known, to: ours) {
             row.targets[slot] = known.targets[slot]
         }
         return row
     }
 
     /// Whether that is all that happened to a row.
-    func letsGoOnly(_ id: StoreModel.ID) -> Bool {
+    func onlyNullifies(_ id: StoreModel.ID) -> Bool {
         guard kept[id] == nil, let ours = work.rows[id], let original = base.rows[id], ours != original else {
             return false
         }
@@ -284,7 +284,7 @@ struct ContextModel: Sendable {
     private mutating func reapplyLists(to merged: inout StoreModel) {
         // Both sides list a link. The relationship with the smaller number says whether it is one.
         func saysLinks(_ list: StoreModel.List) -> Bool {
-            if case .toMany(let mate) = list.shape.inverse { list.relationship <= mate } else { false }
+            if case .toMany(let inverse) = list.shape.inverse { list.relationship <= inverse } else { false }
         }
         for (list, members) in base.lists where saysLinks(list) {
             for member in members {

@@ -277,9 +277,9 @@ extension History.Transaction {
 
 extension Context {
     /// Whether all that was done to a row is that it does not refer to deleted rows any more.
-    func letsGoOnly(_ row: History.Row) -> Bool {
+    func onlyNullifies(_ row: History.Row) -> Bool {
         guard let (number, entity) = state.schema.place(of: row) else { return false }
         state.flush()
-        return state.working.letsGoOnly(RowID(entity: entity, row: number))
+        return state.working.onlyNullifies(RowID(entity: entity, row: number))
     }
 }

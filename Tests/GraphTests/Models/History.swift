@@ -1,4 +1,4 @@
-/// What transactions saw and did: all that isolation is judged by, without a word of the engine.
+/// What transactions saw and did: all that isolation is checked by, without a word of the engine.
 ///
 /// The terms are Adya's (Weak Consistency, 1999).
 struct History: Sendable {

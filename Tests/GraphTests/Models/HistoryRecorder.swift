@@ -148,7 +148,7 @@ final class HistoryRecorder: Sendable {
             let isSigned = transaction.withLock { transaction in
                 guard transaction.hasWrites else { return false }
                 transaction.signature = stamp
-                transaction.markCommuting { context.letsGoOnly($0) }
+                transaction.markCommuting { context.onlyNullifies($0) }
                 return true
             }
             if isSigned { context.insert(Ledger.Signature(stamp: stamp)) }

@@ -110,8 +110,8 @@ extension Ledger {
                         new: ours.map { value(at: $0, description, newVersion) }))
             }
         }
-        for (number, list) in schema.adjacencies.enumerated() {
-            let (before, after) = (old.adjacencies[number], new.adjacencies[number])
+        for (number, list) in schema.linkTables.enumerated() {
+            let (before, after) = (old.linkTables[number], new.linkTables[number])
             let difference = after.difference(from: before)
             if list.isOrdered {
                 for shelf in Set((difference.removed + difference.added).map(\.owner)).sorted() {
@@ -128,7 +128,7 @@ extension Ledger {
                 }
             } else if list.isRecorded(as: number) {
                 let ownsTags = schema.entities[list.entity].name == "Account"
-                func change(_ pair: Adjacency.Pair, isAddition: Bool) -> LedgerState.Change {
+                func change(_ pair: LinkTable.Pair, isAddition: Bool) -> LedgerState.Change {
                     let (account, tag) = ownsTags ? (pair.owner, pair.member) : (pair.member, pair.owner)
                     let value = LedgerState.Value(
                         version: 0, stamp: nil,

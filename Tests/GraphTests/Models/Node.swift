@@ -94,8 +94,10 @@ extension Context {
         rows.forEachRow { row, _, address in
             for toOne in entity.toOnes {
                 let target = toOne.target(ofRowAt: address)
-                guard let mate = toOne.mate, target != 0, let other = rows.address(of: target) else { continue }
-                let back = snapshot.schema.toOne(mate).target(ofRowAt: other)
+                guard let inverse = toOne.inverseToOne, target != 0, let other = rows.address(of: target) else {
+                    continue
+                }
+                let back = snapshot.schema.toOne(inverse).target(ofRowAt: other)
                 if back != row { findings.append("\(row) refers to \(target), which refers to \(back)") }
             }
             guard let shown = self[Node.ID(row: row)]?.value else {

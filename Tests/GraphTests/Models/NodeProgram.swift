@@ -163,7 +163,7 @@ struct NodeProgram {
         }
         newRows.forEachDifference(from: oldRows) { row, _, _ in differences.append(row) }
         try demand(differences.isEmpty) { "reopened, rows are others: \(differences)" }
-        let areSame = zip(old.adjacencies, new.adjacencies).allSatisfy { $0.isIdentical(to: $1) }
+        let areSame = zip(old.linkTables, new.linkTables).allSatisfy { $0.isIdentical(to: $1) }
         try demand(areSame) { "reopened, members are others" }
         try await reopened.close()
     }

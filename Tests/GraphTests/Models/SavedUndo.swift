@@ -169,7 +169,7 @@ struct SavedUndo {
 
     /// Of the two sides of a link the first one says whether it is there.
     private func checkLinks(_ number: Int) throws {
-        guard case .toMany(let mate) = StoreShape.toManys[number].inverse, number <= mate else { return }
+        guard case .toMany(let inverse) = StoreShape.toManys[number].inverse, number <= inverse else { return }
         var links: Set<StoreModel.Link> = []
         for state in [before, after, current, result] {
             for (list, members) in state.lists where list.relationship == number {
@@ -233,8 +233,8 @@ extension StoreModel {
             versions[id] = version.number
             for (relationship, description) in relationships {
                 let members = snapshot.members(of: row, through: description).map { member in
-                    let list = description.isOrdered ? description.adjacency : nil
-                    return Member(key: list.flatMap { snapshot.adjacencies[$0].key(of: member, of: row) }, row: member)
+                    let list = description.isOrdered ? description.linkTable : nil
+                    return Member(key: list.flatMap { snapshot.linkTables[$0].key(of: member, of: row) }, row: member)
                 }
                 if !members.isEmpty { lists[List(relationship: relationship, owner: row)] = members }
             }

@@ -25,8 +25,8 @@ extension Snapshot {
                         failures.append("\(id).\(name) refers to row \(target), which does not exist")
                         continue
                     }
-                    if let mate = toOne.mate {
-                        let back = schema.toOne(mate).target(ofRowAt: targetRow)
+                    if let inverse = toOne.inverseToOne {
+                        let back = schema.toOne(inverse).target(ofRowAt: targetRow)
                         if back != row {
                             failures.append("\(id).\(name) refers to row \(target), which refers back to \(back)")
                         }
@@ -43,9 +43,9 @@ extension Snapshot {
                 }
             }
         }
-        for (number, list) in schema.adjacencies.enumerated() {
-            adjacencies[number].members.forEachEntry { entry in
-                let pair = Adjacency.Pair(entry)
+        for (number, list) in schema.linkTables.enumerated() {
+            linkTables[number].members.forEachEntry { entry in
+                let pair = LinkTable.Pair(entry)
                 if !entities[list.entity].rows.contains(pair.owner)
                     || !entities[list.members].rows.contains(pair.member)
                 {

@@ -46,8 +46,8 @@ struct StoreModel: Sendable {
         let member: RowNumber
 
         var reversed: Link? {
-            guard case .toMany(let mate) = list.shape.inverse else { return nil }
-            return Link(list: List(relationship: mate, owner: member), member: list.owner)
+            guard case .toMany(let inverse) = list.shape.inverse else { return nil }
+            return Link(list: List(relationship: inverse, owner: member), member: list.owner)
         }
     }
 
@@ -85,26 +85,26 @@ struct StoreModel: Sendable {
         case .toMany(let number):
             leave(List(relationship: number, owner: old), id.row)
             if new != 0 { enter(List(relationship: number, owner: new), id.row) }
-        case .toOne(let mate):
+        case .toOne(let inverse):
             let (oldPartner, newPartner) = (ID(entity: toOne.target, row: old), ID(entity: toOne.target, row: new))
-            if rows[oldPartner]?.targets[mate] == id.row { rows[oldPartner]?.targets[mate] = 0 }
-            guard let rival = rows[newPartner]?.targets[mate], rival != id.row else { return }
+            if rows[oldPartner]?.targets[inverse] == id.row { rows[oldPartner]?.targets[inverse] = 0 }
+            guard let rival = rows[newPartner]?.targets[inverse], rival != id.row else { return }
             let rivalID = ID(entity: id.entity, row: rival)
             if rows[rivalID]?.targets[slot] == new { rows[rivalID]?.targets[slot] = 0 }
-            rows[newPartner]?.targets[mate] = id.row
+            rows[newPartner]?.targets[inverse] = id.row
         }
     }
 
     /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
     mutating func meetReferrers(_ id: ID) {
         for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
-            guard case .toOne(let mate) = toOne.inverse else { continue }
-            let referrers = rows.filter { $0.key.entity == toOne.target && $0.value.targets[mate] == id.row }.keys
+            guard case .toOne(let inverse) = toOne.inverse else { continue }
+            let referrers = rows.filter { $0.key.entity == toOne.target && $0.value.targets[inverse] == id.row }.keys
             for referrer in referrers.sorted() {
                 switch rows[id]?.targets[slot] {
                 case 0: setTarget(of: id, slot, to: referrer.row)
                 case referrer.row: break
-                default: setTarget(of: referrer, mate, to: 0)
+                default: setTarget(of: referrer, inverse, to: 0)
                 }
             }
         }
@@ -233,7 +233,7 @@ struct StoreModel: Sendable {
         rows[id] = nil
     }
 
-    /// Deletes a row and all that cascades from it, and nullifies. What denies stays to be judged.
+    /// Deletes a row and all that cascades from it, and nullifies. What denies stays to be applied.
     mutating func delete(_ id: ID) {
         var closure: Set<ID> = []
         var open = [id]

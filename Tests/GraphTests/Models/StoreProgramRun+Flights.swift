@@ -83,7 +83,7 @@ extension StoreProgramRun {
                 for id in captured.returning.keys where model.base.rows[id] != nil {
                     model.count(id, from: newHead.versions[id])
                 }
-                for id in commit.settled where model.base.rows[id] != nil {
+                for id in commit.resolved where model.base.rows[id] != nil {
                     model.count(id, from: captured.version(id))
                 }
                 model.refresh(to: newHead, keepingBases: true)

@@ -117,7 +117,7 @@ extension Context {
     }
 
     fileprivate var groupCount: Int {
-        endVisit()
+        endTurn()
         return state.history.done.count
     }
 

@@ -98,9 +98,9 @@ struct VersionOrder {
         }
         let unknown = transactions.indices.filter { transactions[$0].outcome == .unknown }
         guard !unknown.isEmpty else { return happened }
-        var isSettled = false
-        while !isSettled {
-            isSettled = true
+        var isResolved = false
+        while !isResolved {
+            isResolved = true
             for place in unknown where !happened[place] {
                 let isSeen = transactions[place].operations.contains { operation in
                     guard case .write(let write) = operation else { return false }
@@ -109,7 +109,7 @@ struct VersionOrder {
                             && (happened[other] || transactions[other].outcome == .rejected)
                     }
                 }
-                if isSeen { (happened[place], isSettled) = (true, false) }
+                if isSeen { (happened[place], isResolved) = (true, false) }
             }
         }
         return happened

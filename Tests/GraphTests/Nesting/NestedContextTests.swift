@@ -415,7 +415,7 @@ struct NestedContextTests {
         #expect(coordinator.snapshot.count(of: Account.self) == 0 && coordinator.snapshot.count(of: Client.self) == 0)
     }
 
-    @Test func `R21 what only the whole shows is judged when the root saves`() async throws {
+    @Test func `R21 what only the whole shows is checked when the root saves`() async throws {
         let coordinator = try await Coordinator.school()
         let root = Context(coordinator)
         let hall = try await root.transaction { context in
@@ -588,7 +588,7 @@ struct NestedContextTests {
         #expect(!ids.contains(await child.perform { $0.insert(Account()).id }))
     }
 
-    @Test func `R2 R21 a requirement of a child is judged against its parent, and at the root`() async throws {
+    @Test func `R2 R21 a requirement of a child is checked against its parent, and at the root`() async throws {
         let id = try await account()
         let child = await Context(parent: root)
         func require() async throws {

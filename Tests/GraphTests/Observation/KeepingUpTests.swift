@@ -81,7 +81,7 @@ struct KeepingUpTests {
         }
     }
 
-    @MainActor @Test func `ephemeral properties and misses are tracked`() async throws {
+    @MainActor @Test func `transient properties and misses are tracked`() async throws {
         let coordinator = try await Coordinator(for: Row.self)
         let context = Context(coordinator, executor: .main)
         let row = context.sync { $0.insert(Row()) }
@@ -156,7 +156,7 @@ private final class TokenOfRow: Codable, Equatable, Sendable {
 
 @Entity private struct Row {
     var title = ""
-    @Ephemeral var isSelected = false
+    @Transient var isSelected = false
 }
 
 final class StoppedClock: Clock {

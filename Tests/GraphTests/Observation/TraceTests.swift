@@ -40,7 +40,7 @@ struct TraceTests {
         #expect(
             lines[2].hasPrefix(
                 "graph: refused by \(folder.file()) (App/File.swift:9): could not merge changes: 1 conflict"))
-        #expect(lines[3].contains("Person +0 ~1 −1; 1 conflict settled; "))
+        #expect(lines[3].contains("Person +0 ~1 −1; 1 conflict resolved; "))
         #expect(lines.count == 4)
         #expect(traces.all[3].origin.commit == CommitNumber(3))
         #expect(traces.all[3].recordBytes > 0 && traces.all[3].writing > .zero)

@@ -187,7 +187,7 @@ struct MergeRuleTests {
         #expect(rivals.row(id) == Account(memo: "merged"))
     }
 
-    @Test func `R5 conflicts that no rule settles come together with those that a rule refuses`() async throws {
+    @Test func `R5 conflicts that no rule resolves come together with those that a rule refuses`() async throws {
         let rivals = try await Rivals(
             .custom(.entity(Account.self) { _, _, _ in throw Refused(description: "no") })
         )
@@ -444,7 +444,7 @@ struct MergeRuleTests {
         #expect(rivals.coordinator.check() == [])
     }
 
-    @Test func `R10 a merged row is judged by the other rules as any other`() async throws {
+    @Test func `R10 a merged row is checked by the other rules as any other`() async throws {
         let coordinator = try await Coordinator(for: Team.self, Person.self, checksEveryCommit: true)
         let (ours, theirs) = (Context(coordinator), Context(coordinator))
         let (ada, _) = try await theirs.transaction { context in

@@ -69,7 +69,7 @@ struct RequirementTests {
         let (rivals, id) = try await Self.rivals(policy.value) { context, _ in _ = context.insert(Account()) }
         #expect(await rivals.save() == nil)
         #expect(Self.hasClub(rivals) && rivals.version(id) == 1)
-        // It has been judged, and is not required any more.
+        // It has been checked, and is not required any more.
         try await rivals.change {
             $0.insert(Club())
         } theirs: {

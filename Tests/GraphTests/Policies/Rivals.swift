@@ -116,6 +116,6 @@ enum Policy: CaseIterable {
         }
     }
 
-    /// Those that settle every conflict.
+    /// Those that resolve every conflict.
     static let settling = allCases.filter { $0 != .error }
 }

@@ -155,7 +155,7 @@ extension Context {
                 switch kind {
                 case .inserted: #expect(mine.contains(row) && !base.contains(row))
                 case .deleted: #expect(!mine.contains(row) && base.contains(row))
-                case .updated: #expect(mine.contains(row) || changes.lostRows.contains(row))
+                case .updated: #expect(mine.contains(row) || changes.detachedRows.contains(row))
                 }
             }
         }

@@ -80,8 +80,8 @@ struct OrderedMembersTests {
 
     private func keys(of id: Course.ID) async throws -> [RowNumber: OrderKey] {
         let snapshot = coordinator.snapshot
-        let list = try #require(snapshot.schema.adjacencies.firstIndex { $0.toOne != nil })
-        return Dictionary(uniqueKeysWithValues: snapshot.adjacencies[list].keys(of: id.row).map { ($0.member, $0.key) })
+        let list = try #require(snapshot.schema.linkTables.firstIndex { $0.toOne != nil })
+        return Dictionary(uniqueKeysWithValues: snapshot.linkTables[list].keys(of: id.row).map { ($0.member, $0.key) })
     }
 
     @Test func `order is kept across saving, refreshing and reopening, in both directions`() async throws {
@@ -186,7 +186,7 @@ struct OrderedMembersTests {
         let schema = try Schema([
             EntityDescription(Disc.self), EntityDescription(Mix.self), EntityDescription(Track.self),
         ])
-        let list = try #require(schema.adjacencies.firstIndex { $0.toOne != nil })
+        let list = try #require(schema.linkTables.firstIndex { $0.toOne != nil })
         let bytes = [UInt8](repeating: 128, count: 200_000)
         let (lower, upper) = (OrderKey(bytes: bytes), OrderKey(bytes: bytes.dropLast() + [129]))
         var store = RecordedStore(schema: schema)
@@ -195,15 +195,15 @@ struct OrderedMembersTests {
             for row in RowNumber(1)...3 {
                 work.insert(row, Track(code: "\(row)", disc: ToOne(PersistentID(row: 1))))
             }
-            work.snapshot.adjacencies[list].insert(1, of: 1, key: lower)
-            work.snapshot.adjacencies[list].insert(2, of: 1, key: upper)
+            work.snapshot.linkTables[list].insert(1, of: 1, key: lower)
+            work.snapshot.linkTables[list].insert(2, of: 1, key: upper)
         }
         let snapshot = try store.replay().snapshot
         #expect(snapshot.check() == [])
-        #expect(snapshot.adjacencies[list].key(of: 1, of: 1) == lower)
+        #expect(snapshot.linkTables[list].key(of: 1, of: 1) == lower)
         var work = WorkingState(base: snapshot)
         let tracks = schema.toMany(\Disc.tracks, of: schema.number(of: Disc.self))
         work.place(3, of: 1, through: tracks, at: 1)
-        #expect(work.snapshot.adjacencies[list].keys(of: 1).map(\.member) == [1, 3, 2])
+        #expect(work.snapshot.linkTables[list].keys(of: 1).map(\.member) == [1, 3, 2])
     }
 }

@@ -81,7 +81,7 @@ struct PendingLinkTests {
         try await context.save()
     }
 
-    @Test func `R14 a policy that settles conflicts gives up links that lead nowhere`() async throws {
+    @Test func `R14 a policy that resolves conflicts gives up links that lead nowhere`() async throws {
         let (coordinator, picture, tag) = try await Self.store()
         let context = Context(coordinator, mergePolicy: .mergeByPropertyObjectTrump)
         await context.perform { context in

@@ -110,7 +110,7 @@ struct UniquenessTests {
         #expect(coordinator.snapshot.value(for: new) == nil)
     }
 
-    /// Holds an object across visits to its context.
+    /// Holds an object across turns of its context.
     private struct Held<E: Entity>: @unchecked Sendable {
         // Used in the context's isolation alone.
         let object: ManagedObject<E>

@@ -124,7 +124,7 @@ struct ValidationTests {
         #expect(Account.schema.hooks.hasValidate)
     }
 
-    @Test func `R13 counts are judged on the merged commit`() async throws {
+    @Test func `R13 counts are checked on the merged commit`() async throws {
         let id = try await context.transaction { context in
             let account = context.insert(Account(owner: "Ada"))
             account.entries.append(context.insert(Posting(amount: 1)))

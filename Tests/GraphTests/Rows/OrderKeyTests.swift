@@ -97,11 +97,11 @@ struct OrderKeyTests {
 }
 
 /// The pairs of a list, with and without an order, against a dictionary.
-struct AdjacencyTests {
+struct LinkTableTests {
     @Test(arguments: [true, false], UInt64(0)..<4)
     func `pairs come and go`(isOrdered: Bool, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var list = Adjacency()
+        var list = LinkTable()
         var before = list
         var model: [RowNumber: [RowNumber: OrderKey]] = [:]
         var modelBefore = model
@@ -141,10 +141,10 @@ struct AdjacencyTests {
         #expect(list.isIdentical(to: before) == (difference.added.isEmpty && difference.removed.isEmpty))
     }
 
-    private static func pairs(_ model: [RowNumber: [RowNumber: OrderKey]], _ isOrdered: Bool) -> Set<Adjacency.Pair> {
+    private static func pairs(_ model: [RowNumber: [RowNumber: OrderKey]], _ isOrdered: Bool) -> Set<LinkTable.Pair> {
         Set(
             model.flatMap { owner, members in
-                members.map { Adjacency.Pair(owner: owner, member: $0.key, key: isOrdered ? $0.value : nil) }
+                members.map { LinkTable.Pair(owner: owner, member: $0.key, key: isOrdered ? $0.value : nil) }
             })
     }
 }

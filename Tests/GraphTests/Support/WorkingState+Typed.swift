@@ -55,7 +55,7 @@ extension Snapshot {
 }
 
 extension CommitState {
-    /// Judges a save under the policy that contexts have when nothing is said.
+    /// Checks a save under the policy that contexts have when nothing is said.
     func prepare(_ state: WorkingState) throws(GraphError) -> Commit {
         try prepare(SaveRequest(state: state))
     }

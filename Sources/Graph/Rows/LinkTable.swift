@@ -5,7 +5,7 @@
 /// come in the order of their row numbers. Either way the member's row number ends the entries by which members are listed.
 ///
 /// Invariants: a pair occurs once; `sequence` has exactly the pairs and keys that `members` has.
-struct Adjacency: Sendable {
+struct LinkTable: Sendable {
     private(set) var members = OrderedIndex()
     private(set) var sequence = OrderedIndex()
 
@@ -147,7 +147,7 @@ struct Adjacency: Sendable {
     }
 
     /// The pairs that only one of two states of a list has, in order; one whose key changed is among both.
-    func difference(from other: Adjacency) -> (removed: [Pair], added: [Pair]) {
+    func difference(from other: LinkTable) -> (removed: [Pair], added: [Pair]) {
         var (removed, added): ([Pair], [Pair]) = ([], [])
         members.forEachDifference(from: other.members) { entry, isInsertion in
             if isInsertion { added.append(Pair(entry)) } else { removed.append(Pair(entry)) }
@@ -156,7 +156,7 @@ struct Adjacency: Sendable {
         return (removed, added)
     }
 
-    func isIdentical(to other: Adjacency) -> Bool {
+    func isIdentical(to other: LinkTable) -> Bool {
         members.forEachDifference(from: other.members) { _, _ in false }
     }
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Graph
 
-/// R28a: an ephemeral value lives in the object: never compared, merged, journaled or published.
-struct EphemeralTests {
+/// R28a: an transient value lives in the object: never compared, merged, journaled or published.
+struct TransientTests {
     private let coordinator: Coordinator
     private let context: Context
 
@@ -88,8 +88,8 @@ struct EphemeralTests {
         }
     }
 
-    @Test(.bug(id: "kept-ephemerals", "the context kept the object until its next save or rollback"))
-    func `R17 and R28a: an object with nothing but a new ephemeral value is not kept`() async throws {
+    @Test(.bug(id: "kept-transients", "the context kept the object until its next save or rollback"))
+    func `R17 and R28a: an object with nothing but a new transient value is not kept`() async throws {
         let id = try await insert(Item(name: "a"))
         try await context.perform { context in
             do {
@@ -198,7 +198,7 @@ struct EphemeralTests {
 }
 
 extension Context {
-    /// Inserts an object whose ephemeral values are not the defaults, and saves it.
+    /// Inserts an object whose transient values are not the defaults, and saves it.
     fileprivate func insertSelected() async throws -> Item.ID {
         let item = insert(Item(name: "a", isSelected: true, badge: Badge(text: "new")))
         try await save()
@@ -275,31 +275,31 @@ private final class Token: Sendable {
 }
 
 @Entity private struct Shelf {
-    @Ephemeral var isOpen = false
+    @Transient var isOpen = false
     @Relationship(inverse: \Item.shelf) var items: ToMany<Item> = []
 }
 
 @Entity private struct Item {
     var name: String
-    @Ephemeral var isSelected = false
-    @Ephemeral var badge = Badge(text: "none")
-    @Ephemeral var rank = 0
-    @Ephemeral var token: Token?
+    @Transient var isSelected = false
+    @Transient var badge = Badge(text: "none")
+    @Transient var rank = 0
+    @Transient var token: Token?
     var shelf: ToOne<Shelf> = nil
 }
 
 @Entity private struct Page: Equatable {
     var text: String
-    @Ephemeral var isOpen = false
+    @Transient var isOpen = false
 }
 
-/// The same entity in a program with another ephemeral property.
+/// The same entity in a program with another transient property.
 private struct BarePage: Entity {
     var text: String
     var number = 0
 
     static let schema = EntitySchema<BarePage>("Page") {
         $0.attribute("text", \.text)
-        $0.ephemeral("number", \.number, default: 5)
+        $0.transient("number", \.number, default: 5)
     }
 }

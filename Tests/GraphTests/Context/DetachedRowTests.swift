@@ -4,8 +4,8 @@ import Testing
 @testable import Graph
 
 /// R19: a row deleted elsewhere while it has local edits.
-struct LostRowTests {
-    @Test(.bug(id: "base of a lost row")) func `an edited object that others deleted keeps its value and its base`()
+struct DetachedRowTests {
+    @Test(.bug(id: "base of a detached row")) func `an edited object that others deleted keeps its value and its base`()
         async throws
     {
         let coordinator = try await Coordinator(for: Team.self, Person.self)
@@ -21,7 +21,7 @@ struct LostRowTests {
 }
 
 /// R19: what is written to such an object while its change is pending.
-@MainActor struct LostRowWritingTests {
+@MainActor struct DetachedRowWritingTests {
     private let coordinator: Coordinator
     private let context: Context
     private let id: Person.ID
@@ -179,7 +179,7 @@ extension Coordinator {
 
 /// Runs what may block on a thread that the pool of the other tests does not count.
 private final class QueueExecutor: TaskExecutor {
-    private let queue = DispatchQueue(label: "LostRowTests")
+    private let queue = DispatchQueue(label: "DetachedRowTests")
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
