@@ -288,7 +288,7 @@ struct Rebase {
                 if conflict.kind != nil { keep(conflict, in: &resolution) }
                 resolution.deleted.append(conflict.id)
             case .merged:
-                if conflict.kind == .deleted { resolution.dropped.append(conflict.id) }
+                if conflict.ours == nil { resolution.dropped.append(conflict.id) }
                 description.forgetMembers(in: merged)
                 description.resetTransients(of: merged)
                 resolution.write(merged, at: conflict.id, max(conflict.versions.old, conflict.versions.new))

@@ -344,6 +344,28 @@ struct RequirementTests {
         try await coordinator.close()
     }
 
+    /// The delete counts from what others have made of the object, the requirement from what was read before.
+    @Test func `R2 a required object that is deleted here comes back by a rule with all its links`() async throws {
+        let rule = MergeRule.entity(Club.self) { _, _, _ in .row(Club(name: "merged")) }
+        let rivals = try await Rivals(.custom(rule))
+        let (club, client) = try await rivals.start { context in
+            let club = context.insert(Club(name: "old"))
+            club.members.append(context.insert(Client()))
+            return (club.id, club.members[0].id)
+        }
+        try await rivals.ours.perform { context in
+            context.automaticallyMergesChanges = true
+            context.require(unchanged: try context.object(for: club))
+        }
+        try await rivals.theirs.transaction { try $0.object(for: club).name = "new" }
+        while await rivals.ours.perform({ $0[club]?.name }) != "new" { await Task.yield() }
+        await rivals.ours.perform { $0[club]?.delete() }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(club)?.name == "merged")
+        let reader = Context(rivals.coordinator)
+        #expect(await reader.perform { $0[club]?.members.map(\.id) } == [client])
+    }
+
     /// R32: as any row that both sides bring back.
     @Test func `R2 a required object that a rule has come back counts from what was known of it`() async throws {
         let rivals = try await Rivals()
