@@ -20,7 +20,7 @@ struct Outcome: Sendable {
     /// Rows of which the save may contain something else than was captured, since a policy resolved a conflict.
     var resolved: [RowID] = []
     /// What the commit made of the store, and its number; nil in a nested context, and if there was nothing to commit.
-    var commit: (number: CommitNumber, change: StateChange)?
+    var commit: (number: CommitNumber, change: SnapshotDifference)?
 }
 
 /// What a context starts from.

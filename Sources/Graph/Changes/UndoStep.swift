@@ -6,10 +6,10 @@ struct UndoStep: Sendable {
     /// Ascends from step to step of a context.
     var number: UInt64 = 0
 
+    var difference: SnapshotDifference { SnapshotDifference(before: before.snapshot, after: after.snapshot) }
+
     /// Whether nothing has become of all that was done: an object was inserted and deleted again.
-    var isEmpty: Bool {
-        before.snapshot.hasSameContents(as: after.snapshot) && before.hasSameDetachedRows(as: after)
-    }
+    var isEmpty: Bool { difference.isEmpty && before.hasSameDetachedRows(as: after) }
 
     func hasChanged(_ id: RowID) -> Bool {
         guard let new = after.snapshot.address(of: id) else { return false }

@@ -4,27 +4,21 @@ extension WorkingState {
     func remainders(of steps: [UndoStep]) -> [UndoConflict] {
         guard let wanted = steps.first?.before.snapshot else { return [] }
         var found: Set<UndoConflict> = []
-        for step in steps {
-            let (before, after) = (step.before.snapshot, step.after.snapshot)
-            for entity in schema.entities.indices {
-                after.forEachChange(of: entity, since: before) { row, old, new in
-                    let id = RowID(entity: entity, row: row)
-                    let rows = (wanted.entities[entity].rows, snapshot.entities[entity].rows)
-                    switch (rows.0.address(of: row), rows.1.address(of: row)) {
-                    case (nil, nil): break
-                    case (let wanted?, let current?):
-                        guard let old, let new else { break }
-                        found.formUnion(remainders(of: id, from: old, to: new, wanted: wanted, current))
-                    default: found.insert(remainder(id, nil))
-                    }
+        for difference in steps.map(\.difference) {
+            difference.forEachRow { id, old, new in
+                switch (wanted.address(of: id), snapshot.address(of: id)) {
+                case (nil, nil): break
+                case (let wanted?, let current?):
+                    guard let old, let new else { break }
+                    found.formUnion(remainders(of: id, from: old, to: new, wanted: wanted, current))
+                default: found.insert(remainder(id, nil))
                 }
             }
-            for (number, list) in schema.linkTables.enumerated() where list.isRecorded(as: number) {
-                let difference = after.linkTables[number].difference(from: before.linkTables[number])
-                for pair in difference.added + difference.removed
-                where wanted.linkTables[number].contains(pair.member, of: pair.owner)
-                    != snapshot.linkTables[number].contains(pair.member, of: pair.owner)
-                {
+            difference.forEachLinkTable { number, list, links in
+                guard list.isRecorded(as: number) else { return }
+                let (wanted, current) = (wanted.linkTables[number], snapshot.linkTables[number])
+                for pair in links.added + links.removed
+                where wanted.contains(pair.member, of: pair.owner) != current.contains(pair.member, of: pair.owner) {
                     found.insert(remainder(RowID(entity: list.entity, row: pair.owner), list.property))
                 }
             }
@@ -52,17 +46,14 @@ extension WorkingState {
     ///
     /// - Parameter replaced: rows that gave way to others, which have their values now.
     mutating func revert(_ step: UndoStep, replaced: Set<RowID>) -> [UndoConflict] {
-        let change = StateChange(before: step.before.snapshot, after: step.after.snapshot)
+        let change = step.difference
         var remainders: [UndoConflict] = []
         var (inserted, updated, deleted): ([RowID], [RowID], [RowID]) = ([], [], [])
-        for entity in schema.entities.indices {
-            change.after.forEachChange(of: entity, since: change.before) { row, old, new in
-                let id = RowID(entity: entity, row: row)
-                switch (old, new) {
-                case (nil, _): inserted.append(id)
-                case (_, nil): deleted.append(id)
-                default: updated.append(id)
-                }
+        change.forEachRow { id, old, new in
+            switch (old, new) {
+            case (nil, _): inserted.append(id)
+            case (_, nil): deleted.append(id)
+            default: updated.append(id)
             }
         }
         // Rows come back first, so that references can lead to them.
@@ -115,7 +106,7 @@ extension WorkingState {
 
     private mutating func restoreReferences(
         of id: RowID,
-        to change: StateChange,
+        to change: SnapshotDifference,
         _ remainders: inout [UndoConflict]
     ) {
         guard let old = change.before.address(of: id) else { return }
@@ -144,7 +135,7 @@ extension WorkingState {
     /// had to be parted from others for that.
     private mutating func partPartners(
         of ids: [RowID],
-        _ change: StateChange,
+        _ change: SnapshotDifference,
         _ remainders: inout [UndoConflict]
     ) -> [(RowID, ToOneDescription, RowNumber)] {
         var found: [(RowID, ToOneDescription, RowNumber)] = []
@@ -173,7 +164,7 @@ extension WorkingState {
     /// Puts back each property that still has the value that the change gave it.
     private mutating func revertProperties(
         of id: RowID,
-        _ change: StateChange,
+        _ change: SnapshotDifference,
         _ stayed: Set<RowID>,
         _ remainders: inout [UndoConflict]
     ) {
@@ -225,13 +216,12 @@ extension WorkingState {
 
     /// Makes links that ended, ends links that were made, and moves members back.
     private mutating func revertMembers(
-        _ change: StateChange,
+        _ change: SnapshotDifference,
         _ stayed: Set<RowID>,
         _ remainders: inout [UndoConflict]
     ) {
-        for (number, list) in schema.linkTables.enumerated() {
+        change.forEachLinkTable { number, list, difference in
             let (old, new) = (change.before.linkTables[number], change.after.linkTables[number])
-            let difference = new.difference(from: old)
             // Of the two sides of a link the first one says whether it is there.
             if let inverse = list.inverse, number <= inverse {
                 for pair in difference.added where !old.contains(pair.member, of: pair.owner) {
@@ -252,7 +242,7 @@ extension WorkingState {
                     snapshot.link(pair.member, to: pair.owner, in: number)
                 }
             }
-            guard list.isOrdered else { continue }
+            guard list.isOrdered else { return }
             for pair in difference.removed where snapshot.linkTables[number].contains(pair.member, of: pair.owner) {
                 let current = snapshot.linkTables[number].key(of: pair.member, of: pair.owner)
                 // Its reference came back before, and with it its place.
@@ -268,7 +258,7 @@ extension WorkingState {
 
     /// Deletes an inserted row that nobody has changed since, unless others would go with it, or lose what they have made of
     /// it.
-    private mutating func goAgain(_ id: RowID, _ change: StateChange) -> Bool {
+    private mutating func goAgain(_ id: RowID, _ change: SnapshotDifference) -> Bool {
         guard snapshot.contains(id) else { return true }
         let closure = snapshot.deleteClosure(of: id)
         for (entity, rows) in closure.enumerated() {
@@ -305,7 +295,7 @@ extension WorkingState {
         }
     }
 
-    private func isAsInserted(_ id: RowID, _ change: StateChange) -> Bool {
+    private func isAsInserted(_ id: RowID, _ change: SnapshotDifference) -> Bool {
         guard !change.before.contains(id),
             let inserted = change.after.address(of: id),
             let current = snapshot.address(of: id)

@@ -223,9 +223,8 @@ extension WorkingState {
                 }
             }
         }
-        for (number, list) in schema.linkTables.enumerated() where list.inverse != nil {
-            guard schema.entities[list.entity].hasCounts else { continue }
-            let difference = snapshot.linkTables[number].difference(from: base.linkTables[number])
+        difference.forEachLinkTable { _, list, difference in
+            guard list.inverse != nil, schema.entities[list.entity].hasCounts else { return }
             for pair in difference.removed + difference.added { touched[list.entity].insert(pair.owner) }
         }
         for (entity, rows) in touched.enumerated() where schema.entities[entity].hasCounts {

@@ -116,6 +116,9 @@ struct WorkingState: Sendable {
     /// The published snapshot that the changes count from.
     var base: Snapshot { _read { yield box[0].base } }
 
+    /// What differs from the base: the rows of `changes`, and links.
+    var difference: SnapshotDifference { SnapshotDifference(before: base, after: snapshot) }
+
     /// The newest committed state below: the base, unless that is an outer context's. Only what is committed has versions, and
     /// only what is in here was ever in the store.
     var store: Snapshot { box[0].store ?? box[0].base }

@@ -8,22 +8,24 @@ extension Context {
     /// once.
     ///
     /// Complexity: O(1).
-    public var commits: StoreChanges {
+    public var commits: Commits { commits { _ in true } }
+
+    /// The commits from now on that change objects of an entity, each once this context has taken it over; see ``commits``.
+    ///
+    /// Complexity: O(1).
+    public func commits<E: Entity>(changing type: E.Type) -> Commits {
+        commits { $0.hasChanges(of: type) }
+    }
+
+    private func commits(where isWanted: @escaping @Sendable (SnapshotDifference) -> Bool) -> Commits {
         let feed = state.feed ?? PublishedSnapshot(state.committed ?? state.base)
         state.feed = feed
         followers.finishAtEnd(of: feed)
         coordinator.followed.add(followers)
-        return StoreChanges(feed, from: coordinator.published)
+        return Commits(feed, from: coordinator.published, where: isWanted)
     }
 
-    /// The commits from now on that touch an entity, each once this context has taken it over; see ``commits``.
-    ///
-    /// Complexity: O(1).
-    public func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
-        EntityChanges(commits: commits)
-    }
-
-    /// The commits from now on that touch one object, each once this context has taken it over: the object in hand shows what
+    /// The changes of one object from now on, each once this context has taken its commit over: the object in hand shows what
     /// the element says, or unsaved changes of this context. See ``commits``.
     ///
     /// Complexity: O(1).

@@ -105,7 +105,7 @@ extension Context {
         if isCancellable, Task.isCancelled { throw .cancelled }
         guard let captured = state.capture(runningHooks: parent == nil) else { return didSave() }
         let request = self.request(captured, policy, origin)
-        state.followers.send(.willSave(StateChange(before: captured.base, after: captured.snapshot)))
+        state.followers.send(.willSave(captured.difference))
         // What was asked for whether it has changes has none while they are on their way.
         state.tellChanges()
         let outcome: Outcome
@@ -118,10 +118,10 @@ extension Context {
         state.didSave(outcome)
         didSave()
         if let before {
-            let nothing = StateChange(before: outcome.base.snapshot, after: outcome.base.snapshot)
-            let handedOver = StateChange(before: captured.base, after: captured.snapshot)
+            let nothing = SnapshotDifference(before: outcome.base.snapshot, after: outcome.base.snapshot)
+            let handedOver = captured.difference
             let saved = outcome.commit?.change ?? (parent == nil ? nothing : handedOver)
-            let shown = StateChange(before: before, after: state.flushed)
+            let shown = SnapshotDifference(before: before, after: state.flushed)
             state.followers.send(.didSave(ContextSave(saved: saved, commit: outcome.commit?.number, shown: shown)))
         }
     }

@@ -93,24 +93,29 @@ final class ContextObservation: Observable {
         guard wasRead else { return }
         tellNoted()
         guard !before.isIdentical(to: state) else { return }
-        for entity in state.schema.entities.indices { tellRows(of: entity, before, state) }
-        for description in state.schema.entities {
-            for relationship in description.toManys { tellMembers(through: relationship, before, state) }
+        let difference = SnapshotDifference(before: before, after: state)
+        for (entity, description) in state.schema.entities.enumerated() {
+            tellRows(of: entity, difference)
+            for relationship in description.toManys {
+                for owner in difference.changedOwners(through: relationship) {
+                    tell(Key(entity: entity, row: owner, property: relationship.property))
+                }
+            }
         }
     }
 
-    private func tellRows(of entity: Int, _ before: Snapshot, _ after: Snapshot) {
-        let properties = after.schema.entities[entity].properties
+    private func tellRows(of entity: Int, _ difference: SnapshotDifference) {
+        let properties = difference.schema.entities[entity].properties
         var isChanged = false
-        after.forEachChange(of: entity, since: before) { row, old, new in
+        difference.forEachRow(of: entity) { id, old, new in
             isChanged = true
-            tell(Key(entity: entity, row: row))
-            if old == nil || new == nil { tell(Key(entity: entity, row: row, property: Key.existence)) }
+            tell(Key(entity: entity, row: id.row))
+            if old == nil || new == nil { tell(Key(entity: entity, row: id.row, property: Key.existence)) }
             for (number, property) in properties.enumerated() where property.isStored {
                 if let old, let new, property.isIdentical(in: old, new) {
                     continue
                 }
-                tell(Key(entity: entity, row: row, property: number))
+                tell(Key(entity: entity, row: id.row, property: number))
             }
         }
         if isChanged { tell(Key(entity: entity)) }
@@ -135,12 +140,6 @@ final class ContextObservation: Observable {
     func tell(_ property: Int, of row: RowNumber, _ entity: Int) {
         tell(Key(entity: entity, row: row))
         tell(Key(entity: entity, row: row, property: property))
-    }
-
-    private func tellMembers(through relationship: ToManyDescription, _ before: Snapshot, _ after: Snapshot) {
-        for owner in after.changedOwners(through: relationship, since: before) {
-            tell(Key(entity: relationship.entity, row: owner, property: relationship.property))
-        }
     }
 
     private func tell(_ key: Key) {

@@ -151,7 +151,7 @@ extension ContextState {
         _ = rebase(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
         if !keepingBases { history.refresh(to: working, on: base) }
         keepLastValues(of: before)
-        followers.send(.didMerge(StateChange(before: before, after: working.snapshot)))
+        followers.send(.didMerge(SnapshotDifference(before: before, after: working.snapshot)))
         // What others committed may have been what was in its way.
         if autosaveError != nil, !working.isUnchanged { noteChange() }
         endEpoch()

@@ -170,18 +170,16 @@ struct UndoHistory {
         steps += open.indices.map { \Self.open[$0] }
         steps = steps.filter { self[keyPath: $0].number > savedThrough && self[keyPath: $0].number <= taken }
             .sorted { self[keyPath: $0].number > self[keyPath: $1].number }
-        for entity in result.schema.entities.indices {
-            let description = result.schema.entities[entity]
-            result.forEachChange(of: entity, since: captured) { row, old, new in
-                guard let old, let new,
-                    let last = steps.first(where: { self[keyPath: $0].hasChanged(RowID(entity: entity, row: row)) }),
-                    let current = self[keyPath: last].after.snapshot.entities[entity].rows.address(of: row)
-                else { return }
-                // What the hooks left alone may be others' work, which came after the step.
-                description.layout.withCopy(of: current) { copy in
-                    description.takeChanges(from: old, to: new, into: copy)
-                    self[keyPath: last].after.update(RowID(entity: entity, row: row), copying: copy)
-                }
+        SnapshotDifference(before: captured, after: result).forEachRow { id, old, new in
+            guard let old, let new,
+                let last = steps.first(where: { self[keyPath: $0].hasChanged(id) }),
+                let current = self[keyPath: last].after.snapshot.address(of: id)
+            else { return }
+            // What the hooks left alone may be others' work, which came after the step.
+            let description = result.schema.entities[id.entity]
+            description.layout.withCopy(of: current) { copy in
+                description.takeChanges(from: old, to: new, into: copy)
+                self[keyPath: last].after.update(id, copying: copy)
             }
         }
     }

@@ -49,16 +49,14 @@ struct CommitRecord {
     }
 
     private mutating func appendLists(_ commit: WorkingState) {
-        let numbers = schema.linkTables.indices.filter { number in
-            schema.linkTables[number].isRecorded(as: number)
-                && !commit.snapshot.linkTables[number].isIdentical(to: commit.base.linkTables[number])
+        var lists: [(LinkTableDescription, LinkTable.Difference)] = []
+        commit.difference.forEachLinkTable { number, list, difference in
+            if list.isRecorded(as: number) { lists.append((list, difference)) }
         }
-        writer.appendVarint(UInt64(numbers.count))
-        for number in numbers {
-            let list = schema.linkTables[number]
+        writer.appendVarint(UInt64(lists.count))
+        for (list, difference) in lists {
             writer.appendVarint(SchemaRecord.tag(list.entity))
             writer.appendVarint(SchemaRecord.tag(list.property))
-            let difference = commit.snapshot.linkTables[number].difference(from: commit.base.linkTables[number])
             append(difference.removed)
             append(difference.added)
         }

@@ -63,8 +63,8 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
             }
             rows.append(count)
         }
-        for (number, list) in schema.linkTables.enumerated() where list.isRecorded(as: number) {
-            let difference = state.snapshot.linkTables[number].difference(from: state.base.linkTables[number])
+        state.difference.forEachLinkTable { number, list, difference in
+            guard list.isRecorded(as: number) else { return }
             addedLinks += difference.added.count
             removedLinks += difference.removed.count
         }

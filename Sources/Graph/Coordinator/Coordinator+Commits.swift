@@ -2,16 +2,17 @@ extension Coordinator {
     /// The commits from now on, those of all contexts.
     ///
     /// Complexity: O(1).
-    public nonisolated var commits: StoreChanges { StoreChanges(published) }
+    public nonisolated var commits: Commits { Commits(published) }
 
-    /// The commits from now on that touch an entity.
+    /// The commits from now on that change objects of an entity. Members and links are in other objects, or in none: a commit
+    /// that changes nothing else is not among these.
     ///
     /// Complexity: O(1).
-    public nonisolated func changes<E: Entity>(of type: E.Type) -> EntityChanges<E> {
-        EntityChanges(commits: commits)
+    public nonisolated func commits<E: Entity>(changing type: E.Type) -> Commits {
+        Commits(published) { $0.hasChanges(of: type) }
     }
 
-    /// The commits from now on that touch one object.
+    /// The changes of one object from now on, commit by commit.
     ///
     /// Complexity: O(1).
     public nonisolated func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {

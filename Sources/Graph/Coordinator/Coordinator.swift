@@ -347,7 +347,7 @@ public actor Coordinator {
             resolved: commit.resolved,
             commit: commit.isEmpty
                 ? nil
-                : (commit.number, StateChange(before: commit.state.base, after: commit.state.snapshot))
+                : (commit.number, commit.state.difference)
         )
     }
 

@@ -3,15 +3,15 @@ import Synchronization
 /// Something that happened to a context.
 public enum ContextEvent: Sendable {
     /// A save has taken the changes: from the state that the context had read to the one that it wants to be saved.
-    case willSave(StateChange)
+    case willSave(SnapshotDifference)
     /// A save has succeeded.
     case didSave(ContextSave)
     /// A save has failed; its changes are pending as before.
     case saveFailed(GraphError)
     /// The context has taken over what others committed, or what its parent has.
-    case didMerge(StateChange)
+    case didMerge(SnapshotDifference)
     /// Several of these, for one who came late: from the first one's state before to the last one's state after.
-    case missed(StateChange)
+    case missed(SnapshotDifference)
 }
 
 extension ContextEvent: CustomStringConvertible {
@@ -31,12 +31,12 @@ extension ContextEvent: CustomStringConvertible {
 public struct ContextSave: Sendable, CustomStringConvertible {
     /// What was saved: the store before the commit and after it. In a nested context, its own state before its changes and with
     /// them, as it handed them to its parent.
-    public let saved: StateChange
+    public let saved: SnapshotDifference
     /// The commit; nil in a nested context, and if the store had everything already, so that there was nothing to commit.
     public let commit: CommitNumber?
     /// What the context showed before and what it shows now. Its own changes, which it showed before, are not part of this; others'
     /// commits are.
-    public let shown: StateChange
+    public let shown: SnapshotDifference
 
     /// `commit 4`
     public var description: String { commit.map { "commit \($0)" } ?? "without a commit" }
@@ -140,7 +140,7 @@ extension [ContextEvent] {
             }
         }
         guard let first = changes.first, let last = changes.last else { return last }
-        return .missed(StateChange(before: first.before, after: last.after))
+        return .missed(SnapshotDifference(before: first.before, after: last.after))
     }
 }
 

@@ -146,14 +146,21 @@ struct LinkTable: Sendable {
         }
     }
 
-    /// The pairs that only one of two states of a list has, in order; one whose key changed is among both.
-    func difference(from other: LinkTable) -> (removed: [Pair], added: [Pair]) {
-        var (removed, added): ([Pair], [Pair]) = ([], [])
+    /// The pairs that only one of two states has, in order; one whose key changed is among both.
+    struct Difference {
+        var removed: [Pair] = []
+        var added: [Pair] = []
+
+        var isEmpty: Bool { removed.isEmpty && added.isEmpty }
+    }
+
+    func difference(from other: LinkTable) -> Difference {
+        var difference = Difference()
         members.forEachDifference(from: other.members) { entry, isInsertion in
-            if isInsertion { added.append(Pair(entry)) } else { removed.append(Pair(entry)) }
+            if isInsertion { difference.added.append(Pair(entry)) } else { difference.removed.append(Pair(entry)) }
             return true
         }
-        return (removed, added)
+        return difference
     }
 
     func isIdentical(to other: LinkTable) -> Bool {

@@ -94,8 +94,8 @@ struct GuideTests {
     /// Of the types whose methods do the work. What the standard library adds says so itself.
     @Test func `what does work says what it costs`() throws {
         let types: Set = [
-            "Context", "ContextActor", "Coordinator", "ManagedObject", "RelatedObjects", "Snapshot", "StateChange",
-            "StoreChange",
+            "Context", "ContextActor", "Coordinator", "ManagedObject", "RelatedObjects", "Snapshot",
+            "SnapshotDifference", "Commit",
         ]
         let kinds: Set = ["swift.init", "swift.method", "swift.subscript", "swift.type.method"]
         let graph = try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler().symbolGraph())

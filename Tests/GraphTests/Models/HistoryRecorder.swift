@@ -34,15 +34,15 @@ final class HistoryRecorder: Sendable {
     /// R28. Sees each commit of a feed, until it ends.
     ///
     /// - Returns: the last one.
-    func follow(_ commits: StoreChanges) async -> CommitNumber {
+    func follow(_ commits: Commits) async -> CommitNumber {
         var last = state.withLock { $0.snapshots.keys.min() ?? .none }
         for await change in commits {
             if change.commits != last.next...last.next { note("the feed gives \(change.commits) after \(last)") }
-            if change.state.before.commit != last {
-                note("the feed goes from \(change.state.before.commit), not from \(last)")
+            if change.difference.before.commit != last {
+                note("the feed goes from \(change.difference.before.commit), not from \(last)")
             }
-            last = change.state.after.commit
-            see(change.state.after)
+            last = change.difference.after.commit
+            see(change.difference.after)
         }
         return last
     }

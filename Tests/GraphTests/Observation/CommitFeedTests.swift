@@ -65,7 +65,7 @@ struct CommitFeedTests {
 
     @Test func `followers of an entity or an object see what touches it alone`() async throws {
         let (coordinator, id) = try await Self.store()
-        let (people, object) = (coordinator.changes(of: Person.self), coordinator.changes(of: id))
+        let (people, object) = (coordinator.commits(changing: Person.self), coordinator.changes(of: id))
         try await coordinator.transaction { _ = $0.insert(Team(name: "team")) }
         let other = try await coordinator.transaction { $0.insert(Person(name: "two")).id }
         try await coordinator.transaction { try $0.object(for: id).age = 7 }
@@ -73,7 +73,7 @@ struct CommitFeedTests {
         var inserts = people.makeAsyncIterator()
         let first = try #require(await inserts.next())
         #expect(first.commits.lowerBound == CommitNumber(3))
-        #expect(first.changes.map(\.id) == [other])
+        #expect(first.changes(of: Person.self).map(\.id) == [other])
         var changes = object.makeAsyncIterator()
         let update = try #require(await changes.next())
         #expect(update.before?.age == 0 && update.after?.age == 7)
@@ -88,7 +88,7 @@ struct CommitFeedTests {
         try await coordinator.transaction { $0[id]?.team = $0[team] }
         var iterator = commits.makeAsyncIterator()
         let change = try #require(await iterator.next())
-        #expect(change.state.changedOwners(of: \Team.members) == [team])
+        #expect(change.difference.changedOwners(of: \Team.members) == [team])
         #expect(change.changes(of: Team.self).isEmpty)
     }
 
@@ -201,7 +201,7 @@ struct CommitFeedTests {
 
 extension ContextEvent {
     fileprivate func outline(_ id: Person.ID) -> String {
-        func ages(_ change: StateChange) -> String {
+        func ages(_ change: SnapshotDifference) -> String {
             guard let change = change.change(of: id) else { return "nil" }
             return [change.before?.age, change.after?.age].map { $0.map(String.init) ?? "nil" }.joined(separator: " ")
         }

@@ -37,7 +37,7 @@ struct ContextFeedTests {
     {
         let context = Context(coordinator)
         var commits = await context.commits.makeAsyncIterator()
-        var changes = await context.changes(of: Person.self).makeAsyncIterator()
+        var changes = await context.commits(changing: Person.self).makeAsyncIterator()
         for age in 1...3 { try await setAge(age, author: "author \(age)") }
         #expect(await context.feedCommit == 1)
         await context.refresh()
@@ -47,7 +47,7 @@ struct ContextFeedTests {
             #expect(commit?.commits.lowerBound.number == UInt64(age) + 1)
             #expect(commit?.origin?.author == "author \(age)")
             #expect(commit?.changes(of: Person.self).map(\.after?.age) == [age])
-            #expect(await changes.next()?.changes.map(\.after?.age) == [age])
+            #expect(await changes.next()?.changes(of: Person.self).map(\.after?.age) == [age])
         }
     }
 
@@ -211,7 +211,7 @@ struct ContextFeedTests {
         do {
             let context = Context(coordinator)
             weakContext = context
-            var commits: StoreChanges? = await context.commits
+            var commits: Commits? = await context.commits
             try await setAge(1)
             await context.refresh()
             #expect(coordinator.published.keptCount == 1)

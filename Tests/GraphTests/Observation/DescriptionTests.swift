@@ -25,7 +25,7 @@ struct DescriptionTests {
         #expect("\(ChangeOrigin(isAutosave: true))" == "(autosave)")
         #expect("\(ChangeOrigin())" == "unknown")
         #expect("\(commit)" == "commit 1 by import (App/Library.swift:12)")
-        #expect("\(commit.state)" == "commit 0 → commit 1")
+        #expect("\(commit.difference)" == "commit 0 → commit 1")
         #expect("\(coordinator.snapshot)" == "commit 1: 1 Team")
     }
 
@@ -33,7 +33,7 @@ struct DescriptionTests {
         let coordinator = try await Coordinator(for: Team.self, Person.self)
         let before = coordinator.snapshot
         let id = try await coordinator.transaction { $0.insert(Team(name: "red")).id }
-        let change = StateChange(before: before, after: coordinator.snapshot).change(of: id)
+        let change = SnapshotDifference(before: before, after: coordinator.snapshot).change(of: id)
         #expect(change.map { "\($0)" } == "Team/p1 inserted")
     }
 }

@@ -78,8 +78,12 @@ struct SwiftCompiler {
     func output(of sources: [String: String], _ options: [String] = []) throws -> [String] {
         let folder = try TemporaryFolder()
         let objects = build.appendingPathComponent("Graph.build").path
-        let files = try FileManager.default.contentsOfDirectory(atPath: objects).filter { $0.hasSuffix(".o") }
-        let linking = ["-o", folder.file("program")] + files.map { "\(objects)/\($0)" }
+        // A file that was renamed or removed leaves its object file behind in a folder that was built before.
+        let sourceFolder = DocumentedProgram.root.appending(path: "Sources/Graph")
+        let sourceFiles = FileManager.default.enumerator(at: sourceFolder, includingPropertiesForKeys: nil)
+        let names = (sourceFiles?.compactMap { $0 as? URL } ?? []).map(\.lastPathComponent)
+        let files = names.filter { $0.hasSuffix(".swift") }.map { "\(objects)/\($0).o" }
+        let linking = ["-o", folder.file("program")] + files
         let compilation = try compile(sources, options + linking, in: folder)
         guard compilation.succeeded else { throw Missing(description: compilation.output) }
         let run = try Self.run([folder.file("program")], in: folder)
