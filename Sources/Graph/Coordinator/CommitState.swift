@@ -19,32 +19,11 @@ struct CommitState: Sendable {
         self.head = head
     }
 
-    /// What a save comes to.
-    struct Commit: Sendable {
-        /// The state after the commit, on the state before it, with the changes that lead from one to the other.
-        let state: WorkingState
-        let origin: ChangeOrigin
-        /// Whether the save stands in it exactly as it was made: nobody else committed in between, and the delete rules
-        /// had nothing to add.
-        let isAsRequested: Bool
-        /// New rows that gave way to others.
-        let replacements: Replacements
-        /// Rows that have taken over what those had.
-        let overwritten: Set<RowID>
-        /// The rows whose conflicts the policy has resolved.
-        let resolved: [RowID]
-        /// Whether nothing of the save is left to do; then it takes no number.
-        let isEmpty: Bool
-
-        var number: CommitNumber { state.snapshot.commit }
-        var step: PublishedSnapshot.Step { PublishedSnapshot.Step(snapshot: state.snapshot, origin: origin) }
-    }
-
     /// Checks a save and merges it with what others committed since its base. Head does not move until `accept`.
     ///
     /// - Throws: all offenders of the first stage that finds any: conflicts, then uniqueness, then references, then
     ///   denied deletes, then counts, then what `validate()` refuses.
-    func prepare(_ request: SaveRequest) throws(GraphError) -> Commit {
+    func prepare(_ request: SaveRequest) throws(GraphError) -> PreparedCommit {
         let isFastForward = request.state.base.commit == head.commit && !request.state.hasDetachedBases
         var merged = request.state
         var resolved: [RowID] = []
@@ -68,7 +47,7 @@ struct CommitState: Sendable {
         if !isEmpty { merged.number(head.commit.next) }
         var origin = request.origin
         origin.commit = head.commit.next
-        return Commit(
+        return PreparedCommit(
             state: merged,
             origin: origin,
             isAsRequested: isFastForward && !applied.isChanged,
@@ -79,7 +58,7 @@ struct CommitState: Sendable {
         )
     }
 
-    mutating func accept(_ commit: Commit) {
+    mutating func accept(_ commit: PreparedCommit) {
         head = commit.state.snapshot
         let changes = commit.state.changes
         recent[Self.place(of: commit.number.number)] =
@@ -105,6 +84,27 @@ struct CommitState: Sendable {
         }
         return nil
     }
+}
+
+/// What a save comes to.
+struct PreparedCommit: Sendable {
+    /// The state after the commit, on the state before it, with the changes that lead from one to the other.
+    let state: WorkingState
+    let origin: ChangeOrigin
+    /// Whether the save stands in it exactly as it was made: nobody else committed in between, and the delete rules
+    /// had nothing to add.
+    let isAsRequested: Bool
+    /// New rows that gave way to others.
+    let replacements: Replacements
+    /// Rows that have taken over what those had.
+    let overwritten: Set<RowID>
+    /// The rows whose conflicts the policy has resolved.
+    let resolved: [RowID]
+    /// Whether nothing of the save is left to do; then it takes no number.
+    let isEmpty: Bool
+
+    var number: CommitNumber { state.snapshot.commit }
+    var step: PublishedSnapshot.Step { PublishedSnapshot.Step(snapshot: state.snapshot, origin: origin) }
 }
 
 extension WorkingState {

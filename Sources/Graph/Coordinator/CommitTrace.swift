@@ -48,7 +48,7 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         self.origin = origin
     }
 
-    mutating func count(_ commit: CommitState.Commit) {
+    mutating func count(_ commit: PreparedCommit) {
         let (state, schema) = (commit.state, commit.state.schema)
         origin = commit.origin
         resolvedConflicts = commit.resolved.count

@@ -14,23 +14,18 @@ public actor Coordinator {
     /// Where the few tasks run that belong to no caller: those of contexts that merge or save by themselves.
     nonisolated let taskExecutor: (any TaskExecutor)?
     nonisolated let clock: any Clock<Duration>
-    private var state: CommitState
+    private var state: CoordinatorState
     private let journal: Journal?
     private nonisolated let path: String
     nonisolated let storeID: StoreID
-    private var queue = CommitQueue()
     /// What opening the file left out, repaired or found odd, in the order in which it was found; empty without a file, and
     /// for a file in order. It does not change later.
     public nonisolated let diagnostics: [StoreDiagnostic]
-    private let transactionLimitBytes: Int
-    private let checksEveryCommit: Bool
     private let tracer: (@Sendable (CommitTrace) -> Void)?
     /// For transactions that have met a conflict.
-    private var retryLine = RetryLine()
+    var retryLine = RetryLine()
     /// While somebody waits in that line.
-    private var retryWatch: Task<Void, Never>?
-    /// Why no further save is taken, once that is so.
-    private var ending: GraphError?
+    var retryWatch: Task<Void, Never>?
     private var isClosed = false
     private let idleMarkDelay: Duration?
     private var writtenGroups = 0
@@ -81,16 +76,17 @@ public actor Coordinator {
         taskExecutor: (any TaskExecutor)? = nil,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
-        self.checksEveryCommit = checksEveryCommit
         tracer = trace ?? CommitTrace.printer
         self.taskExecutor = taskExecutor
         self.clock = clock
         var snapshot = Snapshot(schema: schema)
         var next = schema.entities.map { _ in RowNumber(1) }
+        var limits: CoordinatorState.Limits?
         if let path {
             let (journal, replay) = try await Self.open(path, schema, next, fileSystem, options)
             self.journal = journal
             self.path = journal.path
+            limits = .init(path: journal.path, transactionBytes: options.transactionLimitBytes)
             storeID = journal.storeID
             diagnostics = journal.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
             StoreDiagnostic.trace(diagnostics, path: journal.path)
@@ -103,59 +99,13 @@ public actor Coordinator {
             diagnostics = []
         }
         idleMarkDelay = options.idleMarkDelay
-        transactionLimitBytes = options.transactionLimitBytes
         counters = RowCounters(next: next)
         published = PublishedSnapshot(snapshot)
-        state = CommitState(head: snapshot)
-    }
-
-    private static func open(
-        _ path: String,
-        _ schema: Schema,
-        _ counters: [RowNumber],
-        _ fileSystem: any StoreFileSystem,
-        _ options: JournalOptions
-    ) async throws(GraphError) -> (Journal, StoreReplay) {
-        do throws(GraphError) {
-            return try await open(path, schema, counters, fileSystem, options, keepsIndexes: false) {
-                (replay: inout StoreReplay) throws(GraphError) in try replay.finish()
-            }
-        } catch {
-            guard case .invalidRecord = error else { throw error }
-            // Which record it is shows to whoever checks each one with all that follows from it. That is all that this is
-            // for: a file that was refused once is not opened because it passes the second time, and never written to.
-            let refusal = error
-            do throws(GraphError) {
-                _ = try await open(path, schema, counters, fileSystem, options, keepsIndexes: true) {
-                    (_: inout StoreReplay) throws(GraphError) in throw refusal
-                }
-            } catch {
-                if case .invalidRecord = error { throw error }
-            }
-            throw refusal
-        }
-    }
-
-    private static func open(
-        _ path: String,
-        _ schema: Schema,
-        _ counters: [RowNumber],
-        _ fileSystem: any StoreFileSystem,
-        _ options: JournalOptions,
-        keepsIndexes: Bool,
-        finish: @escaping @Sendable (inout StoreReplay) throws(GraphError) -> [Journal.Record]
-    ) async throws(GraphError) -> (Journal, StoreReplay) {
-        try await Journal.open(
-            at: path,
-            schema: SchemaRecord(schema).bytes,
-            seal: encode(counters: counters),
-            fileSystem: fileSystem,
-            options: options,
-            into: StoreReplay(schema: schema, path: path, keepsIndexes: keepsIndexes),
-            replay: { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
-                try replay.apply(entry)
-            },
-            finish: finish
+        state = CoordinatorState(
+            snapshot,
+            counters: counters,
+            limits: limits,
+            checksEveryCommit: checksEveryCommit
         )
     }
 
@@ -170,11 +120,6 @@ public actor Coordinator {
     /// Complexity: O(size of the store).
     public nonisolated func check() -> [String] { snapshot.check() }
 
-    private func check(_ commit: CommitState.Commit) throws(GraphError) {
-        let findings = commit.state.snapshot.check()
-        guard findings.isEmpty else { throw .inconsistent(ErrorList(findings)) }
-    }
-
     /// Ends saving and releases the file, after the saves that are under way; contexts that save by themselves do so first.
     /// Snapshots and contexts can be read on; saves throw `.closed`. Closing again only waits until that is done.
     ///
@@ -188,7 +133,7 @@ public actor Coordinator {
     public func close(discardingChanges: Bool = false) async throws(GraphError) {
         if !isClosed, !discardingChanges { try await saveContexts() }
         isClosed = true
-        ending = ending ?? .closed(path: path)
+        state.end(.closed(path: path))
         markTimer?.cancel()
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
@@ -216,46 +161,6 @@ public actor Coordinator {
         markTimer?.cancel()
     }
 
-    // MARK: Retrying
-
-    /// A place in the line of transactions that have met a conflict.
-    func retryTicket() -> RetryLine.Ticket { retryLine.nextTicket() }
-
-    /// Waits until no other transaction is trying again. Instead of backing off for a time that is a guess, they stand in line: the
-    /// one in front meets only those that try for the first time. Returns at once while the turn lasts.
-    func beginRetry(_ ticket: RetryLine.Ticket) async {
-        guard !retryLine.take(ticket) else { return }
-        await withCheckedContinuation { continuation in
-            retryLine.wait(ticket, continuation)
-            watchRetries()
-        }
-    }
-
-    func endRetry(_ ticket: RetryLine.Ticket) {
-        retryLine.end(ticket)
-    }
-
-    /// Has turns end that last too long, for as long as somebody waits for that.
-    private func watchRetries() {
-        guard retryWatch == nil else { return }
-        retryWatch = Task(executorPreference: taskExecutor) { [weak self, clock] in
-            while let turn = await self?.retryTurnToWatch() {
-                try? await clock.sleep(for: RetryLine.longestTurn)
-                await self?.endRetryTurn(turn)
-            }
-        }
-    }
-
-    private func retryTurnToWatch() -> RetryLine.Turn? {
-        let turn = retryLine.contendedTurn
-        if turn == nil { retryWatch = nil }
-        return turn
-    }
-
-    private func endRetryTurn(_ turn: RetryLine.Turn) {
-        retryLine.end(turn)
-    }
-
     // MARK: Committing
 
     /// Checks, records and publishes a save.
@@ -271,12 +176,13 @@ public actor Coordinator {
 
     private enum Submission {
         case done(Outcome)
-        case waiting(CommitTicket, CommitState.Commit)
+        case waiting(CommitTicket, PreparedCommit)
     }
 
     private func submit(_ request: SaveRequest) async throws(GraphError) -> Submission {
         var trace = tracer.map { _ in CommitTrace(store: path, origin: request.origin) }
         do throws(GraphError) {
+            if let ending = state.ending { throw ending }
             return try await submit(request, &trace)
         } catch {
             report(&trace, error)
@@ -284,60 +190,37 @@ public actor Coordinator {
         }
     }
 
-    /// From the check to the place in the queue nothing suspends, so that the order of the checks is that of the file.
     private func submit(
         _ request: SaveRequest,
         _ trace: inout CommitTrace?
     ) async throws(GraphError) -> Submission {
-        if let ending { throw ending }
-        let commit: CommitState.Commit
+        let (commit, admission): (PreparedCommit, CoordinatorState.Admission)
         do throws(GraphError) {
-            commit = try state.prepare(request)
-            if checksEveryCommit { try check(commit) }
+            (commit, admission) = try state.admit(request, at: PosixFileSystem.nanosecondsSince1970(), &trace)
         } catch {
-            // The answer may rest on a commit that is not durable yet; so may the one that nothing is left to do.
+            // The answer may rest on a commit that is not durable yet.
             try await waitForDurability()
             throw error
         }
-        guard !commit.isEmpty else {
+        switch admission {
+        case .nothing:
             try await waitForDurability()
             report(&trace)
-            return .done(outcome(of: commit))
-        }
-        trace?.count(commit)
-        guard journal != nil else {
-            state.accept(commit)
+        case .accepted:
             published.publish([commit.step])
             report(&trace)
-            return .done(outcome(of: commit))
-        }
-        let record = try CommitRecord.encode(
-            commit.state,
-            counters: counters.all,
-            time: PosixFileSystem.nanosecondsSince1970(),
-            author: request.origin.author ?? ""
-        )
-        guard counters.all.allSatisfy({ $0 <= RowCounters.maximum }) else {
-            throw .storeFailed(path: path, reason: "its row numbers are used up")
-        }
-        guard record.count <= transactionLimitBytes else {
-            throw .transactionTooLarge(lengthBytes: record.count, limitBytes: transactionLimitBytes)
-        }
-        state.accept(commit)
-        trace?.recordBytes = record.count
-        // From here on it is for the leader to report.
-        let entry = CommitQueue.Entry(step: commit.step, record: record, trace: trace.take())
-        guard let ticket = queue.append(entry) else {
+        case .leads:
             try await lead().get()
-            return .done(outcome(of: commit))
+        case .waits(let ticket):
+            // The first one behind a group leads the next one. It waits here, since its context may be busy when its turn
+            // comes.
+            guard state.queue.count == 1 else { return .waiting(ticket, commit) }
+            try await turn(of: ticket).get()
         }
-        // The first one behind a group leads the next one. It waits here, since its context may be busy when its turn comes.
-        guard queue.count == 1 else { return .waiting(ticket, commit) }
-        try await turn(of: ticket).get()
         return .done(outcome(of: commit))
     }
 
-    private nonisolated func outcome(of commit: CommitState.Commit) -> Outcome {
+    private nonisolated func outcome(of commit: PreparedCommit) -> Outcome {
         let newest = published.value
         return Outcome(
             base: ContextBase(snapshot: newest),
@@ -345,9 +228,7 @@ public actor Coordinator {
             replacements: commit.replacements,
             overwritten: commit.overwritten,
             resolved: commit.resolved,
-            commit: commit.isEmpty
-                ? nil
-                : (commit.number, commit.state.difference)
+            commit: commit.isEmpty ? nil : (commit.number, commit.state.difference)
         )
     }
 
@@ -359,19 +240,19 @@ public actor Coordinator {
     }
 
     /// What a save would come to.
-    func preview(_ request: SaveRequest) async throws(GraphError) -> CommitState.Commit {
-        if let ending { throw ending }
+    func preview(_ request: SaveRequest) async throws(GraphError) -> PreparedCommit {
+        if let ending = state.ending { throw ending }
         // What it is checked against may turn out not to be durable.
         try await waitForDurability()
-        return try state.prepare(request)
+        return try state.commits.prepare(request)
     }
 
     /// How many answers wait for the next group.
-    var waitingSaveCount: Int { queue.count }
+    var waitingSaveCount: Int { state.queue.count }
 
     /// Returns when every commit so far is durable; throws what kept one of them from it.
     private func waitForDurability() async throws(GraphError) {
-        guard queue.isBusy, let ticket = queue.append(CommitQueue.Entry()) else { return }
+        guard state.queue.isBusy, let ticket = state.queue.append(CommitQueue.Entry()) else { return }
         try await turn(of: ticket).get()
     }
 
@@ -385,8 +266,8 @@ public actor Coordinator {
 
     /// Writes the group whose first save calls this, and answers all others of it.
     private func lead() async -> Result<Void, GraphError> {
-        while queue.isWorthWaiting() { await Task.yield() }
-        var group = queue.takeGroup(limitBytes: JournalFormat.groupLimitBytes)
+        while state.queue.isWorthWaiting() { await Task.yield() }
+        var group = state.queue.takeGroup(limitBytes: JournalFormat.groupLimitBytes)
         let records = group.compactMap(\.record).map { Journal.Record(kind: .commit, payload: $0) }
         let start = ContinuousClock.now
         var failure: GraphError?
@@ -412,21 +293,13 @@ public actor Coordinator {
             }
             if !records.isEmpty { startMarkTimer() }
         }
-        queue.passOn()
+        state.queue.passOn()
         return failure.map { .failure($0.about(group.first?.step?.snapshot.commit)) } ?? .success(())
     }
 
     /// The group is not in the store, and neither is what was checked on top of it.
     private func fail(_ group: inout [CommitQueue.Entry], _ error: GraphError) {
-        state.reset(to: published.value)
-        var errorOfFollowers = error
-        switch error {
-        case .diskFull, .transactionTooLarge: break
-        default:
-            errorOfFollowers = error.asEarlierFailure(path: path)
-            ending = ending ?? errorOfFollowers
-        }
-        var followers = queue.takeGroup()
+        var (followers, errorOfFollowers) = state.fail(error, durable: published.value, path: path)
         for place in group.indices {
             let error = error.about(group[place].step?.snapshot.commit)
             report(&group[place].trace, error)
@@ -446,7 +319,7 @@ public actor Coordinator {
     /// group meanwhile. While nothing is written there is none.
     private func startMarkTimer() {
         writtenGroups += 1
-        guard markTimer == nil, ending == nil, journal != nil, let idleMarkDelay else { return }
+        guard markTimer == nil, state.ending == nil, journal != nil, let idleMarkDelay else { return }
         markTimer = Task(executorPreference: taskExecutor) { [weak self, clock, writtenGroups] in
             var groups = writtenGroups
             while true {
@@ -459,23 +332,15 @@ public actor Coordinator {
 
     /// Writes a mark, unless there was a group since, or one is under way; then returns how many there are by now.
     private func markUnlessWritten(since groups: Int) async -> Int? {
-        guard ending == nil, let journal else { return nil }
-        guard writtenGroups == groups, !queue.isBusy else { return writtenGroups }
+        guard state.ending == nil, let journal else { return nil }
+        guard writtenGroups == groups, !state.queue.isBusy else { return writtenGroups }
         // The mark takes its place in the order of the file as a save does: counters in a file never go down.
-        _ = queue.append(CommitQueue.Entry())
-        _ = queue.takeGroup()
+        _ = state.queue.append(CommitQueue.Entry())
+        _ = state.queue.takeGroup()
         markTimer = nil
         // After a failure that is more than a full disk the journal takes no more groups, and the next save says so.
         try? await journal.mark(encodedCounters)
-        queue.passOn()
+        state.queue.passOn()
         return nil
-    }
-
-    private var encodedCounters: [UInt8] { Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }) }
-
-    private static func encode(counters: [RowNumber]) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.appendCounters(counters)
-        return writer.bytes
     }
 }

@@ -56,7 +56,7 @@ extension Snapshot {
 
 extension CommitState {
     /// Checks a save under the policy that contexts have when nothing is said.
-    func prepare(_ state: WorkingState) throws(GraphError) -> Commit {
+    func prepare(_ state: WorkingState) throws(GraphError) -> PreparedCommit {
         try prepare(SaveRequest(state: state))
     }
 }

@@ -1,0 +1,110 @@
+/// All that a coordinator decides by: the newest state, the saves that wait for the disk, and why it takes no more of them.
+///
+/// Nothing in here suspends or touches the file, so that the order in which saves are checked is that of the file.
+struct CoordinatorState {
+    /// What the records of a store with a file have to keep to.
+    struct Limits {
+        let path: String
+        let transactionBytes: Int
+    }
+
+    /// What follows from a save, for the coordinator to do.
+    enum Admission {
+        /// Nothing is left to do, which may rest on commits that are not durable yet.
+        case nothing
+        /// The store has no file: the commit is to be published.
+        case accepted
+        /// The commit is the first of a group, and nobody is writing: the save writes it.
+        case leads
+        /// The commit is in line.
+        case waits(CommitTicket)
+    }
+
+    private(set) var commits: CommitState
+    var queue = CommitQueue()
+    /// Why no further save is taken, once that is so.
+    private(set) var ending: GraphError?
+    private let checksEveryCommit: Bool
+    private let counters: RowCounters
+    /// nil without a file.
+    private let limits: Limits?
+
+    init(_ snapshot: Snapshot, counters: RowCounters, limits: Limits?, checksEveryCommit: Bool) {
+        commits = CommitState(head: snapshot)
+        self.counters = counters
+        self.limits = limits
+        self.checksEveryCommit = checksEveryCommit
+    }
+
+    /// Checks a save, merges it with what others have committed, and gives it its place in the order of commits.
+    ///
+    /// - Parameters:
+    ///   - time: in nanoseconds since 1970; asked for if there is a file.
+    ///   - trace: goes into the queue with the commit.
+    /// - Throws: what ``CommitState/prepare(_:)`` throws; `.inconsistent`; of a record, `.notEncodable`, `.storeFailed` and
+    ///   `.transactionTooLarge`. Nothing has changed then.
+    mutating func admit(
+        _ request: SaveRequest,
+        at time: @autoclosure () -> UInt64,
+        _ trace: inout CommitTrace?
+    ) throws(GraphError) -> (commit: PreparedCommit, admission: Admission) {
+        let commit = try commits.prepare(request)
+        if checksEveryCommit {
+            let findings = commit.state.snapshot.check()
+            guard findings.isEmpty else { throw .inconsistent(ErrorList(findings)) }
+        }
+        guard !commit.isEmpty else { return (commit, .nothing) }
+        trace?.count(commit)
+        guard let limits else {
+            commits.accept(commit)
+            return (commit, .accepted)
+        }
+        let record = try record(of: commit, at: time(), by: request.origin.author, limits)
+        commits.accept(commit)
+        trace?.recordBytes = record.count
+        // From here on it is for the leader to report.
+        let entry = CommitQueue.Entry(step: commit.step, record: record, trace: trace.take())
+        return (commit, queue.append(entry).map(Admission.waits) ?? .leads)
+    }
+
+    private func record(
+        of commit: PreparedCommit,
+        at time: UInt64,
+        by author: String?,
+        _ limits: Limits
+    ) throws(GraphError) -> [UInt8] {
+        let counters = counters.all
+        let record = try CommitRecord.encode(commit.state, counters: counters, time: time, author: author ?? "")
+        guard counters.allSatisfy({ $0 <= RowCounters.maximum }) else {
+            throw .storeFailed(path: limits.path, reason: "its row numbers are used up")
+        }
+        guard record.count <= limits.transactionBytes else {
+            throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limits.transactionBytes)
+        }
+        return record
+    }
+
+    /// Takes no more saves, for the first reason that there is.
+    mutating func end(_ reason: GraphError) {
+        ending = ending ?? reason
+    }
+
+    /// A group has failed: neither it nor what was checked on top of it is in the store. A full disk ends nothing.
+    ///
+    /// - Returns: the saves that were checked on top of it, and the error for these.
+    mutating func fail(
+        _ error: GraphError,
+        durable: Snapshot,
+        path: String
+    ) -> (followers: [CommitQueue.Entry], error: GraphError) {
+        commits.reset(to: durable)
+        var errorOfFollowers = error
+        switch error {
+        case .diskFull, .transactionTooLarge: break
+        default:
+            errorOfFollowers = error.asEarlierFailure(path: path)
+            end(errorOfFollowers)
+        }
+        return (queue.takeGroup(), errorOfFollowers)
+    }
+}
