@@ -73,16 +73,15 @@ public struct ContextEvents: AsyncSequence, Sendable {
 final class EventBuffer: Sendable {
     private struct State {
         var events: [ContextEvent] = []
-        var waiting: [CheckedContinuation<Void, Never>] = []
         var isFinished = false
     }
 
     private static let limit = 64
 
-    private let state = Mutex(State())
+    private let state = Waitable(State())
 
     func append(_ event: ContextEvent) {
-        wake { state in
+        state.change { state in
             guard !state.isFinished else { return }
             state.events.append(event)
             if state.events.count > Self.limit { state.events = [state.events.joined].compactMap { $0 } }
@@ -90,7 +89,7 @@ final class EventBuffer: Sendable {
     }
 
     func finish() {
-        wake { $0.isFinished = true }
+        state.change { $0.isFinished = true }
     }
 
     func next(isolation: isolated (any Actor)?) async -> ContextEvent? {
@@ -100,32 +99,8 @@ final class EventBuffer: Sendable {
             }
             if let event { return event }
             if isFinished || Task.isCancelled { return nil }
-            await withTaskCancellationHandler(
-                operation: {
-                    await withCheckedContinuation(isolation: isolation) { continuation in
-                        let isOver = state.withLock { state in
-                            if !state.events.isEmpty || state.isFinished || Task.isCancelled { return true }
-                            state.waiting.append(continuation)
-                            return false
-                        }
-                        if isOver { continuation.resume() }
-                    }
-                },
-                // Others that wait look again, too.
-                onCancel: { wake { _ in } },
-                isolation: isolation
-            )
+            await state.waitForChange(unless: { !$0.events.isEmpty || $0.isFinished }, isolation: isolation)
         }
-    }
-
-    /// Has all that wait look again, after a change.
-    private func wake(_ change: (inout State) -> Void) {
-        let waiting = state.withLock { state in
-            change(&state)
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
     }
 }
 

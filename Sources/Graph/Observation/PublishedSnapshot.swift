@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The newest durable state, where everybody can get it without waiting for the coordinator, and the way that led there; or the
 /// newest state that a context has taken over, for those who follow the context.
 ///
@@ -21,18 +19,15 @@ final class PublishedSnapshot: Sendable {
         /// The commit that the first of them follows.
         var start = CommitNumber.none
         var followerCount = 0
-        /// Who came first is woken first.
-        var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
-        var nextWait: UInt64 = 0
         var isFinished = false
     }
 
     private static let recentLimit = 64
 
-    private let state: Mutex<State>
+    private let state: Waitable<State>
 
     init(_ snapshot: Snapshot) {
-        state = Mutex(State(current: snapshot))
+        state = Waitable(State(current: snapshot))
     }
 
     var value: Snapshot { state.withLock { $0.current } }
@@ -40,7 +35,7 @@ final class PublishedSnapshot: Sendable {
     /// Moves on to a state, by the commits that led to it.
     func publish(_ steps: [Step]) {
         guard let newest = steps.last else { return }
-        wake { state in
+        state.change { state in
             if state.recent.isEmpty { state.start = state.current.commit }
             state.current = newest.snapshot
             guard state.followerCount > 0 else { return }
@@ -54,23 +49,13 @@ final class PublishedSnapshot: Sendable {
 
     /// There will be no further commit.
     func finish() {
-        wake { $0.isFinished = true }
-    }
-
-    /// Has all that wait look again, after a change.
-    private func wake(_ change: (inout State) -> Void) {
-        let waiting = state.withLock { state in
-            change(&state)
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for (_, continuation) in waiting { continuation.resume() }
+        state.change { $0.isFinished = true }
     }
 
     // MARK: Following
 
     /// Whether somebody waits for a commit.
-    var isWaitedFor: Bool { state.withLock { !$0.waiting.isEmpty } }
+    var isWaitedFor: Bool { state.isWaitedFor }
 
     /// How many of the states on the way are kept.
     var keptCount: Int { state.withLock { $0.recent.count } }
@@ -104,29 +89,7 @@ final class PublishedSnapshot: Sendable {
     /// Returns when there is a commit after this one, or when there will be none, or when the task is cancelled. False in the
     /// last two cases.
     func waitForCommit(after commit: CommitNumber, isolation: isolated (any Actor)?) async -> Bool {
-        let wait = state.withLock { state in
-            defer { state.nextWait += 1 }
-            return state.nextWait
-        }
-        await withTaskCancellationHandler(
-            operation: {
-                await withCheckedContinuation(isolation: isolation) { continuation in
-                    let isOver = state.withLock { state in
-                        if state.current.commit > commit || state.isFinished || Task.isCancelled { return true }
-                        state.waiting.append((wait, continuation))
-                        return false
-                    }
-                    if isOver { continuation.resume() }
-                }
-            },
-            onCancel: {
-                let cancelled = state.withLock { state in
-                    state.waiting.firstIndex { $0.number == wait }.map { state.waiting.remove(at: $0) }
-                }
-                cancelled?.continuation.resume()
-            },
-            isolation: isolation
-        )
+        await state.waitForChange(unless: { $0.current.commit > commit || $0.isFinished }, isolation: isolation)
         return state.withLock { $0.current.commit > commit } && !Task.isCancelled
     }
 }

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// A value behind a lock, and tasks that wait for it to change.
+final class Waitable<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value
+        /// The task that came first is woken first.
+        var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+        var nextNumber: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(_ value: sending Value) {
+        state = Mutex(State(value: value))
+    }
+
+    /// Whether a task waits.
+    var isWaitedFor: Bool { state.withLock { !$0.waiting.isEmpty } }
+
+    /// Reads the value, or changes something that no task waits for.
+    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        state.withLock { body(&$0.value) }
+    }
+
+    /// Changes the value, and has all that wait look again.
+    func change(_ body: (inout Value) -> Void) {
+        let waiting = state.withLock { state in
+            body(&state.value)
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for (_, continuation) in waiting { continuation.resume() }
+    }
+
+    /// Returns after the next change, or at once if the condition holds or the task is cancelled.
+    func waitForChange(
+        unless condition: (Value) -> Bool,
+        isolation: isolated (any Actor)?
+    ) async {
+        let number = state.withLock { state in
+            defer { state.nextNumber += 1 }
+            return state.nextNumber
+        }
+        await withTaskCancellationHandler(
+            operation: {
+                await withCheckedContinuation(isolation: isolation) { continuation in
+                    let isOver = state.withLock { state in
+                        if condition(state.value) || Task.isCancelled { return true }
+                        state.waiting.append((number, continuation))
+                        return false
+                    }
+                    if isOver { continuation.resume() }
+                }
+            },
+            onCancel: {
+                let cancelled = state.withLock { state in
+                    state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+                }
+                cancelled?.continuation.resume()
+            },
+            isolation: isolation
+        )
+    }
+}
