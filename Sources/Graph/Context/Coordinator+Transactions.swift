@@ -41,46 +41,70 @@ extension Coordinator {
     ) async throws -> Result {
         let origin = ChangeOrigin(author: author, callSite: CallSite(fileID, line))
         func attempt() async throws -> Attempt<Result> {
-            let context = Context(
-                self,
-                isolation == .serializable ? .error : mergePolicy,
-                author,
-                isTransaction: true,
-                reads: isolation == .serializable ? ReadLog() : nil
-            )
-            let result = try await context.runTransaction { try await body($0) }
-            do throws(GraphError) {
-                try await context.save(nil, origin, isCancellable: true)
-            } catch {
-                let base = await context.baseCommit
-                guard error.isRetriable(isOutdated: snapshot.commit > base) else { throw error }
-                return .failed(error)
-            }
-            return .succeeded(result)
+            try await self.attempt(isolation, mergePolicy, origin, body)
         }
-        var error: GraphError
+        let error: GraphError
         switch try await attempt() {
         case .succeeded(let result): return result
         case .failed(let first): error = first
         }
-        func retry(_ ticket: RetryLine.Ticket? = nil) async throws -> Result {
-            for _ in 0..<max(retries, 0) {
-                if let ticket { await beginRetry(ticket) }
-                if Task.isCancelled { throw GraphError.cancelled }
-                switch try await attempt() {
-                case .succeeded(let result): return result
-                case .failed(let next): error = next
-                }
-            }
-            throw error.afterAttempts(max(retries, 0) + 1)
+        // A transaction that another one makes in its own task would only wait for that one.
+        if Self.turn?.isOver == false || retries <= 0 { return try await retry(retries, after: error, nil, attempt) }
+        return try await withRetryTurn { ticket in try await retry(retries, after: error, ticket, attempt) }
+    }
+
+    /// Runs the closure once and commits.
+    private nonisolated func attempt<Result: Sendable>(
+        _ isolation: IsolationLevel,
+        _ mergePolicy: MergePolicy,
+        _ origin: ChangeOrigin,
+        _ body: @Sendable (isolated Context) async throws -> Result
+    ) async throws -> Attempt<Result> {
+        let context = Context(
+            self,
+            isolation == .serializable ? .error : mergePolicy,
+            origin.author,
+            isTransaction: true,
+            reads: isolation == .serializable ? ReadLog() : nil
+        )
+        let result = try await context.runTransaction { try await body($0) }
+        do throws(GraphError) {
+            try await context.save(nil, origin, isCancellable: true)
+        } catch {
+            let base = await context.baseCommit
+            guard error.isRetriable(isOutdated: snapshot.commit > base) else { throw error }
+            return .failed(error)
         }
-        // One that a transaction under way makes in its own task would only wait for it.
-        if Self.turn?.isOver == false || retries <= 0 { return try await retry() }
+        return .succeeded(result)
+    }
+
+    private nonisolated func retry<Result: Sendable>(
+        _ retries: Int,
+        after first: GraphError,
+        _ ticket: RetryLine.Ticket?,
+        _ attempt: () async throws -> Attempt<Result>
+    ) async throws -> Result {
+        var error = first
+        for _ in 0..<max(retries, 0) {
+            if let ticket { await beginRetry(ticket) }
+            if Task.isCancelled { throw GraphError.cancelled }
+            switch try await attempt() {
+            case .succeeded(let result): return result
+            case .failed(let next): error = next
+            }
+        }
+        throw error.afterAttempts(max(retries, 0) + 1)
+    }
+
+    /// Runs the closure with a place in the line of transactions that try again.
+    private nonisolated func withRetryTurn<Result: Sendable>(
+        _ body: (RetryLine.Ticket) async throws -> Result
+    ) async throws -> Result {
         let ticket = await retryTicket()
         let turn = RetryingTransaction()
         defer { turn.end() }
         do {
-            let result = try await Self.$turn.withValue(turn) { try await retry(ticket) }
+            let result = try await Self.$turn.withValue(turn) { try await body(ticket) }
             await endRetry(ticket)
             return result
         } catch {
