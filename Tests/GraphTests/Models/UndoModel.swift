@@ -76,11 +76,16 @@ struct UndoModel: Sendable {
                 return group.number > savedThrough && group.number <= last && new != nil && old != new
             }
             guard let number = (done + undone).filter(isTouched).map(\.number).max() else { continue }
-            for place in done.indices where done[place].number == number {
-                done[place].after[0].work.rows[id]?.attributes = row.attributes
-            }
-            for place in undone.indices where undone[place].number == number {
-                undone[place].after[0].work.rows[id]?.attributes = row.attributes
+            // What the hook left alone may be others' work, which came after the group.
+            let captured = rows[id]?.attributes
+            for attribute in row.attributes.indices where captured?[attribute] != row.attributes[attribute] {
+                let value = row.attributes[attribute]
+                for place in done.indices where done[place].number == number {
+                    done[place].after[0].work.rows[id]?.attributes[attribute] = value
+                }
+                for place in undone.indices where undone[place].number == number {
+                    undone[place].after[0].work.rows[id]?.attributes[attribute] = value
+                }
             }
         }
     }
