@@ -143,14 +143,20 @@ struct StoreReplayHostileTests {
         for byte in UInt8(0)...255 { #expect(!Self.replay(record + [byte], after: start)) }
     }
 
+    /// Every bit, what is next to it, the values where a varint changes its length, and some others.
     @Test(arguments: Model.allCases)
-    func `every change of one byte`(model: Model) throws {
+    func `each byte with another value`(model: Model) throws {
         let (store, record) = try model.store()
         let start = try Start(store)
+        var random = SystemRandomNumberGenerator()
         for position in record.indices {
-            for byte in UInt8(0)...255 where byte != record[position] {
+            let byte = record[position]
+            var values: Set<UInt8> = [0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1]
+            for bit in 0..<8 { values.insert(byte ^ 1 << bit) }
+            for _ in 0..<8 { values.insert(.random(in: 0...255, using: &random)) }
+            for value in values where value != byte {
                 var record = record
-                record[position] = byte
+                record[position] = value
                 Self.replay(record, after: start)
             }
         }
