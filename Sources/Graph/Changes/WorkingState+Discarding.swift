@@ -220,14 +220,16 @@ extension WorkingState {
         }
     }
 
-    /// Makes a link of the base again, with its places, if both ends are there.
+    /// Makes a link of the base again, with its places, if both ends are there. If one is deleted, the link denies that where
+    /// the rule says so.
     private mutating func restoreLink(_ link: Link) {
         let list = schema.linkTables[link.list]
-        guard snapshot.entities[list.entity].rows.contains(link.owner),
-            snapshot.entities[list.members].rows.contains(link.member),
-            snapshot.link(link.member, to: link.owner, in: link.list)
-        else { return }
         let other = link.reversed(in: schema)
+        let hasOwner = snapshot.entities[list.entity].rows.contains(link.owner)
+        let hasMember = snapshot.entities[list.members].rows.contains(link.member)
+        if hasOwner, !hasMember, schema.linkTables[other.list].rule == .deny { denyingLinks.insert(other) }
+        if hasMember, !hasOwner, list.rule == .deny { denyingLinks.insert(link) }
+        guard hasOwner, hasMember, snapshot.link(link.member, to: link.owner, in: link.list) else { return }
         for link in [link, other] where schema.linkTables[link.list].isOrdered {
             guard let key = base.linkTables[link.list].key(of: link.member, of: link.owner) else { continue }
             snapshot.linkTables[link.list].insert(link.member, of: link.owner, key: key)

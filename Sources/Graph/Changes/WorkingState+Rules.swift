@@ -29,7 +29,8 @@ extension WorkingState {
             state.setReference(of: RowID(entity: reference.entity, row: row), through: toOne, to: 0)
             changedRows = true
         }
-        for rule in [DeleteRule.nullify, .deny] {
+        // Where both ends are deleted, the one that denies it comes first: the other one may come back.
+        for rule in [DeleteRule.deny, .nullify] {
             forEachLink(ofDeleted: rule) { state, link in
                 state.endLink(link, denies: rule == .deny)
                 changedRows = true

@@ -40,6 +40,23 @@ import Testing
     @Relationship(.deny, inverse: \Volume.jacket) var volume: ToOne<Volume> = nil
 }
 
+@Entity private struct Series {
+    var name = ""
+    @Relationship(.cascade, inverse: \Booklet.series) var issues: ToMany<Booklet> = []
+}
+
+@Entity private struct Booklet {
+    var title = ""
+    var series: ToOne<Series> = nil
+    var topics: ToMany<Topic> = []
+}
+
+/// May not go while it has issues.
+@Entity private struct Topic {
+    var name = ""
+    @Relationship(.deny, inverse: \Booklet.topics) var issues: ToMany<Booklet> = []
+}
+
 /// R13, R14: delete rules worked out again on what others have committed.
 struct DeleteRuleTests {
     private let coordinator: Coordinator
@@ -50,6 +67,47 @@ struct DeleteRuleTests {
         coordinator = try await Coordinator(for: Page.self, Book.self, PadNote.self, Pad.self, Team.self, Person.self)
         one = Context(coordinator)
         two = Context(coordinator)
+    }
+
+    /// Both ends of a link are deleted, and the policy keeps one of them.
+    @Test(arguments: [false, true], [false, true])
+    func `R14 a link denies a delete again when its other end comes back`(
+        isTopicFirst: Bool,
+        isRefreshed: Bool
+    ) async throws {
+        let coordinator = try await Coordinator(
+            for: Series.self, Booklet.self, Topic.self, checksEveryCommit: true)
+        let context = Context(coordinator, mergePolicy: .mergeByPropertyStoreTrump)
+        let (series, issue, topic) = try await context.transaction { context in
+            let series = context.insert(Series())
+            let issue = context.insert(Booklet())
+            issue.series = series
+            let topic = context.insert(Topic())
+            issue.topics.insert(topic)
+            return (series.id, issue.id, topic.id)
+        }
+        await context.perform { context in
+            if isTopicFirst { context[topic]?.delete() }
+            context[series]?.delete()
+            if !isTopicFirst { context[topic]?.delete() }
+        }
+        if isRefreshed {
+            try await coordinator.transaction { _ = $0.insert(Topic()) }
+            await context.refresh()
+        }
+        try await coordinator.transaction { $0[issue]?.title = "kept" }
+        let error = await #expect(throws: GraphError.self) { try await context.save() }
+        guard case .deleteDenied(let denied) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(denied.map(\.id) == [AnyPersistentID(topic)])
+        #expect(denied.first?.remaining == [AnyPersistentID(issue)])
+        // Without the topic's delete all is as it was.
+        await context.perform { $0.discard([AnyPersistentID(topic)]) }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: series) != nil)
+        #expect(try coordinator.snapshot.related(\Booklet.topics, of: issue) == [topic])
     }
 
     @Test(.bug(id: "deny behind a cascade")) func `a row that cascades in the save alone is kept by who denies it`()

@@ -125,6 +125,10 @@ extension ContextModel {
     }
 
     private mutating func restore(_ link: StoreModel.Link) {
+        for end in [link, link.reversed].compactMap({ $0 }) where end.list.shape.rule == .deny {
+            guard work.rows[end.list.ownerID] == nil, work.rows[end.list.memberID(end.member)] != nil else { continue }
+            work.denyingLinks.insert(end)
+        }
         guard work.rows[link.list.ownerID] != nil, work.rows[link.list.memberID(link.member)] != nil,
             !work.hasLink(link), let reversed = link.reversed
         else { return }

@@ -288,11 +288,12 @@ struct StoreModel: Sendable {
             for referrer in referrers(to: id) where rule(of: referrer) == .nullify {
                 setTarget(of: referrer.id, referrer.slot, to: 0)
             }
-            for link in links(of: id) {
-                if link.list.shape.rule == .deny { denyingLinks.insert(link) }
+            for link in links(of: id) where link.list.shape.rule == .deny {
+                denyingLinks.insert(link)
                 remove(link)
             }
         }
+        for id in deleted { links(of: id).forEach { remove($0) } }
     }
 
     /// What denies that rows of `head` are gone here: the row, the relationship, how many rows are left there and the first ten.
