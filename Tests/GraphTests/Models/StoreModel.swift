@@ -293,7 +293,9 @@ struct StoreModel: Sendable {
                 remove(link)
             }
         }
-        for id in deleted { links(of: id).forEach { remove($0) } }
+        for id in deleted {
+            for link in links(of: id) { remove(link) }
+        }
     }
 
     /// What denies that rows of `head` are gone here: the row, the relationship, how many rows are left there and the first ten.
