@@ -1,19 +1,19 @@
-/// What became of a row since the state that the changes count from.
+/// How a row differs from the base state.
 enum ChangeKind: UInt8, Sendable {
     case inserted
     case updated
     case deleted
 }
 
-/// Which of a state's deletes removed a row. All that cascaded from one delete has its number; such a delete is taken back as
-/// a whole or not at all.
+/// Identifies one delete of a state. All rows that one delete removed have its number; it is taken back as a whole or not at
+/// all.
 typealias DeleteNumber = UInt32
 
-/// Which rows differ from a base state, and the version each had there: a value, copied in O(1).
+/// Which rows differ from a base state, and their versions there: a value, copied in O(1).
 ///
-/// Where the new rows are is not said here: they are in the working snapshot that goes with the changes.
+/// The new rows themselves are in the working snapshot that goes with the changes.
 struct ChangeSet: Sendable {
-    /// Not a tuple: of one, Swift 6.3 lets `_read` yield a part that is never released, or stops at the attempt.
+    /// Not a tuple: with one, Swift 6.3 leaks what `_read` yields, or traps.
     private struct OfEntity: Sendable {
         let entity: Int
         var changes: RowChanges
@@ -21,26 +21,26 @@ struct ChangeSet: Sendable {
 
     private let schema: Schema
     private var list: [OfEntity] = []
-    /// How many deletes there were.
+    /// The number of deletes so far.
     var deleteCount: DeleteNumber = 0
 
     init(schema: Schema) {
         self.schema = schema
     }
 
-    /// Of the entities that have any, in the order of their numbers in the schema.
+    /// The entities with changes, in the order of their numbers in the schema.
     var entities: some Collection<(entity: Int, changes: RowChanges)> {
         list.lazy.map { (entity: $0.entity, changes: $0.changes) }
     }
 
     var isEmpty: Bool { list.allSatisfy(\.changes.isEmpty) }
-    /// Of rows.
+    /// The number of changed rows.
     var count: Int { list.reduce(0) { $0 + $1.changes.count } }
-    /// Whether rows were deleted; stays so if they come back.
+    /// Whether rows were deleted; stays true if they come back.
     var hasDeletes: Bool { list.contains { $0.changes.hasDeletes } }
-    /// Whether rows count from bases of their own.
+    /// Whether rows have detached bases.
     var hasDetachedBases: Bool { list.contains { $0.changes.hasDetachedBases } }
-    /// Whether rows are changed that others deleted.
+    /// Whether there are pending changes of rows that others deleted.
     var hasDetachedRows: Bool { list.contains { $0.changes.hasDetachedRows } }
 
     subscript(entity: Int) -> RowChanges {
@@ -62,7 +62,7 @@ struct ChangeSet: Sendable {
         }
     }
 
-    /// Where an entity's changes are, or would be.
+    /// The index of an entity in `list`, or where it would be inserted.
     private func place(of entity: Int) -> Int {
         var (place, end) = (0, list.count)
         while place < end {
@@ -73,7 +73,7 @@ struct ChangeSet: Sendable {
     }
 }
 
-/// What became of single rows; see `RowChanges`, which has the same for the rows of one entity.
+/// The changes of single rows; `RowChanges` has the same for the rows of one entity.
 extension ChangeSet {
     func kind(of id: RowID) -> ChangeKind? { self[id.entity].kind(of: id.row) }
     func baseVersion(of id: RowID) -> RowVersion? { self[id.entity].baseVersion(of: id.row) }
@@ -96,13 +96,13 @@ extension ChangeSet {
 struct RowChanges: Sendable {
     private struct Change: Sendable {
         let kind: ChangeKind
-        /// Of a deleted row.
+        /// Set for a deleted row.
         var delete: DeleteNumber = 0
 
         static let layout = RowLayout(Change.self)
     }
 
-    /// What most saves have none of.
+    /// Tables that stay empty in most saves.
     private struct Exceptions: Sendable {
         var detachedBases: RowTable
         var detachedRows: RowTable
@@ -116,17 +116,17 @@ struct RowChanges: Sendable {
         }
     }
 
-    /// The version beside a change is the one in the base, 0 for inserted rows; see also `isComingBack`.
+    /// The version beside a change is the row's version in the base, 0 for inserted rows; see also `isComingBack`.
     private var table = RowTable(layout: Change.layout)
-    /// Of the changed rows themselves.
+    /// The layout of the changed rows.
     private let layout: RowLayout
     /// One or none: an array is a box that is copied on write.
     private var box: [Exceptions] = []
-    /// Whether rows were deleted; stays so if they come back.
+    /// Whether rows were deleted; stays true if they come back.
     private(set) var hasDeletes = false
-    /// Whether rows that were deleted in the base come back; stays so.
+    /// Whether rows that were deleted in the base come back; stays true once set.
     private(set) var hasReturns = false
-    /// Whether rows were written with references that they do not have in the base; stays so.
+    /// Whether rows were written with references that they do not have in the base; stays true once set.
     var hasReferences = false
 
     init(layout: RowLayout) {
@@ -141,35 +141,35 @@ struct RowChanges: Sendable {
         }
     }
 
-    /// What changes count from, and the version that goes with it, where that is not the base's row: others had deleted or
-    /// changed the row when the base moved past it, and a save still has to report that.
+    /// Base rows, with their versions, of changes that do not count from the base's row: others had deleted or changed the row
+    /// when the base moved past it, and a save still has to report that.
     ///
-    /// Of a row that the base has, each property that both sides changed has the value that this side knew, whatever both made
-    /// of it; the others are the base's. So a property is changed here if and only if it differs from this row's.
+    /// If the base has the row, each property that both sides changed has the value that this side knew; the others have the
+    /// base's values. So this side changed a property if and only if the working row differs from this one in it.
     var detachedBases: RowTable {
         get { exceptions.detachedBases }
         _modify { yield &exceptions.detachedBases }
     }
 
-    /// This side's rows to those: the working snapshot, from which they are gone, does not hold them either.
+    /// This side's rows to those in `detachedBases` that others deleted; the working snapshot does not have them.
     var detachedRows: RowTable {
         get { exceptions.detachedRows }
         _modify { yield &exceptions.detachedRows }
     }
 
-    /// Deleted rows as they were last on this side, of entities whose own rules may deny the delete.
+    /// The last state of deleted rows, for entities whose own rules may deny the delete.
     var lastRows: RowTable {
         get { exceptions.lastRows }
         _modify { yield &exceptions.lastRows }
     }
 
-    /// Rows that come back, as they were when this side last knew them. If others bring the same row back, changes count from this.
+    /// Rows that come back, as this side last knew them. If others bring the same row back, changes count from this one.
     var returnBases: RowTable {
         get { exceptions.returnBases }
         _modify { yield &exceptions.returnBases }
     }
 
-    /// Rows that are to be in the store as they were when the context read them, whether or not they are changed here.
+    /// Rows that the store must still have as the context read them, whether or not they are changed here.
     var required: RowTable {
         get { exceptions.required }
         _modify { yield &exceptions.required }
@@ -192,12 +192,12 @@ struct RowChanges: Sendable {
         table.version(of: row)
     }
 
-    /// Which delete removed a row.
+    /// The delete that removed a row.
     func delete(of row: RowNumber) -> DeleteNumber {
         table.value(of: row, as: Change.self)?.delete ?? 0
     }
 
-    /// Whether an inserted row was in the store before: its delete is being taken back.
+    /// Whether an inserted row was in the store before, so that the change takes back its delete.
     func isComingBack(_ row: RowNumber) -> Bool {
         hasReturns && kind(of: row) == .inserted && baseVersion(of: row) != RowVersion.none
     }
@@ -215,7 +215,7 @@ struct RowChanges: Sendable {
         }
     }
 
-    /// Forgets the change of a row that is as in the base again.
+    /// Forgets the change of a row that equals its base again.
     mutating func remove(_ row: RowNumber) {
         table.remove(row)
         guard !box.isEmpty else { return }
@@ -225,12 +225,12 @@ struct RowChanges: Sendable {
         returnBases.remove(row)
     }
 
-    /// A deleted row is there again.
+    /// Called when a deleted row is inserted again.
     mutating func removeLastRow(_ row: RowNumber) {
         if !box.isEmpty { lastRows.remove(row) }
     }
 
-    /// The row's changes count from the base's row again.
+    /// Called when the row's changes count from the base's row again.
     mutating func removeDetachedBase(_ row: RowNumber) {
         if !box.isEmpty { detachedBases.remove(row) }
     }
@@ -243,7 +243,7 @@ struct RowChanges: Sendable {
         if !box.isEmpty { required = RowTable(layout: layout) }
     }
 
-    /// Calls the body with each row that is changed in another way than in earlier changes, or in one of them only.
+    /// Calls the body with each row whose change differs from that in `earlier`, or is in one of the two only.
     ///
     /// Complexity: O(what the two do not share).
     func forEachDifference(from earlier: RowChanges, _ body: (RowNumber) -> Void) {

@@ -1,12 +1,12 @@
 private import Synchronization
 
-/// What a serializable transaction has read: rows, those that it looked for in vain included, members and links of
-/// relationships, and whole entities where it searched. Validated when it commits, against what others committed since its base
-/// (backward validation after Kung and Robinson, *On Optimistic Methods for Concurrency Control*, 1981); what a search could have
-/// found counts as read, so that there are no phantoms.
+/// What a serializable transaction has read: rows (also those that it did not find), members and links of relationships, and
+/// whole entities where it searched. The commit validates it against what others committed since the base: backward validation
+/// after Kung and Robinson, *On Optimistic Methods for Concurrency Control*, 1981. A search reads all that it could have found,
+/// so that there are no phantoms.
 ///
-/// What a change looked at counts too: which members it removed, which link was there already and so was not made, what a delete
-/// took along. See `WorkingState`, which notes that where it looks.
+/// What a change examines counts too: the members that it removed, a link that it found in place, the rows that a delete
+/// cascaded to. `WorkingState` notes these reads.
 struct ReadSet: Sendable {
     private var rows: Set<RowID> = []
     private var referrers: Set<ReferrerList> = []
@@ -14,13 +14,13 @@ struct ReadSet: Sendable {
     private var links: Set<Link> = []
     private var entities: Set<Int> = []
 
-    /// The rows that refer to one.
+    /// The rows that refer to `target`.
     private struct ReferrerList: Hashable {
         let reference: Reference
         let target: RowNumber
     }
 
-    /// One owner's members in a list of the schema.
+    /// One owner's members in a link table.
     private struct ListPlace: Hashable {
         let list: Int
         let owner: RowNumber
@@ -30,7 +30,7 @@ struct ReadSet: Sendable {
         rows.insert(id)
     }
 
-    /// All members of an owner, and their order if there is one.
+    /// Notes all members of an owner, and their order if there is one.
     mutating func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
         if let list = relationship.linkTable {
             readMembers(of: owner, in: list)
@@ -39,7 +39,7 @@ struct ReadSet: Sendable {
         }
     }
 
-    /// Whether a row is a member of an owner.
+    /// Notes whether a row is a member of an owner.
     mutating func readMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) {
         if relationship.toOne == nil, let list = relationship.linkTable {
             links.insert(Link(list: list, owner: owner, member: row))
@@ -60,8 +60,8 @@ struct ReadSet: Sendable {
         entities.insert(entity)
     }
 
-    /// The rows that are not as they were read. Rows that the transaction writes itself are checked by their versions too; they
-    /// are listed once.
+    /// The rows that differ from what was read, each once. Rows that the transaction writes itself are also checked by their
+    /// versions.
     func conflicts(
         of request: SaveRequest,
         with head: Snapshot,
@@ -97,7 +97,7 @@ struct ReadSet: Sendable {
             let description = schema.linkTables[list.list]
             let changed = Set(old.memberRows(of: list.owner)).symmetricDifference(new.memberRows(of: list.owner))
             for row in changed { ids.insert(RowID(entity: description.members, row: row)) }
-            // The same ones at other places: what is put between two of them goes by their keys.
+            // The same members in another order: an insertion between two of them depends on their keys.
             if changed.isEmpty, description.isOrdered,
                 !old.keys(of: list.owner).elementsEqual(new.keys(of: list.owner), by: ==)
             {
@@ -120,8 +120,8 @@ struct ReadSet: Sendable {
     }
 }
 
-/// The read set of a transaction under way, which its contexts fill: the transaction's own, and their children, since what
-/// these have read may have gone into what it writes.
+/// The read set of a running transaction. Its own context and nested ones fill it, since what a nested context reads may affect
+/// what the transaction writes.
 @usableFromInline
 final class ReadLog: Sendable {
     private let reads = Mutex(ReadSet())

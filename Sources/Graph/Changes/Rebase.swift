@@ -1,45 +1,45 @@
-/// Puts a save's changes on top of a state that may have moved on since the save's base: a rebase as in git, row by row and
+/// Puts a save's changes on top of a state that may have moved on since the save's base: a rebase as in git, row by row, and
 /// property by property where a policy says so.
 struct Rebase {
-    /// What tells that a row has changed.
+    /// How to find out whether a row has changed.
     enum Comparison: Sendable {
-        /// Versions, between committed states.
+        /// By versions, between committed states.
         case versions
-        /// The rows themselves, between a context and its parent: what is not committed has no versions of its own.
+        /// By the rows themselves, between a context and its parent: uncommitted changes have no versions of their own.
         case rows
     }
 
     let head: Snapshot
     let comparison: Comparison
     let policy: MergePolicy
-    /// Who changed a row last.
+    /// The origin of the last commit that changed a row.
     let originOfTheirs: (RowID) -> ChangeOrigin?
 
     private var schema: Schema { head.schema }
 
-    /// A row that both sides changed, or that others changed and this one depends on.
+    /// A row that both sides changed, or that others changed and this side requires.
     private struct Conflict {
         let id: RowID
         /// nil if the row is only required to be unchanged.
         let kind: ChangeKind?
         let versions: (old: RowVersion, new: RowVersion)
-        /// The row that this side's changes count from.
+        /// The row that this side's changes are based on.
         let base: UnsafeRawPointer?
         var ours: UnsafeRawPointer?
         let theirs: UnsafeRawPointer?
-        /// What of ours belongs to deletes of other rows.
+        /// References that this side changed only because it deleted their targets.
         var nullified: [ToOneDescription] = []
     }
 
-    /// What is to be done about the conflicts.
+    /// How to resolve the conflicts.
     private struct Resolution {
-        /// Changes to be dropped.
+        /// Rows whose changes are dropped.
         var dropped: [RowID] = []
-        /// Rows to be written when everything else is, by entity.
+        /// Rows, by entity, that are written after everything else.
         var rows: [RowTable]
-        /// Rows to be deleted then.
+        /// Rows that are deleted after that.
         var deleted: [RowID] = []
-        /// Rows that are only required, and of which nothing becomes.
+        /// Rows that are only required and need no action.
         var passedOver: Set<RowID> = []
         var failed = ErrorList<MergeConflict>()
 
@@ -48,15 +48,15 @@ struct Rebase {
         }
     }
 
-    /// The changes of `request`, counted from head, and the rows with conflicts that were resolved on the way.
+    /// The changes of `request` on top of head, and the rows whose conflicts were resolved.
     ///
-    /// - Throws: `.conflicts` with all that the policy does not resolve.
+    /// - Throws: `.conflicts` with all conflicts that the policy does not resolve.
     func run(
         _ request: WorkingState,
         origin: ChangeOrigin
     ) throws(GraphError) -> (merged: WorkingState, resolved: [RowID]) {
         var resolution = Resolution(rows: schema.entities.map { RowTable(layout: $0.layout) })
-        // The conflicts' addresses lie in the request and in head, which both outlast them.
+        // The conflicts hold addresses in the request and in head, which both outlive them.
         let conflicts = conflicts(of: request)
         for conflict in conflicts { resolve(conflict, in: &resolution, origin) }
         guard resolution.failed.isEmpty else { throw .conflicts(resolution.failed) }
@@ -74,15 +74,15 @@ struct Rebase {
         // Rows that came back may be ends of links that were made here.
         merged.linkMissingMembers()
         for id in resolution.deleted { merged.delete(id) }
-        // A parent's save has to see to them too.
+        // A parent's own save has to check them too.
         if comparison == .versions { merged.dropRequirements() }
         return (merged, conflicts.map(\.id).filter { !resolution.passedOver.contains($0) })
     }
 
     // MARK: Finding
 
-    /// In the order of entities and rows. Both sides deleting a row is none, and neither is letting go of a row deleted in the
-    /// same save.
+    /// In the order of entities and rows. It is no conflict if both sides delete a row, or if this side only nullifies
+    /// references to rows that it deletes.
     private func conflicts(of request: WorkingState) -> [Conflict] {
         var conflicts: [Conflict] = []
         for (entity, changes) in request.changes.entities {
@@ -147,7 +147,7 @@ struct Rebase {
     private func isChangedThere(_ conflict: Conflict) -> Bool {
         switch comparison {
         case .versions:
-            // A change may count from a row that gave way to another one, and then from no version at all.
+            // A change may be based on a row that gave way to another one, and then has no version.
             return conflict.theirs == nil || conflict.versions.old != conflict.versions.new
         case .rows:
             guard let base = conflict.base, let theirs = conflict.theirs else { return conflict.theirs == nil }
@@ -179,7 +179,7 @@ struct Rebase {
         return report
     }
 
-    /// Rows that were never saved have no versions; in a report 0 stands for a row that is not there.
+    /// Rows that were never saved have no versions; a report uses 0 for a row that does not exist.
     private func reportedVersions(of conflict: Conflict) -> (old: RowVersion, new: RowVersion) {
         guard comparison == .rows else { return conflict.versions }
         let version = max(conflict.versions.old, RowVersion.none.next)
@@ -188,8 +188,7 @@ struct Rebase {
 
     private struct Unresolved: Error {}
 
-    /// A reference that a delete of its target ended is no change of the row: what becomes of it follows from what becomes of
-    /// the delete.
+    /// A reference that was nullified by a delete does not count as a change of its row: it is dropped or kept with the delete.
     private func resolveWithoutNullify(_ conflict: Conflict, in resolution: inout Resolution) throws {
         guard !conflict.nullified.isEmpty, let base = conflict.base, let ours = conflict.ours else {
             return try resolve(conflict, in: &resolution)
@@ -209,7 +208,7 @@ struct Rebase {
             return try resolve(conflict, by: merge, in: &resolution)
         }
         guard let kind = conflict.kind else {
-            // What is not changed here is not written either, whoever wins.
+            // A row that is not changed here is not written, whichever side wins.
             guard policy.kind != .error else { throw Unresolved() }
             resolution.passedOver.insert(conflict.id)
             return
@@ -223,13 +222,13 @@ struct Rebase {
         case .storeTrump, .rollback:
             keep(conflict, in: &resolution)
         case .objectTrump, .overwrite:
-            // A delete is one already.
+            // A delete needs nothing more.
             guard kind != .deleted, let ours = conflict.ours else { return }
             resolution.write(ours, at: conflict.id, conflict.versions.old)
         }
     }
 
-    /// Has the row stay as it is in head.
+    /// Keeps the row as head has it.
     private func keep(_ conflict: Conflict, in resolution: inout Resolution) {
         if conflict.kind == .inserted, let theirs = conflict.theirs {
             resolution.write(theirs, at: conflict.id, conflict.versions.new)
@@ -273,7 +272,7 @@ struct Rebase {
         }
     }
 
-    /// A function of the program decides.
+    /// The program's merge function decides.
     private func resolve(_ conflict: Conflict, by merge: EntityMerge, in resolution: inout Resolution) throws {
         guard let any = conflict.theirs ?? conflict.ours ?? conflict.base else { throw Unresolved() }
         let description = schema.entities[conflict.id.entity]
@@ -304,7 +303,7 @@ typealias ValueMerge =
     @Sendable (UnsafeRawPointer, UnsafeRawPointer, UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Void
 
 extension MergePolicy {
-    /// The function that decides about an entity's objects, if there is one. The first one counts.
+    /// The first rule for an entity's objects.
     fileprivate func rule(for type: any Entity.Type) -> EntityMerge? {
         for rule in rules where rule.entity == type {
             if case .entity(let merge) = rule.scope { return merge }
@@ -312,7 +311,7 @@ extension MergePolicy {
         return nil
     }
 
-    /// The functions for an entity's properties, by the properties' numbers. The first one for a property counts.
+    /// The first rule for each of an entity's properties, by property number.
     fileprivate func rules(forPropertiesOf description: EntityDescription) -> [Int: ValueMerge] {
         var merges: [Int: ValueMerge] = [:]
         for rule in rules where rule.entity == description.type {
@@ -324,7 +323,7 @@ extension MergePolicy {
         return merges
     }
 
-    /// - Precondition: every rule is about an entity of the schema, or about a stored property of one.
+    /// - Precondition: every rule is for an entity of the schema, or for a stored property of one.
     func requireRules(toFit schema: Schema) {
         for rule in rules {
             guard let entity = schema.index(of: rule.entity) else {
@@ -340,7 +339,7 @@ extension MergePolicy {
 }
 
 extension EntityDescription {
-    /// The number of a property that rows hold.
+    /// The number of a stored property.
     fileprivate func number(of keyPath: any AnyKeyPath & Sendable) -> Int? {
         properties.firstIndex { $0.isStored && ($0.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath) }
     }
@@ -354,9 +353,9 @@ extension EntityDescription {
 }
 
 extension WorkingState {
-    /// Writes a row as a policy wants it, whether or not it is there.
+    /// Writes the row that a policy decided on, whether or not it exists.
     ///
-    /// - Parameter known: the row that its changes counted from.
+    /// - Parameter known: the row that its changes are based on.
     fileprivate mutating func resolve(
         _ id: RowID,
         copying row: UnsafeRawPointer,

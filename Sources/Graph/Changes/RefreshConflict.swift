@@ -10,8 +10,8 @@ public struct RefreshConflict: Sendable, Hashable {
 }
 
 extension WorkingState {
-    /// What this state's changes and another state, which came after its base, have both changed, and what the next save requires
-    /// to be unchanged and is not.
+    /// Rows that both this state and `other`, which came after its base, have changed, and required rows that `other` has
+    /// changed.
     func overlaps(with other: Snapshot) -> [RefreshConflict] {
         var overlaps: [RefreshConflict] = []
         for (entity, changes) in changes.entities {
@@ -25,20 +25,20 @@ extension WorkingState {
                 overlaps.append(RefreshConflict(id: id, properties: names, isDeletedThere: isDeletedThere))
             }
             changes.forEachChange { row, kind, _ in
-                // What was known of a row may be older than the base, if the context has kept up by itself.
+                // The known row may be older than the base, if the context has kept up by itself.
                 let knownVersion = kept.version(of: row) ?? old.version(of: row)
                 let known =
                     kind == .inserted ? returned.address(of: row) : kept.address(of: row) ?? old.address(of: row)
                 let theirs = new.address(of: row)
                 guard let original = known, kind != .inserted || theirs != nil else { return }
-                // A reference that ended with its target belongs to that one's delete.
+                // A nullified reference belongs to the delete of its target.
                 guard theirs != nil || !onlyNullifies(RowID(entity: entity, row: row)) else { return }
                 // In a context's parent a row may have changed without a version of its own.
                 guard
                     knownVersion != new.version(of: row)
                         || theirs.map({ description.areIdentical($0, original) }) == false
                 else { return }
-                // One that others have brought back meets what was changed before they deleted it.
+                // If others brought the row back, compare with what was changed before they deleted it.
                 let lost = theirs == nil ? nil : changes.detachedRows.address(of: row)
                 let ours = snapshot.entities[entity].rows.address(of: row) ?? lost
                 guard ours != nil || theirs != nil else { return }

@@ -1,31 +1,31 @@
-/// What a context hands over to be saved.
+/// What a context hands over for a save.
 struct SaveRequest: Sendable {
     var state: WorkingState
     var policy = MergePolicy.error
     var origin = ChangeOrigin()
-    /// What the transaction has read, if that is to count.
+    /// What a serializable transaction has read; otherwise nil.
     var reads: ReadSet?
 }
 
-/// What became of a save.
+/// The result of a save.
 struct Outcome: Sendable {
-    /// The newest state, the save in it.
+    /// The newest state, including the save.
     let base: ContextBase
-    /// Whether that state is exactly what the save contained.
+    /// Whether that state contains exactly what the save captured.
     let isAsCaptured: Bool
     /// New rows that gave way to others.
     let replacements: Replacements
-    /// Rows that have taken over what those had.
+    /// Rows that took over the values of those.
     var overwritten: Set<RowID> = []
-    /// Rows of which the save may contain something else than was captured, since a policy resolved a conflict.
+    /// Rows whose conflicts a policy resolved, so that their saved values may differ from what was captured.
     var resolved: [RowID] = []
-    /// What the commit made of the store, and its number; nil in a nested context, and if there was nothing to commit.
+    /// What the commit changed in the store, and its number; nil in a nested context, and if there was nothing to commit.
     var commit: (number: CommitNumber, change: SnapshotDifference)?
 }
 
-/// What a context starts from.
+/// The state that a context starts from.
 struct ContextBase: Sendable {
     let snapshot: Snapshot
-    /// The committed state below it, if the snapshot is an outer context's, with its unsaved changes.
+    /// The committed state below the snapshot, if that is an outer context's with its unsaved changes.
     var committed: Snapshot?
 }

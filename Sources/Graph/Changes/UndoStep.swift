@@ -1,6 +1,6 @@
-/// Two states of one context, and what was done between them.
+/// Two states of one context, before and after a step.
 struct UndoStep: Sendable {
-    /// Both count from the same base.
+    /// Both have the same base.
     var before: WorkingState
     var after: WorkingState
     /// Ascends from step to step of a context.
@@ -8,7 +8,7 @@ struct UndoStep: Sendable {
 
     var difference: SnapshotDifference { SnapshotDifference(before: before.snapshot, after: after.snapshot) }
 
-    /// Whether nothing has become of all that was done: an object was inserted and deleted again.
+    /// Whether the step has no effect, as when an object was inserted and deleted again.
     var isEmpty: Bool { difference.isEmpty && before.hasSameDetachedRows(as: after) }
 
     func hasChanged(_ id: RowID) -> Bool {

@@ -1,44 +1,44 @@
-/// What a save's doubles come to, while new rows give way to others.
+/// The state of resolving duplicates in a save, while new rows give way to others.
 struct UniquenessResolution {
-    /// How a row that another one owned hangs on to it.
+    /// How an owner is connected to a row that it owns.
     enum Ownership {
-        /// The owner refers to it, with the reference at this place among its `toOnes`.
+        /// The owner refers to the row, with this number among its `toOnes`.
         case reference(toOne: Int)
-        /// It refers to the owner, with the reference at this place among its own.
+        /// The row refers to the owner, with this number among its own `toOnes`.
         case member(toOne: Int)
-        /// The owner has it in this list.
+        /// The owner has the row in this link table.
         case link(list: Int)
     }
 
-    /// The row that stays was parted from the other one, which denies that.
+    /// A surviving row lost its one-to-one related object, and its delete rule denies that.
     struct Denial {
         let row: RowID
-        /// The place among the `toOnes` of the row's entity.
+        /// The number among the `toOnes` of the row's entity.
         let toOne: Int
         let partner: RowNumber
     }
 
-    /// New rows, and the ones that stay in their places.
+    /// New rows, and the rows that survive in their place.
     var replacements: Replacements = [:]
-    /// Rows that stay in place of others.
+    /// Rows that survive in place of others.
     private(set) var survivors: Set<RowID> = []
-    /// Those of them that have taken over what the others had.
+    /// The survivors that took over the others' values.
     var overwritten: Set<RowID> = []
-    /// Rows that lost their owners, with the ties to these that are still there. They are deleted when no other row gives way
-    /// any more, but for those that new rows have given way to: what was imported again stays.
+    /// Rows that lost their owners, with the connections to owners that still exist. They are deleted when no more rows give
+    /// way, except those that new rows gave way to: what was imported again stays.
     private(set) var outgoing: [RowID: [(owner: RowID, ownership: Ownership)]] = [:]
     var denials: [Denial] = []
-    /// By the rows that stay, what the last new one owned to which it has given its place, and which step that was; until it is known
-    /// that this is the last one.
+    /// By surviving row, what the last new row that gave way to it owned, and the step in which it did; until that is known to
+    /// be the last one.
     private(set) var successors: [RowID: (owned: Set<RowID>, step: Int)] = [:]
-    /// The steps at which rows were kept last.
+    /// The step in which each row was last kept.
     private var keptAt: [RowID: Int] = [:]
     private var lastStep = 0
 
     /// Rows of which each may have a unique value that another one has, until it turns out to be alone with its values.
     var open: Set<RowID> = []
-    /// By entity, index and key, the rows of the base that have it, and maybe some that had it before. Only of keys that were
-    /// asked for.
+    /// By entity, index and key, the rows of the base that have the key, and perhaps some that had it before. Only for keys
+    /// that were looked up.
     private var known: [IndexPlace: [[UInt8]: Set<RowNumber>]] = [:]
 
     private struct IndexPlace: Hashable {
@@ -51,12 +51,12 @@ struct UniquenessResolution {
         survivors.insert(RowID(entity: entity, row: survivor))
     }
 
-    /// - Parameter ownership: nil if nothing ties it to the owner any more.
+    /// - Parameter ownership: nil if nothing connects the row to the owner any more.
     mutating func release(_ id: RowID, from owner: RowID, _ ownership: Ownership?) {
         outgoing[id, default: []] += ownership.map { [(owner, $0)] } ?? []
     }
 
-    /// Notes what a new row owns that takes the place of another one.
+    /// Notes what a new row owns that gives way to another one.
     mutating func keep(_ owned: Set<RowID>, ofSuccessorOf owner: RowID) {
         lastStep += 1
         for id in owned {
@@ -66,18 +66,18 @@ struct UniquenessResolution {
         successors[owner] = (owned, lastStep)
     }
 
-    /// Which of the members of a row its last successor, and any that came after, does not have.
+    /// A test for members of the owner that neither its last successor nor any later one has.
     mutating func takeSuccessor(of owner: RowID) -> ((RowID) -> Bool)? {
         guard let (owned, step) = successors.removeValue(forKey: owner) else { return nil }
         return { [keptAt] id in !owned.contains(id) && keptAt[id] ?? 0 < step }
     }
 
-    /// Whether the row is to be deleted, as things are.
+    /// Whether the row is currently due for deletion.
     func isLeaving(_ id: RowID) -> Bool {
         outgoing[id] != nil && !survivors.contains(id)
     }
 
-    /// The rows to be deleted, in order, which are forgotten.
+    /// Removes and returns the rows to delete, in order.
     mutating func takeOutgoing() -> [(id: RowID, ties: [(owner: RowID, ownership: Ownership)])] {
         let leaving = outgoing.filter { isLeaving($0.key) }
         outgoing = [:]
@@ -85,11 +85,11 @@ struct UniquenessResolution {
             .sorted { $0.id < $1.id }
     }
 
-    /// Has each row stand in `replacements` with the one that stays in the end.
+    /// Maps each row in `replacements` to its final survivor.
     mutating func closeReplacements() {
         for (entity, rows) in replacements {
             var last: [RowNumber: RowNumber] = [:]
-            // One that gives way itself is a new row, and an earlier one.
+            // A survivor that gives way itself is an earlier new row.
             for (row, survivor) in rows.sorted(by: { $0.key < $1.key }) { last[row] = last[survivor] ?? survivor }
             replacements[entity] = last
         }
@@ -97,7 +97,7 @@ struct UniquenessResolution {
 
     // MARK: Rows with the same key
 
-    /// A row of the base has new values, maybe with keys that were asked for when it did not have them.
+    /// Called when a row of the base has new values, perhaps with keys that were looked up before it had them.
     mutating func noteKeys(of id: RowID, in state: WorkingState) {
         guard !known.isEmpty, !state.changes.isNew(id),
             let address = state.snapshot.address(of: id)
@@ -110,8 +110,8 @@ struct UniquenessResolution {
         }
     }
 
-    /// The rows to which a new one would have to give way by this index: those of the base with the same key, and earlier new
-    /// ones. Two at most, which says enough, and without a look at all that share the key.
+    /// Rows that a new row would have to give way to by this index: rows of the base with the same key, and earlier new ones.
+    /// Returns at most two, which is enough, without visiting all rows that share the key.
     mutating func rivals(
         of row: RowNumber,
         at address: UnsafeRawPointer,
@@ -122,7 +122,7 @@ struct UniquenessResolution {
         let index = state.schema.entities[entity].indexes[number]
         var key = ByteWriter(capacity: 64)
         guard index.appendKey(ofRowAt: address, to: &key) else { return [] }
-        // What is to be deleted gives its value away, unless it may turn out to be what the new row stands for.
+        // A row due for deletion does not keep its value, unless the new row may turn out to replace it.
         let passesLeaving = index.uniqueness == .reject
         var rivals: [RowNumber] = []
         func add(_ rival: RowNumber) -> Bool {
@@ -160,8 +160,8 @@ struct UniquenessResolution {
         return rows
     }
 
-    /// Rows with a unique value that others have too, by entity and in ascending order, as far as they were written here; what
-    /// was written when another had the value leads to them, since the base has no such rows. Each group is visited once.
+    /// Written rows that share a unique value with others, by entity and in ascending order. The base has no such rows, so the
+    /// written ones lead to all of them. Each group is visited once.
     mutating func rowsSharingValues(
         in state: WorkingState,
         ofEntitiesWhere isWanted: (EntityDescription) -> Bool = { _ in true }

@@ -1,6 +1,6 @@
-/// What to-many values say of rows, once all rows are written that they name.
+/// Applies to-many values, once all rows that they name are written.
 extension WorkingState {
-    /// False if there are none.
+    /// Returns false if there are none.
     mutating func applyAssignments() -> Bool {
         guard !assignments.isEmpty else { return false }
         defer { assignments = [] }
@@ -8,7 +8,7 @@ extension WorkingState {
             apply(assignments[0])
             return true
         }
-        // Those of one relationship keep their order; others concern other lists.
+        // Assignments of one relationship keep their order; the others concern other link tables.
         let groups = Dictionary(grouping: assignments) { assignment in
             assignment.relationship.linkTable.flatMap { list in schema.linkTables[list].inverse.map { min(list, $0) } }
         }
@@ -23,8 +23,8 @@ extension WorkingState {
         return true
     }
 
-    /// Applies those of the first assignments that do nothing but add links without an order: of rows behind all that have any.
-    /// New rows are such. The links go into both lists sorted, leaf by leaf. Gives the number of assignments.
+    /// Applies the leading assignments that only add unordered links, to owners that follow all that have links, as new rows
+    /// do. The links go into both link tables sorted, leaf by leaf. Returns the number of assignments.
     private mutating func addLinks(of assignments: ArraySlice<ToManyAssignment>) -> Int {
         guard let relationship = assignments.first?.relationship, let list = relationship.linkTable,
             let inverse = schema.linkTables[list].inverse, inverse != list,
@@ -57,6 +57,6 @@ extension WorkingState {
         return group.count
     }
 
-    /// Bounds the memory for links on their way.
+    /// Bounds the memory for links in flight.
     private static var mostAtOnce: Int { 16_384 }
 }

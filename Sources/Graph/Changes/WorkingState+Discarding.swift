@@ -1,5 +1,5 @@
 extension [RowID] {
-    /// Where a place is in ascending ones, or would be.
+    /// The index of an ID among ascending ones, or where it would be inserted.
     fileprivate func position(of id: RowID) -> Int {
         var (start, end) = (0, count)
         while start < end {
@@ -12,11 +12,11 @@ extension [RowID] {
 
 /// Taking back the changes of single rows.
 extension WorkingState {
-    /// Takes back what was done to these rows; what was done to others stays as far as it can.
+    /// Takes back the changes of these rows, and changes no others beyond what that requires.
     ///
-    /// - An inserted row goes as if it had never been; what referred or was linked to it lets go.
-    /// - An updated row is as in the base again, its links and the order of its members too.
-    /// - A deleted row comes back with everything that the same delete removed, and with the references and links that it ended.
+    /// - An inserted row disappears; references and links to it are nullified.
+    /// - An updated row is as in the base again, with its links and the order of its members.
+    /// - A deleted row comes back with everything that the same delete removed, and with its references and links.
     mutating func discard(_ ids: some Sequence<RowID>) {
         for id in ids {
             forgetMissingMembers(of: id)
@@ -24,13 +24,13 @@ extension WorkingState {
         }
         discardRows(ids, cascadingIn: base)
         for id in ids { discardLinks(of: id) }
-        // A row that comes back may refer to one whose delete stays.
+        // A row that comes back may refer to one that stays deleted.
         _ = applyDeleteRules()
     }
 
-    /// The same for rows alone: links and the order of members stay as they are here.
+    /// The same for rows only: links and the order of members stay as they are here.
     ///
-    /// - Parameter state: says which other deletes would take a deleted row along; these are taken back with it.
+    /// - Parameter state: where to look for other deletes that cascade to a deleted row; these are taken back too.
     mutating func discardRows(_ ids: some Sequence<RowID>, cascadingIn state: Snapshot) {
         var deletes: Set<DeleteNumber> = []
         for id in ids {
@@ -44,7 +44,7 @@ extension WorkingState {
         takeBack(deletes, cascadingIn: state)
     }
 
-    /// Forgets links that lead nowhere and have this row at one of their ends.
+    /// Forgets missing members of the row, and the row among those of others.
     mutating func forgetMissingMembers(of id: RowID) {
         guard !missingMembers.isEmpty else { return }
         for (list, members) in missingMembers {
@@ -79,17 +79,17 @@ extension WorkingState {
 
     private mutating func discardUpdate(_ id: RowID) {
         guard let original = base.address(of: id) else {
-            // Deleted elsewhere: there is nothing to go back to.
+            // Others deleted it: there is nothing to go back to.
             return changes.remove(id)
         }
-        // It may count from an older base, and be as it is in this one.
+        // It may be based on an older row, and already equal the base's.
         _ = countFromBase(id)
         update(id, copying: original)
         restoreOrder(of: id)
     }
 
-    /// Has a row's changes count from the base's row, if there is one; a row that is as it is there is none any more. False if they
-    /// did already.
+    /// Bases a row's changes on the base's row, if there is one; a row that equals it has no changes any more. Returns false if
+    /// they were already based on it.
     mutating func countFromBase(_ id: RowID) -> Bool {
         guard changes.countsFromDetachedBase(id),
             changes.kind(of: id) == .updated,
@@ -106,20 +106,20 @@ extension WorkingState {
             changes.set(id, .updated, baseVersion: baseVersion)
             version = baseVersion.next
         }
-        // It has the version that followed from where its changes counted from.
+        // Its version still follows from its former base.
         description.layout.withCopy(of: current) { copy in
             _ = snapshot.entities[id.entity].rows.set(id.row, version: version, copying: copy)
         }
         return true
     }
 
-    /// Has what was taken back by hand be no change any more, in rows that count from a base of their own: a property that is as
-    /// it was there again shows the value that the base has now, though others have changed it meanwhile. A row of which both
-    /// sides have changed nothing alike counts from the base again.
+    /// Finds changes that were taken back by hand in rows with detached bases: a property that has the value of its detached
+    /// base again takes the value of the base, which others may have changed. A row without properties that both sides changed
+    /// is based on the base again.
     ///
-    /// True if rows were written.
+    /// Returns true if rows were written.
     ///
-    /// Complexity: O(*k* log *k*) for *k* such rows that were written since the last time, and not for all that there are.
+    /// Complexity: O(*k* log *k*) for *k* such rows that were written since the last call.
     mutating func endRestoredChanges() -> Bool {
         guard !restorable.isEmpty else { return false }
         var ids = takeRestorable()
@@ -131,7 +131,7 @@ extension WorkingState {
             next += 1
             guard endRestoredChanges(of: id) else { continue }
             isChanged = true
-            // Partners that it found or lost. Each row is looked at once, in the order of rows; those before it the next time.
+            // Related rows that it gained or lost. One pass visits each row once, in order; the next pass takes the rest.
             for other in takeRestorable() where other != id {
                 let position = ids.position(of: other)
                 if other < id {
@@ -180,7 +180,7 @@ extension WorkingState {
         }
         for toOne in coupled {
             let target = toOne.target(ofRowAt: original)
-            // A partner that has another one here was given it here: this row's being without one follows from that.
+            // If the related row refers to another one here, that was assigned here, and this row's nil follows from it.
             guard target == 0 || isFree(target, for: id.row, through: toOne) else { continue }
             setReference(of: id, through: toOne, to: target)
         }
@@ -188,7 +188,7 @@ extension WorkingState {
         return true
     }
 
-    /// Gives a row the places again that the base gave it among the members of what it refers to.
+    /// Restores the row's positions in the base among the members of what it refers to.
     private mutating func restoreOrder(of id: RowID) {
         guard let address = snapshot.address(of: id) else { return }
         for toOne in schema.entities[id.entity].toOnes {
@@ -200,7 +200,7 @@ extension WorkingState {
         }
     }
 
-    /// Links and ends links of one row until they are as in the base, as far as the other ends are there.
+    /// Restores one row's links as in the base, where the other ends exist.
     private mutating func discardLinks(of id: RowID) {
         for (number, list) in schema.linkTables.enumerated() where list.entity == id.entity {
             let (ours, theirs) = (snapshot.linkTables[number], base.linkTables[number])
@@ -220,8 +220,8 @@ extension WorkingState {
         }
     }
 
-    /// Makes a link of the base again, with its places, if both ends are there. If one is deleted, the link denies that where
-    /// the rule says so.
+    /// Restores a link of the base with its positions, if both ends exist. If one is deleted, the link denies that where the
+    /// rule says so.
     private mutating func restoreLink(_ link: Link) {
         let list = schema.linkTables[link.list]
         let other = link.reversed(in: schema)
@@ -238,7 +238,7 @@ extension WorkingState {
         denyingLinks.remove(other)
     }
 
-    /// Takes back whole deletes, and those that would take along what they removed.
+    /// Takes back whole deletes, and those that would cascade to what they removed.
     private mutating func takeBack(_ deletes: Set<DeleteNumber>, cascadingIn state: Snapshot) {
         guard !deletes.isEmpty else { return }
         var removed: [DeleteNumber: [RowID]] = [:]
@@ -270,7 +270,7 @@ extension WorkingState {
         linkMissingMembers()
     }
 
-    /// Brings a row back that refers to nobody else's partner yet.
+    /// Brings a row back, without references to rows that may have another inverse by now.
     private mutating func takeBackDelete(of id: RowID) {
         changes.remove(id)
         guard let original = base.address(of: id) else { return }
@@ -281,13 +281,13 @@ extension WorkingState {
             }
             insert(id, copying: copy)
         }
-        // Who denied the delete still refers to it, and may have come to do so after the base.
+        // A row that denied the delete still refers to it, perhaps only since after the base.
         for toOne in description.toOnes {
             partReferrers(of: id.row, through: toOne, besides: toOne.target(ofRowAt: original))
         }
     }
 
-    /// One to one: what refers to a row does not any more, but for its partner.
+    /// One to one: nullifies the references to a row, except that of its related row.
     mutating func partReferrers(of row: RowNumber, through toOne: ToOneDescription, besides partner: RowNumber) {
         guard let inverse = toOne.inverseToOne else { return }
         for referrer in snapshot.referrers(to: row, through: inverse) where referrer != partner {
@@ -295,7 +295,7 @@ extension WorkingState {
         }
     }
 
-    /// Gives a row that came back its partners, where they have no others, and its places in orders.
+    /// Restores the references of a row that came back, where they take nothing from other rows, and its positions in orders.
     private mutating func restoreReferences(from id: RowID) {
         guard let original = base.address(of: id) else { return }
         for toOne in schema.entities[id.entity].toOnes where toOne.isCoupled {
@@ -312,7 +312,7 @@ extension WorkingState {
         restoreOrder(of: id)
     }
 
-    /// Has rows that let go of a deleted one refer to it again.
+    /// Restores the references to a row that its delete nullified.
     private mutating func restoreReferences(to id: RowID) {
         for reference in schema.entities[id.entity].references {
             let toOne = schema.toOne(reference)
@@ -329,7 +329,7 @@ extension WorkingState {
 }
 
 extension Snapshot {
-    /// The rows whose delete takes this one along at once.
+    /// The rows whose delete cascades to this one directly.
     fileprivate func owners(cascadingTo id: RowID) -> [RowID] {
         let description = schema.entities[id.entity]
         var owners: [RowID] = []

@@ -1,16 +1,16 @@
-/// A link of a many-to-many relationship, as one of its two lists has it.
+/// A link of a many-to-many relationship, as one of its two link tables has it.
 struct Link: Hashable, Sendable {
     let list: Int
     let owner: RowNumber
     let member: RowNumber
 
-    /// The same link as the other list has it.
+    /// The same link as the other link table has it.
     func reversed(in schema: Schema) -> Link {
         Link(list: schema.linkTables[list].inverse ?? list, owner: member, member: owner)
     }
 }
 
-/// One owner's members, as a to-many relationship has them.
+/// One owner's members in a to-many relationship.
 struct MemberList: Hashable, Sendable {
     let entity: Int
     let property: Int
@@ -22,7 +22,7 @@ struct MemberList: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// The list that has a link's member.
+    /// The list that contains a link's member.
     init(_ link: Link, in schema: Schema) {
         entity = schema.linkTables[link.list].entity
         property = schema.linkTables[link.list].property
@@ -30,16 +30,16 @@ struct MemberList: Hashable, Sendable {
     }
 }
 
-/// The members that a to-many property is given.
+/// The members that a program assigned to a to-many property.
 struct ToManyAssignment: Sendable {
     let owner: RowNumber
     let relationship: ToManyDescription
     let members: [RowNumber]
 }
 
-/// What keeps both ends of relationships in agreement, and members in order.
+/// Keeps both ends of relationships in agreement, and members in order.
 extension WorkingState {
-    /// What a write of a reference entails at its other end: a partner that refers back, a place among the members.
+    /// Updates the other end of a reference that was written: the inverse reference, or the position among the members.
     mutating func couple(
         _ row: RowNumber,
         of entity: Int,
@@ -62,13 +62,13 @@ extension WorkingState {
         if old != 0, snapshot.target(of: old, through: reference) == row {
             setReference(of: RowID(entity: toOne.target, row: old), through: inverse, to: 0)
         }
-        // Whom that drives out follows from the write itself.
+        // This write also updates the row that the target referred to before.
         if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: row) }
     }
 
     // MARK: Members of one owner
 
-    /// Makes a row a member; in an order, a new one comes last. False if it is one, or does not exist.
+    /// Makes a row a member; a new one comes last in an order. Returns false if it was one, or does not exist.
     @discardableResult
     mutating func insertMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
         noteMember(row, of: owner, through: relationship)
@@ -84,7 +84,7 @@ extension WorkingState {
         return snapshot.link(row, to: owner, in: list)
     }
 
-    /// Makes a row no member. False if it is none.
+    /// Removes a member. Returns false if the row was none.
     @discardableResult
     mutating func removeMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) -> Bool {
         noteMember(row, of: owner, through: relationship)
@@ -96,8 +96,8 @@ extension WorkingState {
         return setReference(of: RowID(entity: relationship.source, row: row), through: description, to: 0)
     }
 
-    /// Puts a member, new or not, where `offset` other members come before it. One that is there already keeps its key, so
-    /// that it does not undo others' moves.
+    /// Puts a member, new or not, where `offset` other members come before it. An existing member that is already there keeps
+    /// its key, so that it does not undo others' moves.
     mutating func place(
         _ row: RowNumber,
         of owner: RowNumber,
@@ -116,7 +116,7 @@ extension WorkingState {
             snapshot.linkTables[list].insert(row, of: owner, key: .between(lower, upper))
             return
         }
-        // Members that came by different commits may have the same key. Those behind the new one are pulled off the others.
+        // Members from different commits may have the same key. Those behind the new one get new keys.
         let others = snapshot.linkTables[list].keys(of: owner)[offset...]
         let tied = others.prefix { $0.key == lower }
         let end = tied.endIndex < others.endIndex ? others[tied.endIndex].key : nil
@@ -127,7 +127,7 @@ extension WorkingState {
         }
     }
 
-    /// Makes exactly these rows the owner's members, in their order if there is one, by as few changes as it takes.
+    /// Makes exactly these rows the owner's members, in their order if there is one, with as few changes as possible.
     mutating func apply(_ assignment: ToManyAssignment) {
         let (owner, relationship) = (assignment.owner, assignment.relationship)
         noteMembers(of: owner, through: relationship)
@@ -150,7 +150,7 @@ extension WorkingState {
         if relationship.isOrdered, let list = relationship.linkTable { order(members, of: owner, in: list) }
     }
 
-    /// Puts an owner's members in an order. The longest run that has it already keeps its keys.
+    /// Orders an owner's members. The longest run that is already in order keeps its keys.
     private mutating func order(_ members: [RowNumber], of owner: RowNumber, in list: Int) {
         let keys = Dictionary(
             uniqueKeysWithValues: snapshot.linkTables[list].keys(of: owner).map { ($0.member, $0.key) })
@@ -172,14 +172,14 @@ extension WorkingState {
 
     // MARK: Links
 
-    /// Takes a link out of both lists.
+    /// Removes a link from both link tables.
     ///
     /// - Parameter denies: whether the owner's delete is denied while the member exists.
     mutating func endLink(_ link: Link, denies: Bool) {
         if snapshot.unlink(link.member, from: link.owner, in: link.list), denies { denyingLinks.insert(link) }
     }
 
-    /// Gives up links with deleted rows, which are in no list any more.
+    /// Forgets links with deleted rows, which are in no link table any more.
     private mutating func forgetDenyingLinks(of owner: RowNumber, _ relationship: ToManyDescription) {
         guard !denyingLinks.isEmpty, let number = relationship.linkTable else { return }
         denyingLinks = denyingLinks.filter { link in
@@ -194,7 +194,7 @@ extension WorkingState {
         }
     }
 
-    /// Members that are to be and lead nowhere.
+    /// Missing members, as references that lead nowhere.
     var danglingMembers: [DanglingReference] {
         sortedMissingMembers.flatMap { list, members in
             let relationship = schema.entities[list.entity].toManys.first { $0.property == list.property }
@@ -210,10 +210,10 @@ extension WorkingState {
 }
 
 extension Array {
-    /// The offsets of a longest subsequence that ascends strictly: Fredman, *On computing the length of longest increasing
+    /// The offsets of a longest strictly ascending subsequence: Fredman, *On computing the length of longest increasing
     /// subsequences* (Discrete Mathematics 11, 1975).
     fileprivate func longestIncreasingRun(by precedes: (Element, Element) -> Bool) -> [Int] {
-        // By length, the offset of the least element that ends a run of it; for each element, the one before it in its run.
+        // `ends`: by length, the offset of the least last element of a run. `previous`: each element's predecessor in its run.
         var ends: [Int] = []
         var previous: [Int?] = []
         for offset in indices {

@@ -1,27 +1,27 @@
-/// What changes look at, noted for a serializable transaction: a change that finds things as it wants them writes nothing, and
-/// one that follows from others is none without them. So whoever makes such a change has read what it depends on.
+/// Notes what changes examine, for a serializable transaction: a change that finds nothing to do writes nothing, yet it depends
+/// on what it found.
 ///
 /// States that the coordinator merges note nothing: what is decided on head needs no validation.
 extension WorkingState {
-    /// Notes that a row is looked at besides those that the program has looked up.
+    /// Notes that a change examines a row that the program did not look up.
     func noteRow(_ id: RowID) {
         guard let reads else { return }
         reads.readRow(id)
     }
 
-    /// Notes that a change goes by all members of an owner. Those of a new one are nobody else's.
+    /// Notes that a change depends on all members of an owner. Nobody else can change those of a new owner.
     func noteMembers(of owner: RowNumber, through relationship: ToManyDescription) {
         guard let reads, base.entities[relationship.entity].rows.contains(owner) else { return }
         reads.note { $0.readMembers(of: owner, through: relationship) }
     }
 
-    /// Notes that a change goes by whether a row is a member.
+    /// Notes that a change depends on whether a row is a member.
     func noteMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) {
         guard let reads else { return }
         reads.note { $0.readMember(row, of: owner, through: relationship) }
     }
 
-    /// Notes that a change gives a place in a list: last, or between others. Lists without an order have none.
+    /// Notes that a change picks a position in an order. Link tables without an order have none.
     func noteOrder(of owner: RowNumber, in list: Int) {
         guard let reads, schema.linkTables[list].isOrdered,
             base.entities[schema.linkTables[list].entity].rows.contains(owner)
@@ -29,8 +29,7 @@ extension WorkingState {
         reads.note { $0.readMembers(of: owner, in: list) }
     }
 
-    /// Notes what a delete has found: the rows that it takes along, and all that refers or is linked to them, which it takes
-    /// along, nullifies or is denied by.
+    /// Notes what a delete has found: the rows that it cascades to, and all references and links to them.
     func noteDelete(of closure: [Set<RowNumber>]) {
         guard let reads else { return }
         reads.note { set in

@@ -1,20 +1,20 @@
-/// New rows that lost to others by a unique value, by entity: which row stands for them.
+/// By entity, new rows that gave way because of a unique value, with the rows that replace them.
 typealias Replacements = [Int: [RowNumber: RowNumber]]
 
-/// Moving changes onto another base.
+/// Moves changes onto another base.
 extension WorkingState {
-    /// The changes of `later`, which count from `later.base`, on top of this state: property by property, a property that
-    /// `later` did not change stays as it is here.
+    /// Applies the changes of `later`, counted from `later.base`, to this state, property by property: what `later` did not
+    /// change stays as it is here.
     ///
     /// - Parameters:
-    ///   - keepingBases: whether a row of which both sides changed a property, be it to the same value, goes on counting from
-    ///     its base in `later`, so that a save reports the conflict.
-    ///   - replacements: rows of `later.base` that have become others here.
+    ///   - keepingBases: whether a row keeps its base in `later` if both sides changed one of its properties, even to the same
+    ///     value, so that a save reports the conflict.
+    ///   - replacements: rows of `later.base` that other rows replace here.
     mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
         let before = later.hasRequirements ? snapshot : nil
         let deleteCount = changes.deleteCount
         changes.deleteCount += later.changes.deleteCount
-        // Deletes come first: whoever refers to a row that is deleted here takes it from nobody any more.
+        // Deletes come first: a row that refers to a deleted one then takes it from no other row.
         for isDeleting in [true, false] {
             for (entity, changes) in later.changes.entities where changes.hasDeletes || !isDeleting {
                 changes.forEachChange { row, kind, baseVersion in
@@ -42,7 +42,7 @@ extension WorkingState {
         }
     }
 
-    /// This state's changes on top of another one, with what follows from the delete rules.
+    /// This state's changes on top of another one, with the effects of delete rules.
     func moved(
         onto state: WorkingState,
         keepingBases: Bool = false,
@@ -51,19 +51,19 @@ extension WorkingState {
         var moved = state
         guard !isUnchanged else { return moved }
         moved.reapply(self, keepingBases: keepingBases, replacements: replacements)
-        // References that have come to rows deleted here end at once; what forbids that is for a save to say.
+        // References that others made to rows deleted here are nullified at once; a save reports those that deny the delete.
         _ = moved.applyDeleteRules()
         _ = moved.endRestoredChanges()
         return moved
     }
 
-    /// The same changes, where rows on which they were made do not have the version that they were to have with their save.
+    /// The same changes, recounted where a save gave rows other versions than expected.
     ///
-    /// - A policy resolved a conflict: that version is another commit's, so that what was changed later counts from the version
-    ///   that the save itself counted from.
-    /// - The row came back: its version is the number of the commit.
+    /// - A policy resolved a conflict: the expected version is another commit's, so later changes count from the save's own
+    ///   base version.
+    /// - The row came back: its version is the commit's number.
     ///
-    /// - Parameter saved: what the save's commit made of the store.
+    /// - Parameter saved: the store after the save's commit.
     func counted(from captured: WorkingState, savedAs saved: Snapshot, _ resolved: [RowID]) -> WorkingState {
         var state = self
         for (entity, returned) in captured.changes.entities where returned.hasReturns {
@@ -80,7 +80,7 @@ extension WorkingState {
         return state
     }
 
-    /// Has what is changed and what is required of a row count from another version.
+    /// Sets the base version of what is changed and required of a row.
     private mutating func count(_ id: RowID, from version: RowVersion) {
         if let kind = changes.kind(of: id) {
             changes.set(id, kind, baseVersion: version, delete: changes.delete(of: id))
@@ -92,10 +92,10 @@ extension WorkingState {
         }
     }
 
-    /// What the save of this state makes of its rows by itself: what they are here, and what those take over to which new rows
-    /// give way.
+    /// The effect of saving this state alone: its own rows, with what survivors take over from the new rows that give way to
+    /// them.
     ///
-    /// - Parameter saved: what the save's commit made of the store.
+    /// - Parameter saved: the store after the save's commit.
     func result(savedAs saved: Snapshot, _ overwritten: Set<RowID>) -> Snapshot {
         var state = self
         for id in overwritten {
@@ -153,7 +153,7 @@ extension WorkingState {
         case (.deleted, _, _) where theirs != nil:
             let isConflict = keepingBases && snapshot.version(of: id) != baseVersion
             remove(id, by: change.delete)
-            // One that was never saved is not deleted either.
+            // A row that was never saved leaves no delete.
             if changes.kind(of: id) == .deleted,
                 let last = later.changes[id.entity].lastRows.address(of: id.row)
             {
@@ -180,7 +180,7 @@ extension WorkingState {
         }
     }
 
-    /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
+    /// One to one: refers back to a row that referred to this one before it existed, unless this one refers to another.
     private mutating func meetReferrers(_ id: RowID) {
         for toOne in schema.entities[id.entity].toOnes {
             guard let inverse = toOne.inverseToOne, let row = snapshot.address(of: id),
@@ -192,17 +192,17 @@ extension WorkingState {
         }
     }
 
-    /// What one side has made of a row.
+    /// One side's change of a row.
     struct RowChange {
-        /// The row that it counts from.
+        /// The row that it is based on.
         let known: UnsafeRawPointer
         let ours: UnsafeRawPointer
         let baseVersion: RowVersion
-        /// References that differ only because their targets are deleted here. They end where the row still has them.
+        /// References that differ only because their targets are deleted here. They are nullified if the row still has them.
         var nullified: [ToOneDescription] = []
     }
 
-    /// Takes over what was changed in a row into the one that is here.
+    /// Merges a change into the row as it is here.
     ///
     /// - Parameter keepingBases: as for `reapply`.
     mutating func merge(
@@ -213,7 +213,7 @@ extension WorkingState {
     ) {
         let description = schema.entities[id.entity]
         guard let theirs = snapshot.address(of: id) else { return }
-        // Not `theirs`: a change reapplied before may have parted the row from its partner already, which others did not do.
+        // Not `theirs`: a change reapplied before may have nullified a one-to-one reference, which others did not do.
         let committed = base.address(of: id) ?? theirs
         description.layout.withCopy(of: theirs) { merged in
             description.layout.withCopy(of: committed) { known in
@@ -240,7 +240,7 @@ extension WorkingState {
         }
     }
 
-    /// Takes over what was changed, after a change that is pending here, in a row that others deleted.
+    /// Merges a later change into the pending change of a row that others deleted.
     private mutating func mergeDetachedRow(_ id: RowID, known: UnsafeRawPointer, _ ours: UnsafeRawPointer) {
         let description = schema.entities[id.entity]
         guard let pending = changes[id.entity].detachedRows.address(of: id.row),
@@ -252,7 +252,7 @@ extension WorkingState {
         }
     }
 
-    /// What was changed in a row that another one stands for now. Its delete says nothing of that one.
+    /// Applies a change to the row that replaces the changed one. A delete does not apply to that row.
     private mutating func reapply(
         _ change: Change,
         of later: WorkingState,
@@ -264,13 +264,13 @@ extension WorkingState {
             let known = later.knownRow(change.id)
         else { return }
         let nullified = later.nullifiedReferences(from: known, to: ours, of: change.id.entity)
-        // What was changed here counts from a row that was never in the store.
+        // The change is based on a row that was never in the store.
         merge(
             RowChange(known: known, ours: ours, baseVersion: .none, nullified: nullified),
             into: RowID(entity: change.id.entity, row: survivor), keepingBases, replacements)
     }
 
-    /// Members that `later` added to one list or took from it, and places that it gave them.
+    /// Applies the members that `later` added to one link table or removed, and the positions that it set.
     private mutating func reapplyMembers(_ number: Int, of later: WorkingState, _ replacements: Replacements) {
         let list = schema.linkTables[number]
         guard list.isRecorded(as: number) else { return }
@@ -282,7 +282,7 @@ extension WorkingState {
             )
         }
         let difference = later.snapshot.linkTables[number].difference(from: later.base.linkTables[number])
-        // Of two lists with an order, the first one says what is linked.
+        // Of two ordered link tables, the first one determines the links.
         let saysLinks = list.inverse.map { number <= $0 } ?? false
         if saysLinks {
             let links = Set(difference.added.map { Link(list: number, owner: $0.owner, member: $0.member) })
@@ -298,19 +298,19 @@ extension WorkingState {
             if snapshot.linkTables[number].contains(place.member, of: place.owner) {
                 snapshot.linkTables[number].insert(place.member, of: place.owner, key: place.key)
             } else if saysLinks, !later.base.linkTables[number].contains(pair.member, of: pair.owner) {
-                // One that was only moved here, and that others have ended, is not made anew.
+                // A link that was only moved here, and that others have ended, is not made again.
                 join(place, in: number)
             }
         }
     }
 
-    /// Whether a link is there to be checked because it denies its owner's delete. That of a row which was never saved is none.
+    /// Whether a link is kept only because it denies its owner's delete. A row that was never saved has no such links.
     private func denies(_ link: Link, in later: WorkingState) -> Bool {
         later.denyingLinks.contains(link)
             && base.entities[schema.linkTables[link.list].entity].rows.contains(link.owner)
     }
 
-    /// Makes a link anew, or notes that it is missing an end.
+    /// Makes a link, or notes that an end is missing.
     private mutating func join(_ pair: LinkTable.Pair, in number: Int) {
         let list = schema.linkTables[number]
         let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
@@ -323,7 +323,7 @@ extension WorkingState {
         }
     }
 
-    /// Makes the links of which both ends are there by now: a row comes back, or one that a to-many value named arrives.
+    /// Makes the links whose ends both exist by now, because a row came back, or one arrived that a to-many value named.
     mutating func linkMissingMembers() {
         guard !missingMembers.isEmpty else { return }
         for (list, members) in sortedMissingMembers
@@ -338,12 +338,12 @@ extension WorkingState {
         }
     }
 
-    /// Notes a link whose member is gone.
+    /// Notes a link whose member is missing.
     private mutating func miss(_ link: Link) {
         missingMembers[MemberList(link, in: schema), default: []].insert(link.member)
     }
 
-    /// Whether a row's change is only what delete rules did to it: it lets go of rows that are deleted here.
+    /// Whether delete rules alone changed a row: they nullified its references to rows deleted here.
     func onlyNullifies(_ id: RowID) -> Bool {
         guard changes.kind(of: id) == .updated, changes[id.entity].detachedBases.address(of: id.row) == nil,
             let ours = snapshot.address(of: id),
@@ -356,8 +356,8 @@ extension WorkingState {
         }
     }
 
-    /// The references that ended because their targets were deleted here. They are no changes of the row's own, whatever else
-    /// of it is changed: if the delete is dropped, they were never made, and others may have set them meanwhile.
+    /// The references that were nullified because their targets were deleted here. They do not count as changes of the row: if
+    /// the delete is dropped, they stay as others have them.
     func nullifiedReferences(
         from known: UnsafeRawPointer,
         to ours: UnsafeRawPointer,
@@ -371,13 +371,13 @@ extension WorkingState {
         }
     }
 
-    /// The row that changes of a row count from; nil for a new one.
+    /// The row that a row's changes are based on; nil for a new one.
     func knownRow(_ id: RowID) -> UnsafeRawPointer? {
         changes[id.entity].detachedBases.address(of: id.row) ?? base.address(of: id)
     }
 
-    /// Forgets changes to rows that another state, from which this one counts, inserted since a savepoint; references and links
-    /// to them too.
+    /// Forgets changes to rows that `state`, the base of this one, inserted after the savepoint, and references and links to
+    /// them.
     mutating func forgetChanges(ofRowsInsertedIn state: WorkingState, since savepoint: WorkingState) {
         for (entity, description) in schema.entities.enumerated() {
             state.changes[entity].forEachChange { row, kind, _ in
@@ -390,7 +390,7 @@ extension WorkingState {
                     let known = Set(base.referrers(to: row, through: reference))
                     for referrer in snapshot.referrers(to: row, through: reference)
                     where !known.contains(referrer) {
-                        // What it referred to before does not end with a row that has never been.
+                        // Its earlier reference is not nullified because of a row that was never saved.
                         let before = savepoint.snapshot.entities[reference.entity].rows.address(of: referrer)
                         let target = before.map { toOne.target(ofRowAt: $0) } ?? 0
                         let isPossible = isFree(target, for: referrer, through: toOne)
@@ -411,7 +411,7 @@ extension WorkingState {
 }
 
 extension EntityDescription {
-    /// Has a row refer to what stands for its targets now.
+    /// Redirects a row's references to the rows that replace their targets.
     fileprivate func redirect(_ row: UnsafeMutableRawPointer, by replacements: Replacements) {
         guard !replacements.isEmpty else { return }
         for toOne in toOnes {

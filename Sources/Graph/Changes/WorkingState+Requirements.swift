@@ -2,7 +2,7 @@
 extension WorkingState {
     var hasRequirements: Bool { changes.entities.contains(where: \.changes.hasRequirements) }
 
-    /// Whether the required rows are those of the base.
+    /// Whether the base has the required rows unchanged.
     var areRequirementsOfBase: Bool {
         for (entity, changes) in changes.entities where changes.hasRequirements {
             var areSame = true
@@ -14,8 +14,8 @@ extension WorkingState {
         return true
     }
 
-    /// Notes that a row is to be in the store as the base has it. One that the base does not have is new, and nobody else's; one
-    /// that only an outer context has was never saved, and has no version.
+    /// Notes that the store must have a row as the base has it. A row that the base does not have is new and needs no check;
+    /// one that only an outer context has was never saved, and has no version.
     mutating func require(_ id: RowID) {
         guard !changes[id.entity].required.contains(id.row),
             let address = base.address(of: id)
@@ -27,9 +27,9 @@ extension WorkingState {
     /// Takes over what another state requires.
     ///
     /// - Parameters:
-    ///   - keepingBases: whether the rows are to be as that state knew them; otherwise as the base has them now, if it
-    ///     has them. A row that is new here is nobody else's.
-    ///   - before: what was here before the other state's changes, which may have deleted rows that were new here.
+    ///   - keepingBases: whether to require the rows as that state knew them; otherwise as the base has them now, if it does. A
+    ///     row that is new here is not required.
+    ///   - before: this state before the other one's changes, which may have deleted rows that were new here.
     ///   - other: a state whose requirements are left out.
     mutating func requireAgain(
         _ later: WorkingState,
@@ -52,8 +52,8 @@ extension WorkingState {
         }
     }
 
-    /// Forgets rows that were never saved and that a context's base does not have: a nested context requires them of that context,
-    /// which has been asked.
+    /// Forgets required rows that were never saved and that a context's base does not have: they were required of that context,
+    /// which has been checked.
     mutating func dropRequirements(unknownTo base: Snapshot) {
         for (entity, theirs) in changes.entities where theirs.hasRequirements {
             theirs.required.forEachRow { row, version, _ in
@@ -63,7 +63,7 @@ extension WorkingState {
         }
     }
 
-    /// They have been applied.
+    /// Called once they have been checked.
     mutating func dropRequirements() {
         for (entity, theirs) in changes.entities where theirs.hasRequirements {
             changes[entity].removeRequirements()

@@ -1,6 +1,6 @@
-/// Applying the difference of two states backwards.
+/// Applies the difference of two states backwards.
 extension WorkingState {
-    /// What of some changes did not become as it was before the first of them.
+    /// What differs from the state before the first of these steps although they were reverted.
     func remainders(of steps: [UndoStep]) -> [UndoConflict] {
         guard let wanted = steps.first?.before.snapshot else { return [] }
         var found: Set<UndoConflict> = []
@@ -42,7 +42,7 @@ extension WorkingState {
         }
     }
 
-    /// Takes back what happened between two states and has been saved since, where the result is still there.
+    /// Takes back a step that has been saved since, where its result is unchanged.
     ///
     /// - Parameter replaced: rows that gave way to others, which have their values now.
     mutating func revert(_ step: UndoStep, replaced: Set<RowID>) -> [UndoConflict] {
@@ -61,7 +61,7 @@ extension WorkingState {
         for id in deleted {
             guard let row = change.before.address(of: id) else { continue }
             if let current = snapshot.address(of: id) {
-                // Its delete was dropped, or it came back: what it has, and what refers to it, is others' by now.
+                // Its delete was dropped, or it came back: its values, and the references to it, belong to others by now.
                 stayed.insert(id)
                 if !schema.entities[id.entity].areIdentical(current, row) {
                     remainders.append(remainder(id, nil))
@@ -93,9 +93,9 @@ extension WorkingState {
         )
     }
 
-    /// Writes a deleted row as it was, but for its references, whose targets may not be there yet.
+    /// Inserts a deleted row again without its references, whose targets may not exist yet.
     ///
-    /// - Parameter lastVersion: nil if the row was never saved, so that it comes as a new one.
+    /// - Parameter lastVersion: nil if the row was never saved, so that it comes back as a new one.
     private mutating func comeBack(_ id: RowID, as row: UnsafeRawPointer, lastVersion: RowVersion?) {
         let description = schema.entities[id.entity]
         description.layout.withCopy(of: row) { copy in
@@ -124,15 +124,15 @@ extension WorkingState {
         }
     }
 
-    /// Whether a row can be referred to: it is there, and, one to one, it has no other partner.
+    /// Whether a reference may lead to a row: it exists, and, one to one, refers to no other row.
     func isFree(_ target: RowNumber, for row: RowNumber, through toOne: ToOneDescription) -> Bool {
         guard let address = snapshot.entities[toOne.target].rows.address(of: target) else { return false }
         guard let inverse = toOne.inverseToOne.map(schema.toOne) else { return true }
         return [0, row].contains(inverse.target(ofRowAt: address))
     }
 
-    /// One to one: parts the rows that the change made partners and that are so still. Gives those that are to meet again, which
-    /// had to be parted from others for that.
+    /// One to one: nullifies the references that the change made and that still exist. Returns the references to restore, whose
+    /// targets had to be freed first.
     private mutating func partPartners(
         of ids: [RowID],
         _ change: SnapshotDifference,
@@ -161,7 +161,7 @@ extension WorkingState {
         return found.filter { $0.2 != 0 }
     }
 
-    /// Puts back each property that still has the value that the change gave it.
+    /// Restores each property that still has the value that the change set.
     private mutating func revertProperties(
         of id: RowID,
         _ change: SnapshotDifference,
@@ -177,7 +177,7 @@ extension WorkingState {
         }
         let targets = description.toOnes.map { $0.target(ofRowAt: current) }
         description.layout.withCopy(of: current) { copy in
-            // What undo wants is the row as it was, on top of what others have made of it since.
+            // Undo wants the old row, on top of what others have changed since.
             RowMerge(description, base: new, ours: old, theirs: current).forEachChange { number, property, side in
                 guard side != .theirs, !isPartner(number, in: description), !property.isIdentical(in: current, old)
                 else { return }
@@ -192,7 +192,7 @@ extension WorkingState {
             }
             update(id, copying: copy)
         }
-        // Where it has been all the time others may have moved it.
+        // If the reference never changed, others may have moved the row, which stays.
         for (toOne, target) in zip(description.toOnes, targets) where toOne.target(ofRowAt: old) != target {
             restorePlace(of: id.row, among: toOne.target(ofRowAt: old), through: toOne, as: change.before)
         }
@@ -222,7 +222,7 @@ extension WorkingState {
     ) {
         change.forEachLinkTable { number, list, difference in
             let (old, new) = (change.before.linkTables[number], change.after.linkTables[number])
-            // Of the two sides of a link the first one says whether it is there.
+            // Of the two link tables of a relationship, the first one determines the links.
             if let inverse = list.inverse, number <= inverse {
                 for pair in difference.added where !old.contains(pair.member, of: pair.owner) {
                     snapshot.unlink(pair.member, from: pair.owner, in: number)
@@ -245,7 +245,7 @@ extension WorkingState {
             guard list.isOrdered else { return }
             for pair in difference.removed where snapshot.linkTables[number].contains(pair.member, of: pair.owner) {
                 let current = snapshot.linkTables[number].key(of: pair.member, of: pair.owner)
-                // Its reference came back before, and with it its place.
+                // Its reference came back before, and its position with it.
                 guard current != pair.key else { continue }
                 if let result = new.key(of: pair.member, of: pair.owner), result != current {
                     remainders.append(remainder(RowID(entity: list.entity, row: pair.owner), list.property))
@@ -256,8 +256,7 @@ extension WorkingState {
         }
     }
 
-    /// Deletes an inserted row that nobody has changed since, unless others would go with it, or lose what they have made of
-    /// it.
+    /// Deletes an inserted row that nobody has changed since, unless that would affect others' rows or changes.
     private mutating func goAgain(_ id: RowID, _ change: SnapshotDifference) -> Bool {
         guard snapshot.contains(id) else { return true }
         let closure = snapshot.deleteClosure(of: id)
@@ -273,7 +272,7 @@ extension WorkingState {
         return true
     }
 
-    /// Whether rows refer or are linked to one that were not in an earlier state, others than those that are to be deleted too.
+    /// Whether rows that stay refer or are linked to this one and did not in an earlier state.
     private func hasNewReferrers(
         _ id: RowID,
         besides closure: [Set<RowNumber>],
@@ -304,7 +303,7 @@ extension WorkingState {
             || onlyNullifies(current, sinceRowAt: inserted, of: id.entity)
     }
 
-    /// Whether a row differs from another one only in references that ended.
+    /// Whether a row differs from another one only in nullified references.
     private func onlyNullifies(
         _ row: UnsafeRawPointer,
         sinceRowAt other: UnsafeRawPointer,

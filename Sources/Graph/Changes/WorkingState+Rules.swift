@@ -1,14 +1,14 @@
 /// The rules that a commit must keep, checked on the merged state.
 extension WorkingState {
-    /// Whether rows count from a base of their own, because others had deleted or changed them by the time the base last
-    /// moved; so may rows that are only required to be unchanged.
+    /// Whether rows have detached bases because others had deleted or changed them when the base last moved. The same holds for
+    /// required rows.
     var hasDetachedBases: Bool { changes.hasDetachedBases || !areRequirementsOfBase }
 
-    /// Lets go of the references and links that lead to deleted rows as each relationship says: those that came with others'
-    /// commits, which the deleting context did not know, included. First all that cascades is deleted, then references
-    /// are nullified and links ended. What denies a delete stays, apart from the lists; see `deniedDeletes`.
+    /// Applies each relationship's rule to the references and links that lead to deleted rows, including those from others'
+    /// commits, which the deleting context did not know. First deletes all that cascades, then nullifies references and ends
+    /// links. References that deny a delete stay, links only in `denyingLinks`; see `deniedDeletes`.
     ///
-    /// True if rows were deleted or let go that the changes had left alone.
+    /// Returns true if that deleted or changed rows that the changes had left alone.
     mutating func applyDeleteRules() -> Bool {
         guard changes.hasDeletes else { return false }
         var changedRows = false
@@ -39,7 +39,7 @@ extension WorkingState {
         return changedRows
     }
 
-    /// Deletes that relationships forbid because of what is left at their other ends, one for each row and relationship.
+    /// Deletes that relationships deny because of rows at their other ends, one for each row and relationship.
     func deniedDeletes() -> ErrorList<DeniedDelete> {
         var denied = ErrorList<DeniedDelete>()
         guard changes.hasDeletes else { return denied }
@@ -78,8 +78,8 @@ extension WorkingState {
         return deleted
     }
 
-    /// Calls the body with each row that refers to a deleted one through a relationship of this rule. The body may delete
-    /// rows and change references; what cascades from that it has to see to itself.
+    /// Calls the body with each row that refers to a deleted one through a relationship with this rule. The body may delete
+    /// rows and change references; cascading further is its own task.
     private mutating func forEachReference(
         toDeleted rule: DeleteRule,
         _ body: (inout WorkingState, Reference, _ target: RowNumber, _ row: RowNumber) -> Void
@@ -89,7 +89,7 @@ extension WorkingState {
         for (reference, target, row) in found { body(&self, reference, target, row) }
     }
 
-    /// The same on a state that stays as it is.
+    /// The same on a state that does not change meanwhile.
     private func forEachReference(
         toDeleted rule: DeleteRule,
         _ body: (Reference, _ target: RowNumber, _ row: RowNumber) -> Void
@@ -107,7 +107,7 @@ extension WorkingState {
         }
     }
 
-    /// Calls the body with each link that a deleted row still has in lists of this rule.
+    /// Calls the body with each link that a deleted row still has in link tables with this rule.
     private mutating func forEachLink(ofDeleted rule: DeleteRule, _ body: (inout WorkingState, Link) -> Void) {
         for (entity, changes) in changes.entities where changes.hasDeletes {
             for number in schema.entities[entity].linkLists where schema.linkTables[number].rule == rule {
@@ -124,7 +124,7 @@ extension WorkingState {
         var members: [MemberList: (link: Link, rows: [RowNumber])] = [:]
         for link in denyingLinks {
             let list = schema.linkTables[link.list]
-            // A row that was never saved is not deleted either.
+            // A row that was never saved leaves no delete.
             guard snapshot.entities[list.members].rows.contains(link.member),
                 !snapshot.entities[list.entity].rows.contains(link.owner),
                 base.entities[list.entity].rows.contains(link.owner)
@@ -148,11 +148,11 @@ extension WorkingState {
         }
     }
 
-    /// Deleted rows whose own to-one relationship denies the delete while its target is there.
+    /// Deleted rows whose own to-one relationship denies the delete while its target exists.
     private func appendDeletesDeniedByTargets(to denied: inout ErrorList<DeniedDelete>) {
         for (entity, changes) in changes.entities {
             let description = schema.entities[entity]
-            // One to one, the other end's reference denies it already.
+            // One to one, the inverse reference denies it already.
             for toOne in description.toOnes where toOne.ruleOfOwner == .deny && toOne.inverseToOne == nil {
                 changes.lastRows.forEachRow { row, _, address in
                     let target = toOne.target(ofRowAt: address)
@@ -170,8 +170,8 @@ extension WorkingState {
         }
     }
 
-    /// Has inserted and updated rows let go of rows that do not exist, unless they need one, and gives up members that do not.
-    /// True if there were any.
+    /// Nullifies optional references of inserted and updated rows that lead nowhere, and forgets missing members. Returns true
+    /// if there were any.
     mutating func dropDanglingReferences() -> Bool {
         var isChanged = !missingMembers.isEmpty
         if isChanged { missingMembers = [:] }
@@ -186,7 +186,7 @@ extension WorkingState {
         return isChanged
     }
 
-    /// References that inserted and updated rows make to rows that do not exist, and members that do not.
+    /// References and links of inserted and updated rows that lead to rows that do not exist.
     func danglingReferences() -> ErrorList<DanglingReference> {
         var dangling = ErrorList(danglingMembers)
         forEachDanglingReference { id, toOne, target in
@@ -200,14 +200,14 @@ extension WorkingState {
             forEachWritten(of: entity) { row, _, original in
                 let id = RowID(entity: entity, row: row)
                 snapshot.forEachDanglingReference(of: id) { toOne, target in
-                    // One that the row had before leads to a row whose delete is denied.
+                    // A reference that the row had before leads to a row whose delete is denied.
                     if original.map({ toOne.target(ofRowAt: $0) }) != target { body(id, toOne, target) }
                 }
             }
         }
     }
 
-    /// Relationships that this commit leaves with fewer or more objects than they may have.
+    /// Relationships that this commit leaves with fewer or more objects than allowed.
     func countFailures() -> ErrorList<ValidationFailure> {
         var failures = ErrorList<ValidationFailure>()
         guard schema.entities.contains(where: \.hasCounts) else { return failures }
@@ -236,7 +236,7 @@ extension WorkingState {
         return failures
     }
 
-    /// What `validate()` throws of inserted and updated rows.
+    /// The errors that `validate()` throws for inserted and updated rows.
     func validationFailures() -> ErrorList<ValidationFailure> {
         var failures = ErrorList<ValidationFailure>()
         for (entity, _) in changes.entities {
@@ -269,7 +269,7 @@ extension WorkingState {
 }
 
 extension Schema {
-    /// The relationship whose rule governs a reference, as people write it: the to-many side where there is one.
+    /// The relationship whose rule governs a reference, as programs declare it: the to-many side where there is one.
     fileprivate func name(of toOne: ToOneDescription, from entity: Int) -> String {
         if let inverse = toOne.inverse {
             return "\(entities[toOne.target].name).\(entities[toOne.target].properties[inverse].name)"

@@ -1,18 +1,17 @@
 /// Unique values, checked on the merged state.
 extension WorkingState {
-    /// Has new rows with a unique value that another row has give way to it, where the constraint says so, and deletes what
-    /// that leaves without its owner.
+    /// Makes new rows with a unique value that another row has give way to it, where the constraint says so, and deletes rows
+    /// that lose their owner by that.
     ///
-    /// - Throws: `.notUnique` with all that is left: new rows that may not give way, or could to several, and rows that took on
-    ///   a value of another one.
-    /// - Complexity: O(*n* log *m*) for *n* rows that were written with values of others, and the rows that they refer to and
-    ///   are referred to by, among *m*.
+    /// - Throws: `.notUnique` with all remaining duplicates: new rows that may not give way, or could to several, and updated
+    ///   rows that took on another row's value.
+    /// - Complexity: O(*n* log *m*) for *n* rows that were written with others' values, and the rows related to them, among
+    ///   *m*.
     mutating func resolveUniqueness() throws(GraphError) -> UniquenessResolution {
         var resolution = UniquenessResolution()
         resolution.open.formUnion(takeCandidates())
         guard !resolution.open.isEmpty else { return resolution }
-        // One that gives way may make others alike, which referred to it and to the one that stays; what is deleted gives its
-        // values away.
+        // A row that gives way may make rows alike that referred to it and to the survivor; a deleted row frees its values.
         repeat {
             while replaceNewRows(&resolution) {}
         } while deleteOutgoing(&resolution)
@@ -22,7 +21,7 @@ extension WorkingState {
         return resolution
     }
 
-    /// Deletes that a new row, which was to take the place of another one, would have made of a relationship that denies them.
+    /// Deletes, caused by new rows that replace others, that a relationship denies.
     func deniedReplacements(_ resolution: UniquenessResolution) -> ErrorList<DeniedDelete> {
         var denied = ErrorList<DeniedDelete>()
         for denial in resolution.denials {
@@ -49,7 +48,7 @@ extension WorkingState {
         return taken
     }
 
-    /// False if there was nothing to replace.
+    /// Returns false if there was nothing to replace.
     private mutating func replaceNewRows(_ resolution: inout UniquenessResolution) -> Bool {
         var isChanged = false
         let sharing = resolution.rowsSharingValues(in: self) { description in
@@ -58,7 +57,7 @@ extension WorkingState {
         for (entity, rows) in sharing {
             let ownsItself = ownsItself(entity)
             for row in rows where changes[entity].isNew(row) {
-                // One that is to be deleted has no say in what others are.
+                // A row that is due for deletion is not compared with others.
                 guard !resolution.isLeaving(RowID(entity: entity, row: row)),
                     let (survivor, policy) = survivor(of: row, of: entity, &resolution)
                 else { continue }
@@ -72,7 +71,7 @@ extension WorkingState {
         return isChanged
     }
 
-    /// The row that stays in place of a new one, if there is exactly one and every constraint in question agrees.
+    /// The row that survives in place of a new one, if there is exactly one and every constraint involved agrees.
     private func survivor(
         of row: RowNumber,
         of entity: Int,
@@ -90,12 +89,12 @@ extension WorkingState {
             policies.insert(policy)
         }
         guard survivors.count == 1, let survivor = survivors.first, !policies.contains(.reject) else { return nil }
-        // The one that hands over most.
+        // The policy that hands over most.
         let policy: UniquenessPolicy? = [.replace, .upsert].first { policies.contains($0) }
         return (survivor, policy ?? .keepExisting)
     }
 
-    /// Gives everything that a new row has to another one, and removes it as if it had never been inserted.
+    /// Hands a new row's values and relationships over to another row, and removes it as if it had never been inserted.
     private mutating func replace(
         _ row: RowNumber,
         by survivor: RowNumber,
@@ -122,7 +121,7 @@ extension WorkingState {
             }
             let references = description.toOnes.map { toOne in
                 let (mine, own) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: old))
-                // The partner of one to one comes along unless it would drive out another.
+                // A one-to-one related row comes along unless it would displace another.
                 let isWanted = takesOver || (toOne.inverseToOne != nil && own == 0)
                 return mine != 0 && isWanted ? mine : own
             }
@@ -130,7 +129,7 @@ extension WorkingState {
                 let isItself = target == row && toOne.target == entity
                 (merged + toOne.offset).storeBytes(of: isItself ? survivor : target, as: RowNumber.self)
             }
-            // Among the members of what it refers to, the one that stays has the place that the new one had.
+            // The survivor takes the new row's position among the members of what it refers to.
             var ids: [(list: Int, owner: RowNumber, key: OrderKey)] = []
             for toOne in description.toOnes {
                 let (old, target) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: merged))
@@ -172,7 +171,7 @@ extension WorkingState {
 
     // MARK: What loses its other end
 
-    /// A row that was one to one with the row that stays or with the one that gives way.
+    /// A row that was one to one with the survivor or with the row that gives way.
     private struct Partner {
         let toOne: Int
         let row: RowNumber
@@ -192,7 +191,7 @@ extension WorkingState {
         }
     }
 
-    /// One that lost its other end is treated as if that had been deleted. What was never saved denies nothing.
+    /// A displaced related row follows the delete rule. A survivor that was never saved denies nothing.
     private mutating func applyDeleteRule(
         to partner: Partner,
         of entity: Int,
@@ -226,8 +225,8 @@ extension WorkingState {
             }
     }
 
-    /// Notes what a row refers to and owns, and another one, which is to take its place, does not have. Its members are for
-    /// `releaseMembers`: of many rows that take the place of one another the last one says which of them stay.
+    /// Releases what `owner` refers to and owns, and `row`, which replaces it, does not have. `releaseMembers` handles its
+    /// members: of several rows that replace one another, the last one determines which members stay.
     private func releaseOwned(
         by owner: RowNumber,
         of entity: Int,
@@ -242,7 +241,7 @@ extension WorkingState {
         }
     }
 
-    /// Notes the members that the last row which took an owner's place does not have.
+    /// Releases the members that the last row which replaced the owner does not have.
     private func releaseMembers(of owner: RowID, _ resolution: inout UniquenessResolution) {
         guard let isReleased = resolution.takeSuccessor(of: owner) else { return }
         for (id, ownership) in ownedMembers(of: owner) where isReleased(id) {
@@ -256,7 +255,7 @@ extension WorkingState {
 
     private typealias Owned = (id: RowID, ownership: UniquenessResolution.Ownership)
 
-    /// The rows to which a row refers by relationships that cascade.
+    /// The rows that a row refers to by relationships that cascade.
     private func ownedTargets(of owner: RowID) -> [Owned] {
         var owned: [Owned] = []
         let description = schema.entities[owner.entity]
@@ -274,7 +273,7 @@ extension WorkingState {
         let description = schema.entities[owner.entity]
         for reference in description.references {
             let toOne = schema.toOne(reference)
-            // One to one, the reference of the owner has it.
+            // One to one, the owner's own reference covers it.
             guard toOne.ruleOfInverse == .cascade, toOne.inverseToOne == nil else { continue }
             for member in snapshot.referrers(to: owner.row, through: reference) {
                 owned.append((RowID(entity: reference.entity, row: member), .member(toOne: reference.toOne)))
@@ -289,11 +288,11 @@ extension WorkingState {
         return owned
     }
 
-    /// Deletes what has lost its owner, with all that cascades from it. False if there was nothing.
+    /// Deletes rows that have lost their owners, with all that cascades from them. Returns false if there were none.
     private mutating func deleteOutgoing(_ resolution: inout UniquenessResolution) -> Bool {
         let leaving = resolution.takeOutgoing()
         guard !leaving.isEmpty else { return false }
-        // First all ties to the owners, which stay.
+        // First end all references and links to owners, which stay.
         for (id, ties) in leaving {
             for (owner, ownership) in ties { cut(id, from: owner, ownership) }
         }
@@ -321,7 +320,7 @@ extension WorkingState {
 
     // MARK: Handing over
 
-    /// Makes a link another owner's. In the member's list that one has the place of the owner before.
+    /// Moves a link to another owner. In the member's list, that one takes the former owner's position.
     private mutating func handOver(_ link: Link, to owner: RowNumber) {
         let list = schema.linkTables[link.list]
         let key = list.inverse.flatMap { snapshot.linkTables[$0].key(of: link.owner, of: link.member) }
@@ -341,7 +340,7 @@ extension WorkingState {
         for (entity, rows) in resolution.rowsSharingValues(in: self) {
             let description = schema.entities[entity]
             let unique = description.indexes.enumerated().filter { $0.element.uniqueness != nil }
-            // Those that refuse whatever the object is come first: they are why others could not have it give way.
+            // Constraints that refuse every duplicate come first: they are why the row could not give way by the others.
             let refusing = unique.filter { $0.element.uniqueness == .reject }
             for (number, index) in refusing + unique.filter({ $0.element.uniqueness != .reject }) {
                 for row in rows {
@@ -380,7 +379,7 @@ extension WorkingState {
 }
 
 extension Snapshot {
-    /// The rows that refer to one, in the order that they have among its members.
+    /// The rows that refer to one, in their order among its members.
     fileprivate func referrers(
         inOrderTo target: RowNumber,
         through toOne: ToOneDescription,

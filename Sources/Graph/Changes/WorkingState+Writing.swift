@@ -1,9 +1,9 @@
-/// Writing what objects and hooks have, which is more than rows hold.
+/// Writes what objects and hooks have, which is more than rows hold.
 extension WorkingState {
-    /// Writes a row. What its to-many values say is for `applyAssignments`, when the rows that they name are written too. The
-    /// row gets defaults in place of transient values; those at the address stay, and the to-many values there are emptied.
+    /// Writes a row. `applyAssignments` applies its to-many values later, when the rows that they name are written too. The
+    /// stored row has defaults for transient values; at the address those stay, and to-many values are emptied.
     ///
-    /// False if there was nothing to write and the row has no changes from before.
+    /// Returns false if there was nothing to write and the row has no earlier changes.
     mutating func write(_ id: RowID, at address: UnsafeMutableRawPointer, isNew: Bool) -> Bool {
         var batch: IndexBatch?
         return write(id, at: address, isNew: isNew, &batch)
@@ -48,7 +48,7 @@ extension WorkingState {
         return changes.kind(of: id) != nil
     }
 
-    /// Writes what is pending of a row that others deleted. If that is as the row was, nothing is pending any more.
+    /// Updates the pending change of a row that others deleted. If it equals the known row, nothing is pending any more.
     private mutating func updateDetachedRow(_ id: RowID, copying value: UnsafeRawPointer) {
         guard changes[id.entity].hasDetachedRows, let ours = changes[id.entity].detachedRows.address(of: id.row),
             let known = changes[id.entity].detachedBases.address(of: id.row)
@@ -62,9 +62,9 @@ extension WorkingState {
         }
     }
 
-    /// Has what is written to a row that others deleted be a change of its own, on top of the one that a save has taken with it.
+    /// Starts a new pending change of a row that others deleted, on top of the one that a save has captured.
     ///
-    /// - Parameter captured: what the save took, from which this state counts.
+    /// - Parameter captured: what the save captured, which this state is based on.
     mutating func changeDetachedRow(_ id: RowID, since captured: WorkingState) {
         guard !changes[id.entity].detachedRows.contains(id.row),
             let ours = captured.changes[id.entity].detachedRows.address(of: id.row),
@@ -75,7 +75,7 @@ extension WorkingState {
         changes[id.entity].detachedRows.set(id.row, version: version.next, copying: ours)
     }
 
-    /// Whether what is pending of rows that others deleted is the same.
+    /// Whether the pending changes of rows that others deleted are the same.
     func hasSameDetachedRows(as other: WorkingState) -> Bool {
         guard changes.hasDetachedRows || other.changes.hasDetachedRows else { return true }
         return schema.entities.indices.allSatisfy { entity in
@@ -90,7 +90,7 @@ extension WorkingState {
         }
     }
 
-    /// Has `willSave()` run once on each row that is inserted or changed, also on those that such runs change. True if that
+    /// Runs `willSave()` once on each inserted or updated row, and on the rows that it changes in turn. Returns true if that
     /// changed anything.
     mutating func runWillSave() -> Bool {
         var done = [Set<RowNumber>](repeating: [], count: schema.entities.count)

@@ -1,8 +1,8 @@
-/// What a context sees: a base snapshot, its own changes on top, and which rows those are. A value: keeping a copy is a
-/// savepoint, and putting it back undoes everything since.
+/// What a context sees: a base snapshot, its own changes on top, and which rows those are. A value: a copy is a savepoint, and
+/// assigning it back undoes everything since.
 ///
-/// A working row already carries the version that it will have when it is saved, its base version plus one, so that a
-/// save with nobody in between can publish the working snapshot as it is.
+/// A working row already carries the version that a save will give it, its base version plus one. So a save without commits in
+/// between publishes the working snapshot unchanged.
 struct WorkingState: Sendable {
     private struct Contents: Sendable {
         let base: Snapshot
@@ -14,7 +14,7 @@ struct WorkingState: Sendable {
         var assignments: [ToManyAssignment] = []
         var candidates: Set<RowID> = []
         var restorable: Set<RowID> = []
-        /// Where what changes look at is noted, if that is to count.
+        /// Notes what changes examine, in a serializable transaction.
         var reads: ReadLog?
         var scratch = EntryScratch()
 
@@ -41,7 +41,7 @@ struct WorkingState: Sendable {
             }
         }
 
-        /// False if there is no such row, or nothing to write to it.
+        /// Returns false if there is no such row, or nothing to write.
         mutating func update(
             _ id: RowID,
             _ description: EntityDescription,
@@ -58,7 +58,7 @@ struct WorkingState: Sendable {
             return true
         }
 
-        /// The version that the row is to have.
+        /// The version that the row will have.
         private mutating func noteUpdate(
             of id: RowID,
             _ description: EntityDescription,
@@ -77,7 +77,7 @@ struct WorkingState: Sendable {
                     description.areIdentical(original, value)
                 else { return baseVersion.next }
                 changes.remove(id)
-                // Not the one that the change counted from, which may be older.
+                // Not the change's own base version, which may be older.
                 return base.version(of: id) ?? baseVersion
             case nil:
                 let baseVersion = storedVersion(of: id)
@@ -95,13 +95,13 @@ struct WorkingState: Sendable {
         }
     }
 
-    /// One element: an array is a box that is copied on write. A save hands a state on from one part to the next, and each of
-    /// the dozen references in it would be counted there.
+    /// One element: an array is a box that is copied on write. A save passes a state through many steps, and each copy would
+    /// count the dozen references in it.
     private var box: [Contents]
 
     /// - Parameters:
-    ///   - store: the committed state below the base, if that is an outer context's.
-    ///   - reads: where what changes look at is noted; nil if that is not to count.
+    ///   - store: the committed state below the base, if the base is an outer context's.
+    ///   - reads: notes what changes examine, in a serializable transaction.
     init(base: Snapshot, store: Snapshot? = nil, reads: ReadLog? = nil) {
         box = [
             Contents(
@@ -113,14 +113,14 @@ struct WorkingState: Sendable {
         self.init(base: base.snapshot, store: base.committed, reads: reads)
     }
 
-    /// The published snapshot that the changes count from.
+    /// The published snapshot that the changes are based on.
     var base: Snapshot { _read { yield box[0].base } }
 
     /// What differs from the base: the rows of `changes`, and links.
     var difference: SnapshotDifference { SnapshotDifference(before: base, after: snapshot) }
 
-    /// The newest committed state below: the base, unless that is an outer context's. Only what is committed has versions, and
-    /// only what is in here was ever in the store.
+    /// The newest committed state below: the base, unless that is an outer context's. Only this state has versions, and only
+    /// rows in it were ever in the store.
     var store: Snapshot { box[0].store ?? box[0].base }
 
     /// Base plus changes, indexes included.
@@ -134,21 +134,21 @@ struct WorkingState: Sendable {
         _modify { yield &box[0].changes }
     }
 
-    /// Members that are pending and lead nowhere: to-many values named them, or others deleted one end of a link that was
-    /// made here. Of a link that lacks both ends one is the owner. Saves report them until their owner's members are assigned anew,
-    /// an end is deleted or discarded here, or the ends are back.
+    /// Pending members that do not exist: a to-many value named them, or others deleted an end of a link that was made here. If
+    /// both ends are missing, one counts as the owner. Saves report them until the owner's members are assigned again, an end
+    /// is deleted or discarded here, or the ends come back.
     var missingMembers: [MemberList: Set<RowNumber>] {
         _read { yield box[0].missingMembers }
         _modify { yield &box[0].missingMembers }
     }
 
-    /// Links of rows deleted here which deny that while the row at the other end exists. They are in no list any more.
+    /// Links of rows deleted here that deny the delete while the row at the other end exists. No link table has them any more.
     var denyingLinks: Set<Link> {
         _read { yield box[0].denyingLinks }
         _modify { yield &box[0].denyingLinks }
     }
 
-    /// What to-many values say, until their rows are all written.
+    /// To-many values that are applied when all rows are written.
     var assignments: [ToManyAssignment] {
         _read { yield box[0].assignments }
         _modify { yield &box[0].assignments }
@@ -156,20 +156,19 @@ struct WorkingState: Sendable {
 
     var reads: ReadLog? { _read { yield box[0].reads } }
 
-    /// Rows of which each, when it was written, may have taken a unique value that another one had.
+    /// Rows that may have taken another row's unique value when they were written.
     var candidates: Set<RowID> {
         _read { yield box[0].candidates }
         _modify { yield &box[0].candidates }
     }
 
-    /// Rows that count from a base of their own, and that were written, or were given it, since it was last looked whether what
-    /// was changed in them was taken back.
+    /// Rows with detached bases that were written since the last `endRestoredChanges()`, or got the base since.
     var restorable: Set<RowID> {
         _read { yield box[0].restorable }
         _modify { yield &box[0].restorable }
     }
 
-    /// Has the changes of a row count from another row than the base's; see `RowChanges.detachedBases`.
+    /// Bases the changes of a row on another row than the base's; see `RowChanges.detachedBases`.
     mutating func setDetachedBase(of id: RowID, version: RowVersion, copying known: UnsafeRawPointer) {
         changes[id.entity].detachedBases.set(id.row, version: version, copying: known)
         restorable.insert(id)
@@ -185,11 +184,11 @@ struct WorkingState: Sendable {
 
     // MARK: Changes
 
-    /// Writes a row that is not there: a new one, or one that was deleted and comes back under its number.
+    /// Writes a row that does not exist: a new one, or a deleted one that comes back under its number.
     ///
     /// - Parameters:
-    ///   - lastVersion: one that the row had when it was in the store, if it is not in the base any more.
-    ///   - known: the row that had this version.
+    ///   - lastVersion: a version that the row had in the store, if the base does not have it any more.
+    ///   - known: the row with this version.
     mutating func insert(
         _ id: RowID,
         copying value: UnsafeRawPointer,
@@ -203,7 +202,7 @@ struct WorkingState: Sendable {
         }
     }
 
-    /// The same, and without a batch the index entries of the row.
+    /// The same; a batch takes the row's index entries.
     mutating func insert(
         _ id: RowID,
         copying value: UnsafeRawPointer,
@@ -238,20 +237,20 @@ struct WorkingState: Sendable {
         }
     }
 
-    /// Brings the indexes up to date for the rows that were inserted with a batch.
+    /// Inserts the index entries of rows that were inserted with a batch.
     mutating func insertEntries(of batch: consuming IndexBatch) {
         box[0].insertEntries(of: batch)
     }
 
-    /// What denied a row's delete says nothing any more once the row is there again.
+    /// Forgets what denied a row's delete, as the row exists again.
     private mutating func forgetDelete(of id: RowID) {
         changes.removeLastRow(id)
         guard !denyingLinks.isEmpty else { return }
         denyingLinks = denyingLinks.filter { $0.owner != id.row || schema.linkTables[$0.list].entity != id.entity }
     }
 
-    /// Replaces a row that exists. Writing what is there is no change, and a row that equals its base again is none
-    /// either. True if the working row changed.
+    /// Replaces an existing row. Writing the same values is no change, and a row that equals its base again has none. Returns
+    /// true if the working row changed.
     @discardableResult
     mutating func update(_ id: RowID, copying value: UnsafeRawPointer) -> Bool {
         let description = schema.entities[id.entity]
@@ -265,7 +264,7 @@ struct WorkingState: Sendable {
         return true
     }
 
-    /// Makes a row refer to another target, or to none with 0. True if the working row changed.
+    /// Sets a reference to a target, or to nil with 0. Returns true if the working row changed.
     @discardableResult
     mutating func setReference(of id: RowID, through toOne: ToOneDescription, to target: RowNumber)
         -> Bool
@@ -277,8 +276,8 @@ struct WorkingState: Sendable {
         }
     }
 
-    /// Deletes a row, everything that cascades from it, and the references and links to all of these that may be nullified.
-    /// References that deny the delete stay, for the save to check; so, apart from the lists, do such links.
+    /// Deletes a row and everything that cascades from it, and nullifies references and links to these rows where the rules say
+    /// so. References that deny the delete stay, for the save to check; such links stay in `denyingLinks`.
     ///
     /// - Parameter cause: the delete that this one follows from; nil if it is the program's own.
     mutating func delete(_ id: RowID, cause: DeleteNumber? = nil) {
@@ -307,13 +306,13 @@ struct WorkingState: Sendable {
                 }
             }
         }
-        // In the order in which they lie in the table, and perhaps in indexes.
+        // In their order in the table, and perhaps in indexes.
         for (entity, rows) in closure.enumerated() {
             for row in rows.sorted() { remove(RowID(entity: entity, row: row), by: number) }
         }
     }
 
-    /// Removes a row alone: whatever refers or is linked to it stays.
+    /// Removes a row alone: references and links to it stay.
     mutating func remove(_ id: RowID, by delete: DeleteNumber = 0) {
         guard let last = snapshot.address(of: id) else { return }
         if schema.entities[id.entity].toOnes.contains(where: { $0.ruleOfOwner == .deny }) {
@@ -341,10 +340,10 @@ struct WorkingState: Sendable {
         }
     }
 
-    /// Gives the state its place in the store's history, when it becomes a commit.
+    /// Numbers the state when it becomes a commit.
     ///
-    /// Rows that come back take the commit's number as their version. A row's version grows by at most one with a commit, so it
-    /// never had one as large, and nobody has to remember the versions of deleted rows.
+    /// Rows that come back take the commit's number as their version. A commit raises a version by at most one, so the row
+    /// never had one as large, and nothing has to remember the versions of deleted rows.
     mutating func number(_ commit: CommitNumber) {
         snapshot.commit = commit
         for (entity, changes) in changes.entities where changes.hasReturns {

@@ -1,7 +1,7 @@
 /// One open journal file; blocking I/O happens on its own executor.
 ///
-/// Going away without `close` gives back the descriptor and the lock and writes nothing: the file then looks as after
-/// a crash, which loses nothing that was written durably.
+/// Releasing it without `close` frees the descriptor and the lock and writes nothing: the file then looks as after a crash,
+/// which loses nothing that was written durably.
 actor Journal {
     enum RecordKind: UInt8, Sendable {
         case schema = 1
@@ -12,7 +12,7 @@ actor Journal {
         case mark = 6
     }
 
-    /// A record on its way to the file.
+    /// A record to be written.
     struct Record: Sendable, Equatable {
         var kind: RecordKind
         var payload: [UInt8]
@@ -23,7 +23,7 @@ actor Journal {
     nonisolated let storeID: StoreID
     nonisolated let generation: UInt64
     nonisolated let baseCommit: UInt64
-    /// Whether this open made the file; nothing was replayed then.
+    /// Whether this open created the file; nothing was replayed then.
     nonisolated let wasCreated: Bool
     /// What was unusual about the file when it was opened.
     nonisolated let diagnostics: [StoreDiagnostic]
@@ -90,18 +90,18 @@ actor Journal {
         try writer.write(records)
     }
 
-    /// Appends a mark without waiting for the disk, meant for when nothing else is to be done.
+    /// Appends a mark without waiting for the disk, meant for idle times.
     ///
-    /// It shows the next open that the group before it was durable, so that damage to that group is not taken for an
-    /// unfinished write.
+    /// It shows the next open that the group before it was durable, so that damage to that group is not taken for an unfinished
+    /// write.
     func mark(_ payload: [UInt8]) throws(GraphError) {
         try requireOwnProcess()
         try writer.write([Record(kind: .mark, payload: payload)], durably: false)
     }
 
-    /// Writes the close record, cuts off the zeros ahead and gives back file and lock, these two also when it throws.
+    /// Writes the close record, cuts off the zeros ahead and releases file and lock, these two even if it throws.
     ///
-    /// A second call does nothing, and after a failure no more is written.
+    /// A second call does nothing; after a failure nothing more is written.
     func close(_ payload: [UInt8]) throws(GraphError) {
         guard writer.phase != .closed else { return }
         defer {
@@ -111,7 +111,7 @@ actor Journal {
         if fileSystem.processID == processID { try writer.close(payload) }
     }
 
-    /// The child of a `fork` has the same open file, but the journal is its parent's.
+    /// A child of `fork` shares the open file, but only the parent may write the journal.
     private func requireOwnProcess() throws(GraphError) {
         guard fileSystem.processID == processID else {
             throw .storeFailed(path: path, reason: "the journal belongs to process \(processID)")
@@ -119,7 +119,7 @@ actor Journal {
     }
 }
 
-/// Brings the blocking work of opening onto the executor, before there is a journal that could be isolated to it.
+/// Runs the blocking work of opening on the executor, before there is a journal that could be isolated to it.
 private actor JournalOpener {
     private nonisolated let executor: any SerialExecutor
 

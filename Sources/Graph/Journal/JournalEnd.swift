@@ -41,7 +41,7 @@ struct JournalEnd: Sendable, Equatable {
         return writer.bytes
     }
 
-    /// What a slot says; nil if it is damaged, or was never written.
+    /// The contents of a slot; nil if it is damaged, or was never written.
     init?(slot bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.slotBytes else { return nil }
         func field<Value: FixedWidthInteger>(_ offset: Int, _ type: Value.Type = Value.self) -> Value {
@@ -66,7 +66,7 @@ struct JournalEnd: Sendable, Equatable {
         self.isClosed = isClosed
     }
 
-    /// Reads the slot; nil if there is none that can be believed.
+    /// Reads the slot; nil if it is missing or damaged.
     static func read(from lockFile: any StoreFile) throws(IOError) -> JournalEnd? {
         var bytes = [UInt8](repeating: 0, count: slotBytes)
         do throws(IOError) {

@@ -1,4 +1,4 @@
-/// A record as the reader meets it. The payload is good only during the call that hands it over.
+/// A record as the reader finds it. The payload is valid only during the call that passes it.
 struct JournalEntry {
     let kind: Journal.RecordKind
     let sequence: UInt64
@@ -7,7 +7,7 @@ struct JournalEntry {
     let payload: UnsafeRawBufferPointer
 }
 
-/// What a complete scan found out about a file.
+/// The result of a complete scan of a file.
 struct JournalScan: Sendable, Equatable {
     /// The end of the last valid record.
     var validEnd: UInt64
@@ -19,12 +19,12 @@ struct JournalScan: Sendable, Equatable {
     var tail: Tail
     var lastKind: Journal.RecordKind
     var agreement: Agreement
-    /// Whether the end looks like one that a writer leaves behind: closed, created and never written to, or with zeros ahead.
+    /// Whether a running or closed writer leaves such an end: closed, created and never written to, or with zeros ahead.
     var endsLikeAWriters: Bool
 
-    /// How the file compares with the end that the lock file remembers.
+    /// How the file compares with the end in the lock file.
     enum Agreement: Sendable, Equatable {
-        /// None is remembered.
+        /// The lock file has no end.
         case unknown
         /// The remembered end is in the file.
         case same

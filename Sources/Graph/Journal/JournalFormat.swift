@@ -13,20 +13,20 @@ enum JournalFormat {
     static let frameHeaderBytes = 40
     static let alignment = 8
 
-    /// Up to here CRC32C finds every error of three bits; nothing longer is written or read.
+    /// Up to this length CRC32C finds every error of three bits; nothing longer is written or read.
     static let payloadLimitBytes = 256 << 20
 
-    /// No group is longer; one record of the largest size is a group by itself.
+    /// The limit of a group; one record of the largest size is a group by itself.
     static let groupLimitBytes = frameBytes(payloadBytes: payloadLimitBytes)
 
-    /// No writer allocates more ahead.
+    /// The limit of a writer's allocation ahead.
     static let allocationLimitBytes: UInt64 = 8 << 20
 
     /// Files end at a multiple of this once zeros were allocated ahead.
     static let allocationAlignment: UInt64 = 4_096
 
-    /// A writer that was stopped leaves behind its last record at most one group and the zeros ahead, about half of this.
-    /// More than this is no unfinished write.
+    /// A stopped writer leaves behind its last record at most one group and the zeros ahead, about half of this. More than this
+    /// is no unfinished write.
     static let unfinishedLimitBytes: UInt64 = 512 << 20
 
     /// The eighth bit, the line ends and the end-of-text mark show what a text-mode transfer did to the file.

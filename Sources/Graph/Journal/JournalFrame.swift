@@ -13,8 +13,8 @@
 ///         36     4  payload checksum: CRC32C of the payload, seeded with the header checksum
 ///         40     …  payload, then zeros to a multiple of 8
 ///
-/// Header checksums cover the chain and payload checksums start from header checksums, so each one depends on every
-/// record before. That finds accidents; it stops nobody who computes them anew.
+/// Header checksums cover the chain and payload checksums start from header checksums, so each one depends on every record
+/// before. That finds accidents, but no forgery with recomputed checksums.
 struct JournalFrame: Sendable, Equatable {
     let kind: UInt8
     let flags: UInt8

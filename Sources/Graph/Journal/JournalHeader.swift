@@ -1,4 +1,4 @@
-/// The first 4,096 bytes of a journal file, which are there twice and never change.
+/// The first 4,096 bytes of a journal file, which are stored twice and never change.
 ///
 ///     offset  size  little-endian
 ///          0     8  magic
@@ -30,7 +30,7 @@ struct JournalHeader: Sendable, Equatable {
     var schemaFingerprint: [UInt8]
     var createdNanoseconds: UInt64
 
-    /// What record checksums start from, so that blocks of other files never pass for records of this one.
+    /// The seed of record checksums, so that blocks of other files never pass for records of this one.
     var salt: UInt32 { UInt32(truncatingIfNeeded: fileID.high >> 32).byteSwapped }
 
     enum Copy: Equatable {

@@ -1,4 +1,4 @@
-/// Where a journal is: an absolute path without symbolic links, so that all names of one file give one lock.
+/// A journal's absolute path without symbolic links, so that all names of one file share one lock.
 struct JournalLocation: Sendable, Equatable {
     let path: StorePath
     let directory: StorePath

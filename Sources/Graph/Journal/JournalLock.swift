@@ -1,32 +1,32 @@
-/// The lock file beside a journal, whose lock is held; `Docs/Design/JournalFormat.md` has its layout.
+/// The locked lock file beside a journal; `Docs/Design/JournalFormat.md` has its layout.
 struct JournalLock: Sendable {
     static let magic: [UInt8] = [0x89, 0x47, 0x52, 0x4C, 0x0D, 0x0A, 0x1A, 0x0A]
     static let version: UInt16 = 1
-    /// What follows the header belongs to the journal's expected end.
+    /// The bytes behind the header hold the journal's expected end.
     static let headerBytes = 512
-    /// The longest file without any content that counts as empty: what a power cut can make of a new one.
+    /// The longest file of zeros that counts as empty: a power cut can leave such a new file.
     private static let blankBytes: UInt64 = 4_096
 
     let file: any StoreFile
     let name: JournalName
-    /// Whether its header is certain to be there after a power cut too. Only then anything is put behind the header: a file
-    /// that has something else and no header is not taken for a lock file.
+    /// Whether the header is certain to survive a power cut. Only then is anything written behind it: a file with other content
+    /// but no header is not taken for a lock file.
     let hasDurableHeader: Bool
 
-    /// Where the journal remembers its end; nil for nowhere.
+    /// Where the journal stores its end; nil for nowhere.
     var endFile: (any StoreFile)? { hasDurableHeader ? file : nil }
 
-    /// Who has the lock, and since when in nanoseconds since 1970; for messages only.
+    /// The process that has the lock, and since when in nanoseconds since 1970; for messages only.
     struct Holder: Sendable, Equatable {
         var processID: Int32
         var since: UInt64?
     }
 
-    /// What a file says of itself, as far as this version understands it.
+    /// The content of a lock file, as far as this version understands it.
     enum Content: Sendable, Equatable {
         case empty
         case header(Holder)
-        /// A process number in digits and a line end, as lock files were before they had a header.
+        /// A process number in digits and a line end, the format before lock files had a header.
         case digits(Holder)
         case otherVersion(UInt16)
         case foreign
@@ -56,7 +56,7 @@ struct JournalLock: Sendable {
         var window = JournalWindow(file: file, lengthBytes: min(length, blankBytes))
         let bytes = Array(try window.bytes(at: 0, count: Int(window.lengthBytes)))
         if bytes.starts(with: magic) {
-            // The header of a new file, cut off.
+            // A truncated header of a new file.
             guard bytes.count >= headerBytes else { return .empty }
             let fixed = bytes.withUnsafeBytes { bytes in
                 (
@@ -77,7 +77,7 @@ struct JournalLock: Sendable {
         return .digits(Holder(processID: process, since: nil))
     }
 
-    /// Whether somebody has emptied the file while a journal was open, which then wrote its end behind the header of before.
+    /// Whether someone emptied the file while a journal was open, which then wrote its end behind the former header.
     private static func isEmptied(_ bytes: [UInt8]) -> Bool {
         guard bytes.count == headerBytes + JournalEnd.slotBytes, bytes.prefix(headerBytes).allSatisfy({ $0 == 0 })
         else { return false }
@@ -85,22 +85,22 @@ struct JournalLock: Sendable {
     }
 }
 
-/// A name, and the file that it led to when it was opened.
+/// A name, and the file that it led to when opened.
 struct JournalName: Sendable {
     let path: StorePath
     let identity: FileIdentity
 }
 
-/// The names of an open journal and of its lock file, which before each write must lead to the files that are open.
+/// The names of an open journal and of its lock file, which must lead to the open files before each write.
 ///
-/// A name that leads elsewhere may have led another program there: whoever opens the path next would not find what was
+/// A name that leads elsewhere may have led another program there: the next one to open the path would not find what was
 /// written here, and the locks would be on files that nobody else sees.
 struct JournalNames: Sendable {
     let fileSystem: any StoreFileSystem
     let journal: JournalName
     let lock: JournalName
 
-    /// Why nothing more may be written to a journal of that length; nil if all is as it was.
+    /// Why nothing more may be written to a journal of that length; nil if nothing has changed.
     func difference(lengthBytes: UInt64) throws(IOError) -> String? {
         guard let extent = try extent(of: journal) else { return "somebody removed or moved the file" }
         if extent.identity != journal.identity { return "somebody replaced the file" }

@@ -1,6 +1,6 @@
 extension JournalOpening {
-    /// Writes the whole initial part under another name, syncs it, and gives it its name last: whatever happens, there
-    /// is no file or a complete one.
+    /// Writes the whole initial part under another name, syncs it, and renames it last: at any time there is no file or a
+    /// complete one.
     func create(
         _ location: JournalLocation, _ lock: JournalLock, schema: [UInt8], seal: [UInt8]
     ) throws(GraphError) -> Opened {
@@ -43,8 +43,8 @@ extension JournalOpening {
         }
     }
 
-    /// What earlier programs left that did not live to rename it. Without the lock, only lock files are made
-    /// in this way, and whose is removed here finds that there is one now.
+    /// Removes temporary files that earlier programs left. Only lock files are created without the lock; if one of these is
+    /// removed here, its maker finds that there is a lock file now.
     func removeLeftovers(_ location: JournalLocation) {
         let prefix = location.name.appending(Self.temporarySuffix)
         guard let names = try? fileSystem.list(location.directory) else { return }
@@ -56,8 +56,8 @@ extension JournalOpening {
         }
     }
 
-    /// Writes a new file under another name, locked from the beginning, makes it durable, and gives it its name last:
-    /// whatever happens, there is no file of that name or a complete one. nil if the name was taken meanwhile.
+    /// Writes a new file under another name, locked from the beginning, makes it durable, and renames it last: at any time
+    /// there is no file of that name or a complete one. nil if the name was taken meanwhile.
     ///
     /// The folder is not synced.
     func place(
@@ -77,7 +77,7 @@ extension JournalOpening {
         } catch {
             file.close()
             try? fileSystem.unlink(temporaryPath)
-            // The holder of a lock file that was made meanwhile has removed what it took for a leftover.
+            // Another opener created the lock file meanwhile, and removed this one as a leftover.
             if error.reason == .exists || error.reason == .missing { return nil }
             throw error.graphError(path: location.text)
         }

@@ -8,7 +8,7 @@ extension JournalOpening {
             throw .unusableFile(path: location.text, reason: "somebody removed the file meanwhile; open it again")
         }
         do throws(GraphError) {
-            // Another program has it by another name, or has had it since before its lock file was removed.
+            // Another program opened it by another name, or before its lock file was removed.
             guard try attempt(location.path, { () throws(IOError) in try file.lock() }) else {
                 throw .alreadyOpen(path: location.text, processID: nil)
             }
@@ -51,16 +51,16 @@ extension JournalOpening {
         }
     }
 
-    /// What the lock file remembers, be it of this file or of another one.
+    /// The end in the lock file, of this file or of another one.
     private func rememberedEnd(_ lock: JournalLock, _ location: JournalLocation) throws(GraphError) -> JournalEnd? {
         guard let lockFile = lock.endFile else { return nil }
         return try attempt(location.path) { () throws(IOError) in try JournalEnd.read(from: lockFile) }
     }
 
-    /// Remembers the end that was found, all of which is durable by now.
+    /// Stores the end that was found, all of which is durable by now.
     ///
-    /// Where the file is not the one that was remembered this is durable too before anything is appended: otherwise, after
-    /// a power cut, the old end would show this file to be cut off.
+    /// If the lock file had another file's end, this is made durable before anything is appended: otherwise, after a power cut,
+    /// the old end would make this file look truncated.
     private func remember(
         _ scan: JournalScan, of header: JournalHeader, insteadOf remembered: JournalEnd?, _ lock: JournalLock,
         _ location: JournalLocation
@@ -115,8 +115,8 @@ extension JournalOpening {
         }
     }
 
-    /// Writes a damaged copy of the header again. The other one serves, if that fails; but after a failed sync the file may not
-    /// be written on.
+    /// Writes a damaged copy of the header again. If that fails, the other copy suffices; but after a failed sync the file must
+    /// not be written to.
     private func repair(
         _ damaged: DamagedCopy, _ file: any StoreFile, _ location: JournalLocation
     ) throws(GraphError) -> StoreDiagnostic {
@@ -136,13 +136,13 @@ extension JournalOpening {
             .repairedHeader, at: damaged.offset, "the header's \(copy) copy was damaged and has been written again")
     }
 
-    /// A copy of the header that needs the bytes of the other one.
+    /// A copy of the header that must be restored from the other one.
     private struct DamagedCopy {
         let offset: UInt64
         let goodBytes: [UInt8]
     }
 
-    /// One damaged copy does no harm; which of two different valid copies is right, nobody knows.
+    /// One damaged copy does no harm; but of two different valid copies either may be right.
     private func readHeader(
         _ file: any StoreFile, _ lengthBytes: UInt64, _ location: JournalLocation
     ) throws(GraphError) -> (JournalHeader, checksum: UInt32, DamagedCopy?) {
@@ -167,7 +167,7 @@ extension JournalOpening {
                 throw .corrupt(path: path, offset: UInt64(size), sequence: 0, reason: "the header's copies differ")
             }
             return (header, checksum, nil)
-        // Its checksum holds, so that this is no damage.
+        // Its checksum is right, so this is no damage.
         case (.unsupported(let found), _), (_, .unsupported(let found)):
             throw unsupported(found, path)
         case (.valid(let header, let checksum), _):

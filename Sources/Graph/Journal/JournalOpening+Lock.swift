@@ -5,12 +5,12 @@
 #endif
 
 extension JournalOpening {
-    /// Takes the lock beside the journal, and makes the lock file if it is missing.
+    /// Takes the lock beside the journal, and creates the lock file if it is missing.
     ///
-    /// Only an empty file or a lock file of Graph is written to: what else has that name is somebody's.
+    /// Only an empty file or a lock file of Graph is written to: any other file with that name belongs to someone else.
     func lock(_ location: JournalLocation) throws(GraphError) -> JournalLock {
         let path = location.lockPath
-        // While this opener looks, another one may make the file, or somebody remove it.
+        // Meanwhile another opener may create the file, or someone may remove it.
         for _ in 0..<100 {
             if let lock = try isUsable(path) ? takeLock(path, of: location) : makeLock(path, of: location) {
                 return lock
@@ -19,7 +19,7 @@ extension JournalOpening {
         throw .unusableFile(path: path.text, reason: "somebody keeps removing the lock file")
     }
 
-    /// Takes the lock on the file that is there; nil if the name leads to it no more.
+    /// Takes the lock on the existing file; nil if the name does not lead to it any more.
     private func takeLock(_ path: StorePath, of location: JournalLocation) throws(GraphError) -> JournalLock? {
         guard let file = try openIfExists(path) else { return nil }
         do throws(GraphError) {
@@ -45,8 +45,7 @@ extension JournalOpening {
                 throw .unusableFile(
                     path: path.text, reason: "not a lock file of Graph, and not overwritten: move it elsewhere")
             }
-            // Without it nothing is lost but the number in a message and a place for the journal's end, so its failure is no
-            // failure of the lock.
+            // It only provides the number in a message and a place for the journal's end, so the lock succeeds without it.
             do throws(IOError) {
                 try file.writeFully(JournalLock.header(of: holder), at: 0)
                 if !hasDurableHeader { try file.dataSync() }
@@ -60,7 +59,7 @@ extension JournalOpening {
         }
     }
 
-    /// Makes the lock file, locked and complete before it gets its name; nil if somebody else was quicker.
+    /// Creates the lock file, locked and complete before it gets its name; nil if another one was quicker.
     private func makeLock(_ path: StorePath, of location: JournalLocation) throws(GraphError) -> JournalLock? {
         let header = JournalLock.header(of: holder)
         guard let file = try place(header, at: path, of: location) else { return nil }

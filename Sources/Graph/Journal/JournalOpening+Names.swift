@@ -1,4 +1,4 @@
-/// What opening the journal and opening its lock file have in common.
+/// Shared by opening the journal and opening its lock file.
 extension JournalOpening {
     /// Repeats an interrupted call, and reports every other failure.
     func attempt<Result>(_ path: StorePath, _ body: () throws(IOError) -> Result) throws(GraphError) -> Result {
@@ -9,7 +9,7 @@ extension JournalOpening {
         }
     }
 
-    /// Whether there is a file; something else of that name is an error.
+    /// Whether there is a file; anything else with that name is an error.
     func isUsable(_ path: StorePath) throws(GraphError) -> Bool {
         let status: FileStatus
         do throws(IOError) {
@@ -47,7 +47,7 @@ extension JournalOpening {
         }
     }
 
-    /// Which file it is; nil if the name does not lead to it any more.
+    /// The file's identity; nil if the name does not lead to it any more.
     func identity(of file: any StoreFile, at path: StorePath) throws(GraphError) -> FileIdentity? {
         let identity = try attempt(path) { () throws(IOError) in try file.extent().identity }
         do throws(IOError) {
@@ -59,7 +59,7 @@ extension JournalOpening {
         }
     }
 
-    /// What the names of a journal that is open and locked, and of its lock file, must lead to from now on.
+    /// The names of an open and locked journal and of its lock file, with the files that they must lead to from now on.
     func names(
         of file: any StoreFile, _ location: JournalLocation, _ lock: JournalLock
     ) throws(GraphError) -> JournalNames {

@@ -1,9 +1,9 @@
-/// Opens a journal file, or creates it: resolve the path, take the lock, then look at the file. All of it blocks.
+/// Opens a journal file, or creates it: resolve the path, take the lock, then read the file. All of it blocks.
 struct JournalOpening {
     let fileSystem: any StoreFileSystem
     let options: JournalOptions
 
-    /// Everything an open journal consists of.
+    /// The parts of an open journal.
     struct Opened: Sendable {
         let location: JournalLocation
         let header: JournalHeader
@@ -24,7 +24,7 @@ struct JournalOpening {
         let exists = try isUsable(location.path)
         let lock = try lock(location)
         do throws(GraphError) {
-            // Before the lock was taken, somebody else may have created the file.
+            // Another opener may have created the file before the lock was taken.
             if !exists, try !isUsable(location.path) {
                 return try create(location, lock, schema: schema, seal: seal)
             }

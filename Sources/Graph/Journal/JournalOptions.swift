@@ -1,21 +1,21 @@
-/// What may be chosen about a journal, and the effects it takes from outside so that a test can fix them.
+/// The choices for a journal, and its outside effects, which a test can replace.
 struct JournalOptions: Sendable {
-    /// The longest payload that is written, at most `JournalFormat.payloadLimitBytes`. Reading has only that one limit: a
-    /// file must not become unreadable because the next program chose less.
+    /// The longest payload that is written, at most `JournalFormat.payloadLimitBytes`. Reading has only that one limit: a file
+    /// must not become unreadable because the next program chose less.
     var transactionLimitBytes = 64 << 20
 
-    /// A file that has run out of zeros gets as many ahead as it is long, but at least and at most this many.
+    /// The least that is allocated ahead. A file that has run out of zeros gets as many as it is long, within limits.
     ///
-    /// Doubling keeps the number of allocations logarithmic. The upper bound keeps the one write that carries the
-    /// zeros short, and limits what an open after an unclean stop has to overwrite.
+    /// Doubling keeps the number of allocations logarithmic. The maximum keeps the one write that carries the zeros short, and
+    /// limits what an open after an unclean stop overwrites.
     var allocationMinimumBytes: UInt64 = 256 << 10
     var allocationMaximumBytes = JournalFormat.allocationLimitBytes
 
-    /// How long after the last group a mark shows that it was durable, and at most as long again; nil for never.
+    /// How long after the last group a mark shows that it was durable, up to twice this; nil for never.
     var idleMarkDelay: Duration?
 
-    /// A power of two, at least 2. Each writer that opens the file ends its zeros at another one of so many successive blocks:
-    /// two writers that one file has in spite of all locks then see by its length that they are not alone.
+    /// A power of two, at least 2. Each writer that opens the file ends its zeros at another one of this many successive
+    /// blocks: two writers that share a file in spite of all locks then notice each other by its length.
     var allocationChoices: UInt64 = 16
 
     /// For identifiers and salts.

@@ -16,7 +16,7 @@
 struct JournalReader: ~Copyable {
     private let header: JournalHeader
     private let path: String
-    /// The end that the lock file remembers of this file.
+    /// The end of this file in the lock file.
     private let remembered: JournalEnd?
     private var hasRememberedRecord = false
     private var lastKind = Journal.RecordKind.schema
@@ -27,8 +27,8 @@ struct JournalReader: ~Copyable {
     private var chain: UInt32
     private var durableThrough: UInt64 = 0
     private var part = Part.beginning
-    /// Ends of the records from the seal on, without gaps; those before `lastKnown` are of no more interest, and the
-    /// one there belongs to the last record that a later one, or the seal, shows to be durable.
+    /// Ends of the records from the seal on, without gaps. Those before `lastKnown` are not needed any more; the one there
+    /// belongs to the last record that a later one, or the seal, shows to be durable.
     private var ends: [(sequence: UInt64, end: UInt64)] = []
     private var lastKnown = 0
 
@@ -45,7 +45,7 @@ struct JournalReader: ~Copyable {
         case bad(reason: String)
     }
 
-    /// - Parameter remembered: what the lock file says, also of other files.
+    /// - Parameter remembered: the end in the lock file, perhaps another file's.
     init(
         file: any StoreFile, header: JournalHeader, headerChecksum: UInt32, lengthBytes: UInt64, path: String,
         remembered: JournalEnd?
@@ -73,7 +73,7 @@ struct JournalReader: ~Copyable {
         }
     }
 
-    /// Reads the record at `offset` without believing anything that no checksum vouches for.
+    /// Reads the record at `offset`, trusting nothing that no checksum covers.
     private mutating func step() throws(GraphError) -> Step {
         let remaining = window.lengthBytes - offset
         guard remaining >= UInt64(JournalFormat.frameHeaderBytes) else { return .bad(reason: "its header is cut off") }
@@ -101,7 +101,7 @@ struct JournalReader: ~Copyable {
         return .record(frame, kind, payload: payload, end: offset + UInt64(frameBytes))
     }
 
-    /// Checks a valid record's place in the file and moves past it.
+    /// Checks a valid record's position in the file and moves past it.
     private mutating func accept(
         _ frame: JournalFrame, _ kind: Journal.RecordKind, _ payload: UnsafeRawBufferPointer, _ end: UInt64
     ) throws(GraphError) {
@@ -129,7 +129,7 @@ struct JournalReader: ~Copyable {
         }
     }
 
-    /// The order of the initial part: a schema, perhaps a snapshot, any commits, and the seal that ends it.
+    /// Checks the order of the initial part: a schema, perhaps a snapshot, any commits, and the seal that ends it.
     private mutating func place(_ kind: Journal.RecordKind, _ payload: UnsafeRawBufferPointer) throws(GraphError) {
         switch (part, kind) {
         case (.beginning, .schema):
@@ -187,13 +187,13 @@ struct JournalReader: ~Copyable {
             endsLikeAWriters: endsLikeAWriters)
     }
 
-    /// Compares the file with what is remembered of its end, which nothing that was durable is ever behind.
+    /// Compares the file with its end in the lock file, which is never ahead of the durable records.
     private func agreement(_ reason: String) throws(GraphError) -> JournalScan.Agreement {
         guard let remembered else { return .unknown }
         guard remembered.sequence > lastSequence else {
             return hasRememberedRecord ? .same : .diverged(remembered)
         }
-        // A program closed it like this, so that nobody can have lost the end of it: it is a copy from before.
+        // A program closed the file like this, so nothing is missing at its end: it is an earlier copy.
         if lastKind == .close, offset == window.lengthBytes { return .older(remembered) }
         throw corrupt(
             """
@@ -211,17 +211,17 @@ struct JournalReader: ~Copyable {
     }
 
     private struct Rest {
-        /// Behind the last byte that is not zero.
+        /// The position behind the last byte that is not zero.
         var end: UInt64
-        /// The highest in the headers of records after the expected one, and where the first such header is. The first
-        /// that shows the expected record to have been durable ends the search.
+        /// The highest value in the headers of records after the expected one, and the position of the first such header. The
+        /// search ends at the first that shows the expected record to have been durable.
         var durableThrough: UInt64 = 0
         var nextOffset: UInt64?
     }
 
-    /// One pass over the rest of the file, no further than an unfinished write may reach, without its holes.
+    /// One pass over the rest of the file, up to the limit of an unfinished write, without its holes.
     ///
-    /// Headers are looked for at every byte: where bytes were lost or came in, the records behind begin anywhere.
+    /// It searches for headers at every byte: where bytes were lost or inserted, the records behind begin anywhere.
     private mutating func examineRest(after expected: UInt64) throws(GraphError) -> Rest {
         var rest = Rest(end: offset)
         let limit = offset + min(window.lengthBytes - offset, JournalFormat.unfinishedLimitBytes)
@@ -231,7 +231,7 @@ struct JournalReader: ~Copyable {
             let count = Int(min(UInt64(JournalWindow.pieceBytes), limit - position))
             let piece = try bytes(at: position, count: count)
             let reachesEnd = position + UInt64(count) == limit
-            // Headers that reach into the next piece are looked at there.
+            // Headers that reach into the next piece are found there.
             let starts = reachesEnd ? count : count - (JournalFormat.frameHeaderBytes - 1)
             examine(piece, at: position, starts: starts, after: expected, &rest)
             if rest.durableThrough >= expected { break }
@@ -240,7 +240,7 @@ struct JournalReader: ~Copyable {
         return rest
     }
 
-    /// Looks for headers that begin in the first so many bytes of a piece, eight bytes at a time.
+    /// Searches for headers that begin in the first bytes of a piece, eight bytes at a time.
     private func examine(
         _ piece: UnsafeRawBufferPointer, at position: UInt64, starts: Int, after expected: UInt64, _ rest: inout Rest
     ) {

@@ -1,15 +1,15 @@
-/// Makes a scanned file fit to be continued: exactly its valid records, all of them durable.
+/// Prepares a scanned file to be continued: exactly its valid records, all of them durable.
 ///
-/// 1. The records not known to be durable are written again, unchanged. After a failed sync the system counts their
-///    pages as clean: they can be read, but are not on the disk, and a sync would not write them.
+/// 1. The records not known to be durable are written again, unchanged. After a failed sync the system counts their pages as
+///    clean: they can be read, but are not on the disk, and a sync would not write them.
 /// 2. A torn tail is copied to `<path>.torn-<sequence>`, of which the last three are kept.
-/// 3. Everything behind the last record is overwritten with zeros and synced before it is cut off: otherwise blocks of
-///    the dead group, which carry the file's salt and the next sequences, could come to light in a later extension.
-/// 4. The folder is synced, in case the program that created the file did not live to do it.
+/// 3. Everything behind the last record is overwritten with zeros and synced before it is cut off: otherwise blocks of the dead
+///    group, which carry the file's salt and the next sequences, could reappear in a later extension.
+/// 4. The folder is synced, in case the program that created the file ended before it did.
 ///
-/// Each step may be interrupted and repeated, and everything is read before anything is lost. Writing records again in their
-/// place relies on what every write to a journal relies on: a power cut leaves a sector that is being written with its
-/// old bytes or its new ones, which are the same here.
+/// Each step may be interrupted and repeated, and everything is read before anything is lost. Rewriting records in place relies
+/// on the same as every write to a journal: after a power cut a sector that was being written has its old bytes or its new
+/// ones, which are the same here.
 struct JournalRecovery {
     private static let copiesKept = 3
 
@@ -17,12 +17,12 @@ struct JournalRecovery {
     let path: StorePath
     let directory: StorePath
 
-    /// Returns what there is to say about it.
+    /// Returns the diagnostics of the repair.
     func repair(
         _ file: any StoreFile, lengthBytes: UInt64, after scan: JournalScan
     ) throws(GraphError) -> [StoreDiagnostic] {
         do throws(IOError) {
-            // All of it once more if a signal interrupts it: the bytes are then written again before they are synced again.
+            // Repeats everything if a signal interrupts it: the bytes are then written again before they are synced again.
             return try repeatingInterrupted { () throws(IOError) in try repairing(file, lengthBytes, scan) }
         } catch {
             throw error.graphError(path: path.text)
@@ -76,7 +76,7 @@ struct JournalRecovery {
         removeOldCopies()
     }
 
-    /// Zeros over all that is no hole: a hole has no blocks that could come to light.
+    /// Writes zeros over everything but holes, which have no blocks that could reappear.
     private func overwrite(_ file: any StoreFile, _ range: Range<UInt64>) throws(IOError) {
         var offset = range.lowerBound
         while let start = file.dataOffset(from: offset), start < range.upperBound {

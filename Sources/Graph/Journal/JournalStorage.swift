@@ -1,12 +1,12 @@
-/// The few calls of the operating system that the journal needs; everything it does to a disk goes through here.
+/// The few system calls that the journal needs, the only way for it to reach a disk.
 ///
 /// Each call maps to one system call. Loops over short transfers and interruptions belong to the callers
 /// (`StoreFile+Transfer.swift`), so that a simulated disk can show them.
 protocol StoreFileSystem: Sendable {
-    /// The process the files belong to; a child of `fork` sees another number than its parent.
+    /// The current process; a child of `fork` gets another number than its parent.
     var processID: Int32 { get }
 
-    /// The absolute path without symbolic links of something that exists.
+    /// The absolute path, without symbolic links, of an existing file or folder.
     func resolve(_ path: StorePath) throws(IOError) -> StorePath
 
     /// Never follows a symbolic link in the last component, never waits for the other end of a FIFO.
@@ -15,13 +15,13 @@ protocol StoreFileSystem: Sendable {
     /// A new file for its owner only; `.exists` if the name is taken.
     func create(_ path: StorePath) throws(IOError) -> any StoreFile
 
-    /// About the name itself, should it be a symbolic link.
+    /// The status of the name itself if it is a symbolic link.
     func status(_ path: StorePath) throws(IOError) -> FileStatus
 
-    /// The part of the status that every write asks for.
+    /// The part of the status that every write checks.
     func extent(_ path: StorePath) throws(IOError) -> FileExtent
 
-    /// Gives a file another name; `.exists` if that is taken, by whatever it is.
+    /// Renames a file; `.exists` if anything has the new name.
     func rename(_ path: StorePath, to newPath: StorePath) throws(IOError)
 
     func unlink(_ path: StorePath) throws(IOError)
@@ -33,10 +33,10 @@ protocol StoreFileSystem: Sendable {
     func syncDirectory(_ directory: StorePath) throws(IOError)
 }
 
-/// One open file, closed when the last reference goes away if not before.
+/// One open file, closed at the latest when the last reference is released.
 protocol StoreFile: Sendable {
-    /// Takes the lock on the file that one opener at a time can have, in this process or another; false if somebody has it.
-    /// Never waits. `close` gives it back.
+    /// Takes the file's exclusive lock, which only one opener in any process can have; false if another has it. Never waits.
+    /// `close` releases it.
     func lock() throws(IOError) -> Bool
 
     /// May read less than asked for; zero bytes mean the end of the file.
@@ -57,22 +57,22 @@ protocol StoreFile: Sendable {
 
     func extent() throws(IOError) -> FileExtent
 
-    /// The first offset from the given one on that may hold anything but zeros; nil if there is none. A file without holes,
-    /// or a system that does not tell, returns the given offset.
+    /// The first offset from the given one on that may hold anything but zeros; nil if there is none. For a file without holes,
+    /// or where the system does not tell, returns the given offset.
     func dataOffset(from offset: UInt64) -> UInt64?
 
     /// A second call does nothing, and in the child of a `fork` the parent's lock stays.
     func close()
 }
 
-/// How long a file is, how many names it has, and which file it is.
+/// A file's length, its number of names, and its identity.
 struct FileExtent: Sendable, Equatable {
     var lengthBytes: UInt64
     var linkCount: UInt64
     var identity: FileIdentity
 }
 
-/// What tells a file from all others that exist at the same time, whatever their names.
+/// Distinguishes a file from all others that exist at the same time, whatever their names.
 struct FileIdentity: Sendable, Hashable {
     var device: UInt64
     var inode: UInt64

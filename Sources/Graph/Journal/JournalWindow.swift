@@ -1,7 +1,7 @@
 /// A piece of a file in memory, moved along as the file is read.
 ///
-/// It owns its memory: nothing else frees or moves it, and the pointers it gives out are good until the next call.
-/// It never takes more than the larger of `pieceBytes` and the longest range asked for, which ends inside the file.
+/// It owns its memory: nothing else frees or moves it, and the pointers that it returns are valid until the next call. It never
+/// takes more than the larger of `pieceBytes` and the longest range requested, which ends inside the file.
 struct JournalWindow: ~Copyable {
     static let pieceBytes = 256 << 10
 

@@ -2,7 +2,7 @@
 ///
 ///     open ──write──▶ open        the group is durable
 ///       ├──disk full──▶ open      the group's bytes are zeros again, nothing was applied
-///       ├──any other error──▶ failed    for good; what became of the group is known only after reopening
+///       ├──any other error──▶ failed    for good; only reopening shows whether the group was written
 ///       └──close──▶ closed
 ///
 /// Invariants while open:
@@ -31,14 +31,14 @@ struct JournalWriter: Sendable {
     private let salt: UInt32
     private let lockFile: (any StoreFile)?
     private let options: JournalOptions
-    /// In which of so many successive blocks the zeros ahead end.
+    /// In which of the successive blocks the zeros ahead end; see `allocationChoices`.
     private let endingBlock: UInt64
 
     /// Continues a file that ends with its last record, all of it durable.
     ///
-    /// - Parameter lengthFound: how long the file was when it was opened. Another writer that has it open as well, in spite
-    ///   of all locks, counts on that length, or on one like it: zeros ahead never end there, so that it notices.
-    /// - Parameter lockFile: where the end is remembered; nil for nowhere.
+    /// - Parameter lengthFound: the file's length when it was opened. Another writer that has it open in spite of all locks
+    ///   expects that length, or one like it: zeros ahead never end there, so that it notices.
+    /// - Parameter lockFile: where the end is stored; nil for nowhere.
     init(
         file: any StoreFile, names: JournalNames, path: String, header: JournalHeader, end: UInt64, lengthFound: UInt64,
         lastSequence: UInt64, chain: UInt32, lockFile: (any StoreFile)?, options: JournalOptions
@@ -109,7 +109,7 @@ struct JournalWriter: Sendable {
         }
     }
 
-    /// Somebody who removed, moved, replaced, cut or extended the file or its lock file makes every further promise void.
+    /// Fails if the file or its lock file was removed, moved, replaced, truncated or extended, which ends all promises.
     private mutating func requireSameFile() throws(GraphError) {
         let difference: String?
         do throws(IOError) {
@@ -154,7 +154,7 @@ struct JournalWriter: Sendable {
         chain = nextChain
         if durably {
             durableThrough = sequence
-            // It only shows damage that would be hard to see otherwise, so its failure is no failure of the group.
+            // It only reveals damage that would be hard to find otherwise, so the group succeeds without it.
             let remembered = JournalEnd(
                 fileID: fileID, sequence: sequence, offset: end, chain: chain, isClosed: records.last?.kind == .close)
             if let lockFile { try? remembered.write(to: lockFile) }
@@ -163,7 +163,7 @@ struct JournalWriter: Sendable {
 
     /// Writes zeros behind a group that has reached the end of the file, to be synced with it.
     ///
-    /// A disk too full for them is no reason to refuse the group.
+    /// A disk too full for them does not fail the group.
     private func allocate(after groupEnd: UInt64) throws(IOError) -> UInt64 {
         let ahead = min(max(groupEnd, options.allocationMinimumBytes), options.allocationMaximumBytes)
         let blocks = (groupEnd + ahead + Self.blockBytes - 1) / Self.blockBytes
@@ -180,8 +180,8 @@ struct JournalWriter: Sendable {
 
     /// Takes back a group that found no space.
     ///
-    /// Its bytes carry this file's salt and the next sequences, so they must not come back: they are overwritten and
-    /// synced before the file is cut.
+    /// Its bytes carry this file's salt and the next sequences, so they must not reappear: they are overwritten and synced
+    /// before the file is cut.
     private mutating func reject(_ error: IOError, through groupEnd: UInt64) -> GraphError {
         guard error.reason == .diskFull else { return fail(error) }
         do throws(IOError) {

@@ -8,11 +8,11 @@ import Synchronization
     import Glibc
 #endif
 
-/// The disk of this computer, in the only file that names a platform.
+/// This computer's disk. No other file names a platform.
 struct PosixFileSystem: StoreFileSystem {
     var processID: Int32 { getpid() }
 
-    /// The wall clock, for information only: nothing is ordered by it.
+    /// The wall clock, for information only: nothing depends on its order.
     static func nanosecondsSince1970() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -63,7 +63,7 @@ struct PosixFileSystem: StoreFileSystem {
         return information
     }
 
-    /// Where the system or the kind of disk cannot rename without replacing, a look at the new name comes before.
+    /// Where the system or the file system cannot rename without replacing, the new name is checked first.
     func rename(_ path: StorePath, to newPath: StorePath) throws(IOError) {
         let exclusive = path.withCString { old in newPath.withCString { new in renameExclusively(old, new) } }
         if exclusive == 0 { return }
@@ -128,7 +128,7 @@ struct PosixFileSystem: StoreFileSystem {
         guard fullSync(descriptor) == 0 else { throw .current(.syncDirectory) }
     }
 
-    /// Descriptors 0 to 2 are left to the streams of the host, which would otherwise write into the journal.
+    /// Leaves descriptors 0 to 2 to the host's streams, which would otherwise write into the journal.
     private func openDescriptor(
         _ path: StorePath, _ flags: Int32, _ operation: IOError.Operation
     ) throws(IOError) -> Int32 {
@@ -225,20 +225,20 @@ private final class PosixFile: StoreFile {
     }
 
     func dataOffset(from offset: UInt64) -> UInt64? {
-        // The modules leave the name out, or have it only with extensions switched on.
+        // The modules lack the name, or have it only with extensions switched on.
         #if canImport(Darwin)
             let seekData: Int32 = 4
         #else
             let seekData: Int32 = 3
         #endif
-        // Nothing here uses the position that this moves.
+        // Nothing here uses the file position, which this moves.
         let found = lseek(descriptor, off_t(clamping: offset), seekData)
         if found >= 0 { return UInt64(found) }
         return errno == ENXIO ? nil : offset
     }
 
-    /// Unlocks what this process has locked: a child that another thread has just started has the open file too, and with it
-    /// the lock, until it becomes another program. In a child the lock is the parent's, which unlocking would take away.
+    /// Unlocks only in the process that locked. A child that another thread has just started shares the open file, and with it
+    /// the lock, until it becomes another program; so closing alone does not unlock, and the child must not.
     func close() {
         let descriptor = slot.exchange(-1, ordering: .acquiringAndReleasing)
         guard descriptor >= 0 else { return }
@@ -252,13 +252,13 @@ private final class PosixFile: StoreFile {
         private typealias Statx =
             @convention(c) (Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer?) -> Int32
 
-        /// The Glibc module leaves it out; so do C libraries before version 2.28.
+        /// The Glibc module lacks it; so do C libraries before version 2.28.
         private static let statx = dlsym(nil, "statx").map { unsafeBitCast($0, to: Statx.self) }
 
-        /// Asks for length, link count and number alone; nil if that does not work here.
+        /// Gets length, link count and number alone; nil if that does not work here.
         ///
-        /// Linux notes from version 6.13 on that somebody has asked for a file's times, and gives its next write a time of its
-        /// own, which the sync then has to write too: measured, that makes a sync take half as long again.
+        /// From version 6.13 on, Linux notes a request for a file's times, and gives its next write a time of its own, which
+        /// the sync must write too: by measurement, that makes a sync take half as long again.
         fileprivate static func withoutTimes(
             _ descriptor: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
         ) -> Result<FileExtent, IOError>? {
@@ -272,7 +272,7 @@ private final class PosixFile: StoreFile {
                 guard memory.load(as: UInt32.self) & wanted == wanted else { return nil }
                 let major = UInt64(memory.load(fromByteOffset: 136, as: UInt32.self))
                 let minor = UInt64(memory.load(fromByteOffset: 140, as: UInt32.self))
-                // As `fstat` puts them together.
+                // Combined as `fstat` does.
                 let device =
                     (major & 0xFFFF_F000) << 32 | (major & 0xFFF) << 8 | (minor & 0xFFFF_FF00) << 12 | minor & 0xFF
                 return .success(
@@ -290,7 +290,7 @@ private final class PosixFile: StoreFile {
     }
 #endif
 
-/// Renames without replacing what has the new name; nil where the system has no such call.
+/// Renames without replacing a file with the new name; nil where the system has no such call.
 private func renameExclusively(_ path: UnsafePointer<CChar>, _ newPath: UnsafePointer<CChar>) -> Int32? {
     #if canImport(Darwin)
         return renamex_np(path, newPath, UInt32(RENAME_EXCL))
@@ -306,11 +306,11 @@ private func renameExclusively(_ path: UnsafePointer<CChar>, _ newPath: UnsafePo
     private typealias RenameAt2 =
         @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
 
-    /// The Glibc module leaves it out; so do C libraries before version 2.28.
+    /// The Glibc module lacks it; so do C libraries before version 2.28.
     private let renameat2 = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: RenameAt2.self) }
 #endif
 
-/// On Darwin `fsync` leaves the data in the drive's cache, whose order is the drive's; `F_FULLFSYNC` flushes that too.
+/// On Darwin `fsync` leaves the data in the drive's cache, which the drive writes in any order; `F_FULLFSYNC` flushes that too.
 private func fullSync(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
         let result = fcntl(descriptor, F_FULLFSYNC)

@@ -1,7 +1,7 @@
-/// Repeats a call that a signal interrupted; one that never gets anywhere must end somewhere.
+/// Repeats a call that a signal interrupted, a limited number of times.
 ///
-/// Not for the sync of a group: what an interrupted sync has done to the pages nobody says, and whether the group's are
-/// on the disk is then known only after reopening. Where bytes are written again before each sync, it does no harm.
+/// Not for the sync of a group: the state of its pages after an interrupted sync is undefined, and only reopening shows whether
+/// the group is on the disk. It does no harm where bytes are written again before each sync.
 func repeatingInterrupted<Result>(_ body: () throws(IOError) -> Result) throws(IOError) -> Result {
     var interruptions = 0
     while true {
@@ -10,7 +10,7 @@ func repeatingInterrupted<Result>(_ body: () throws(IOError) -> Result) throws(I
         } catch {
             guard error.reason == .interrupted else { throw error }
             interruptions += 1
-            // As an error of another kind, so that nobody else repeats it either.
+            // As another kind of error, so that no caller repeats it either.
             if interruptions > 1_000 {
                 throw IOError(operation: error.operation, reason: .noProgress, code: error.code)
             }
@@ -18,7 +18,7 @@ func repeatingInterrupted<Result>(_ body: () throws(IOError) -> Result) throws(I
     }
 }
 
-/// The one place that deals with short transfers.
+/// Handles short transfers, the only code that does.
 extension StoreFile {
     /// Fills the buffer; the end of the file before that is an error, as the journal only reads what `status` promised.
     func readFully(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) {

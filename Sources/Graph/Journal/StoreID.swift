@@ -1,4 +1,4 @@
-/// Sixteen random bytes that name a store for life, or one generation of its file.
+/// Sixteen random bytes that identify a store for life, or one generation of its file.
 struct StoreID: Sendable, Hashable, CustomStringConvertible {
     /// The bytes in the order of the text, the first one in the topmost bits.
     let high: UInt64

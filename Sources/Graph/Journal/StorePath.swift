@@ -1,21 +1,21 @@
-/// The name of a file as the system has it: bytes, which need not be UTF-8 and equal others only byte by byte.
+/// A file name as the system has it: bytes, which need not be UTF-8 and are compared byte by byte.
 ///
-/// Strings are compared by characters: `é` composed and decomposed are one string and two files, and a slash before a
-/// combining mark is no slash.
+/// Strings are compared by characters: `é` composed and decomposed are one string and two files, and a slash before a combining
+/// mark is no slash.
 struct StorePath: Sendable, Hashable {
-    /// The bytes and a zero behind them, as the system's calls want them; there is no other zero.
+    /// The bytes and a terminating zero for system calls; there is no other zero.
     private let terminated: [UInt8]
 
     var bytes: ArraySlice<UInt8> { terminated.dropLast() }
 
-    /// For messages; what is no UTF-8 is repaired.
+    /// For messages; invalid UTF-8 is repaired.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     init(_ text: String) {
         self.init(bytes: text.utf8)
     }
 
-    /// - Precondition: there is no zero among the bytes.
+    /// - Precondition: none of the bytes is zero.
     init(bytes: some Sequence<UInt8>) {
         terminated = Array(bytes) + [0]
     }
@@ -31,7 +31,7 @@ struct StorePath: Sendable, Hashable {
         self.init(bytes: bytes)
     }
 
-    /// The pointer is good during the call alone.
+    /// The pointer is valid only during the call.
     func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
         terminated.withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
     }
@@ -40,19 +40,19 @@ struct StorePath: Sendable, Hashable {
         StorePath(bytes: bytes + Array(suffix.utf8))
     }
 
-    /// The file of that name in this folder.
+    /// The path of a name in this folder.
     func appending(component name: StorePath) -> StorePath {
         StorePath(bytes: bytes == [Self.slash] ? bytes + name.bytes : bytes + [Self.slash] + name.bytes)
     }
 
-    /// What precedes the last slash, `/` or `.` if that is nothing, and what follows it.
+    /// The part before the last slash, or `/` or `.` if that is empty, and the part after it.
     func split() -> (directory: StorePath, name: StorePath) {
         guard let slash = bytes.lastIndex(of: Self.slash) else { return (StorePath("."), self) }
         let directory = slash == bytes.startIndex ? StorePath("/") : StorePath(bytes: bytes[..<slash])
         return (directory, StorePath(bytes: bytes[(slash + 1)...]))
     }
 
-    /// What follows the prefix; nil where the name does not begin with it.
+    /// The rest after the prefix; nil if the name does not begin with it.
     func suffix(after prefix: StorePath) -> ArraySlice<UInt8>? {
         bytes.starts(with: prefix.bytes) ? bytes.dropFirst(prefix.bytes.count) : nil
     }

@@ -4,18 +4,18 @@
     import Foundation
 #endif
 
-/// Values of programs' own types: a length, then bytes whose first one says what they are. 1 is followed by deterministic CBOR;
-/// anything else begins JSON, which files have that were written before there was CBOR.
+/// Values of programs' own types: a length, then bytes whose first one tells their form. 1 is followed by deterministic CBOR;
+/// anything else begins JSON, which files from before CBOR have.
 private enum StoredForm {
     static let cbor: UInt8 = 1
 }
 
 extension AttributeCodec {
-    /// Stored as what the type encodes.
+    /// Stores what the type encodes.
     ///
-    /// What is stored decides whether two values are the same: that the type calls them equal proves nothing, since it may leave
-    /// out what it likes. Two things spare encoding them: the same bits in memory, which a value has that nobody has written
-    /// to, and that the type calls them different, though each equal to itself, as what holds NaN is not.
+    /// Two values are the same if they encode the same: `==` proves nothing, since it may leave parts out. Two shortcuts avoid
+    /// encoding them: equal bits in memory, as in a value that nobody has written to, and that the type calls them different,
+    /// though each equal to itself (unlike a value that holds NaN).
     static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
         var operations = AttributeCodec(
             kind: "codable",
@@ -70,7 +70,7 @@ private struct MalformedJSON: Error {
     let reason: String
 }
 
-/// Takes nothing of the value: fails only if there is none.
+/// Decodes nothing: fails only if there is no value.
 private struct Whatever: Decodable {
     init(from decoder: any Decoder) {}
 }
@@ -95,7 +95,7 @@ private func decodeJSON<Value: Decodable>(_ type: Value.Type, from bytes: Unsafe
 }
 
 extension DecodingError {
-    /// Where in the value something is wrong, and what: bounded, as both may come from a file.
+    /// The position and kind of an error in the value, of bounded length, as both may come from a file.
     fileprivate var summary: String {
         let (context, reason): (DecodingError.Context, String) =
             switch self {

@@ -107,7 +107,7 @@ extension Dictionary: AttributeValue where Key: AttributeValue, Value: Attribute
 }
 
 extension AttributeCodec {
-    /// `[UInt8]` is a block of bytes, not an array of numbers; only called where `Value` is that type.
+    /// `[UInt8]` is a block of bytes, not an array of numbers; only called if `Value` is that type.
     fileprivate static var bytes: AttributeCodec {
         AttributeCodec(
             kind: "bytes",
@@ -173,7 +173,7 @@ extension AttributeCodec {
         )
     }
 
-    /// Stored as the raw value is.
+    /// Stored like the raw value.
     static func raw<Raw: AttributeValue>(
         _ type: Value.Type = Value.self
     ) -> AttributeCodec where Value: RawRepresentable<Raw> {
@@ -214,7 +214,7 @@ struct NotReadable: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A stored value that is well-formed, but that its type does not take: it was another type when the value was written.
+/// A well-formed stored value that its type rejects: the type has changed since the value was written.
 struct UnreadableValue: Error {
     let type: String
     let reason: String
@@ -225,8 +225,8 @@ struct UnreadableValue: Error {
     }
 }
 
-/// The operations on values in hand. The types are those that the operations were made for: each call sits beside the
-/// line that took the operations from the type's own codec.
+/// The operations on values in memory. The types are those that the operations were made for: each call follows the line that
+/// took the operations from the type's own codec.
 extension AttributeOperations {
     fileprivate func value<Value: Sendable>(from reader: inout ByteReader) throws -> Value {
         try withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
@@ -251,7 +251,7 @@ extension AttributeOperations {
     }
 }
 
-/// Whether two values without an order of their own are the same, by their encodings.
+/// Whether two unordered values are the same, by their encodings.
 private func sameEncoding<Value>(
     _ lhs: Value,
     _ rhs: Value,

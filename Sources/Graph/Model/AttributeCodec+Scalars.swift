@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// Integers up to 64 bits are varints in the journal, zigzag where they have a sign.
+/// Integers up to 64 bits are varints in the journal, zigzag if they are signed.
 private func signedCodec<Value: FixedWidthInteger & SignedInteger & Sendable>(_ kind: String) -> AttributeCodec<Value> {
     AttributeCodec<Value>(
         kind: kind,
@@ -255,20 +255,20 @@ private func appendKey(bytes: UnsafeRawBufferPointer, containsZero: Bool, to key
     key.append(1)
 }
 
-/// Shorter first where one is the beginning of the other.
+/// The shorter one first if it begins the other.
 private func precedes(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
     lhs.lexicographicallyPrecedes(rhs)
 }
 
-/// Swift compares strings by their canonical equivalence: as lists of the scalars of Unicode's normalization form C, whose
-/// order is that of their UTF-8. Keys hold that form.
+/// Swift compares strings by canonical equivalence: as lists of the scalars of Unicode's normalization form C, which order like
+/// their UTF-8. Keys hold that form.
 ///
-/// `_nfcCodeUnits` makes it. The standard library exports it everywhere since Swift 5, without an availability of its own, and
-/// it reads the same tables as `==` and `<`; the view `_nfc` is SPI, which the SDK for macOS does not show, and Foundation's
-/// mapping would have every program on Linux load all of Foundation.
+/// `_nfcCodeUnits` makes it. The standard library has exported it everywhere since Swift 5, without availability, and it reads
+/// the same tables as `==` and `<`; the view `_nfc` is SPI, which the SDK for macOS does not show, and Foundation's mapping
+/// would make every program on Linux load all of Foundation.
 private enum NormalForm {
-    /// Whether a text in UTF-8 is seen to be in normal form without looking at single scalars, and whether there is a zero in
-    /// it, eight bytes at a time.
+    /// Whether a UTF-8 text is certainly in normal form, without decoding scalars, and whether it contains a zero, eight bytes
+    /// at a time.
     ///
     /// Scalars below U+0300 compose with nothing before them and are their own normal form; 0xCC begins the first one above.
     @inline(__always)
@@ -281,7 +281,7 @@ private enum NormalForm {
         while offset &+ 8 <= utf8.count {
             let word = utf8.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             high |= word
-            // Exact as to whether there is a zero at all (Warren, *Hacker's Delight*, 6-1).
+            // Exact as to whether there is a zero (Warren, *Hacker's Delight*, 6-1).
             zero |= (word &- ones) & ~word & tops
             offset &+= 8
         }
@@ -297,8 +297,8 @@ private enum NormalForm {
 
     /// The order of the keys.
     ///
-    /// Not `<` itself, which in Swift 6.3 forgets the longer one's rest where one text is the beginning of the other only when
-    /// both are normalized: of "e\u{301}" and "\u{E9}x" neither precedes the other there.
+    /// Not `<`: where one text begins the other, Swift 6.3 considers the longer one's rest only if both are normalized, so that
+    /// neither of "e\u{301}" and "\u{E9}x" precedes the other.
     static func precedes(_ lhs: String, _ rhs: String) -> Bool {
         var order: Int?
         _ = lhs.utf8.withContiguousStorageIfAvailable { left in
@@ -312,8 +312,7 @@ private enum NormalForm {
     }
 }
 
-/// Strings that share their storage, as a row's do with those of the row that it was copied from, are equal by their two
-/// words alone.
+/// Strings that share their storage, as in copies of a row, are equal by their two words alone.
 private func haveSameUTF8(_ lhs: String, _ rhs: String) -> Bool {
     // The words are only compared, and stay valid as long as the strings.
     if unsafeBitCast(lhs, to: (UInt64, UInt64).self) == unsafeBitCast(rhs, to: (UInt64, UInt64).self) { return true }
@@ -371,7 +370,7 @@ extension Data: OrderedAttributeValue {
 }
 
 extension URL {
-    /// The URL whose relative part and base's absolute string these are; nil if they are none's.
+    /// The URL with this relative part and this absolute string of its base; nil if there is none.
     init?(stored relative: String, base: String) {
         guard let url = base.isEmpty ? URL(string: relative) : URL(string: relative, relativeTo: URL(string: base))
         else { return nil }
@@ -408,7 +407,7 @@ extension URL: AttributeValue {
 }
 
 extension Decimal {
-    /// The number whose `description` this is; nil if it is none's.
+    /// The number with this `description`; nil if there is none.
     init?(stored text: String) {
         // `Decimal(string:)` does not read what `description` writes for NaN.
         guard text.utf8.count <= 256, let value = text == "NaN" ? .nan : Decimal(string: text),

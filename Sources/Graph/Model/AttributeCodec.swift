@@ -1,33 +1,33 @@
-/// What the engine does with a property's bytes in a row, compiled for the property's type and reached by address, so
-/// that code which handles every entity alike pays neither a key path nor generic dispatch.
+/// The operations on a property's bytes in a row, compiled for the property's type and called by address, so that code which
+/// handles every entity alike needs neither a key path nor generic dispatch.
 ///
-/// Every address points at an initialised value of the type that the operations were made for, except where it says
-/// otherwise; `Property` keeps address and operations together.
+/// Every address points at an initialized value of the type that the operations were made for, except where stated otherwise;
+/// `Property` keeps address and operations together.
 @usableFromInline
 struct AttributeOperations: Sendable {
     /// The type's name in the file's schema record, for example `optional(string)`.
     let kind: String
     /// Appends at least one byte, if rows hold the property.
     let encode: @Sendable (UnsafeRawPointer, inout ByteWriter) throws -> Void
-    /// Initialises the memory at the address, or throws and leaves it uninitialised.
+    /// Initializes the memory at the address, or throws and leaves it uninitialized.
     let decode: @Sendable (inout ByteReader, UnsafeMutableRawPointer) throws -> Void
     let deinitialize: @Sendable (UnsafeMutableRawPointer) -> Void
     let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
-    /// The same stored bits, sets and dictionaries without order.
+    /// Whether two values have the same stored bits; sets and dictionaries compare without order.
     var isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
     let describe: @Sendable (UnsafeRawPointer) -> String
     /// nil for types without an order.
     var key: KeyOperations?
-    /// Whether a value of a program's own `Codable` type is what a record says: it encodes the same, or the type calls it equal.
-    /// nil for the types that are stored as they are, of which what is decoded is identical to what was encoded. A program's type
-    /// may make things up when it decodes, and may decode the same bytes as something else in its next version.
+    /// Whether a value of a program's `Codable` type matches a record: it encodes the same, or the type calls it equal. nil for
+    /// built-in types, whose decoded values are identical to what was encoded. A program's type may add things when it decodes,
+    /// and its next version may decode the same bytes differently.
     var matchesRecord: (@Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool)?
 }
 
 /// How a property takes part in indexes and sort orders.
 @usableFromInline
 struct KeyOperations: Sendable {
-    /// Appends bytes whose order is the order of the values, none of which is a prefix of another's; false for nil.
+    /// Appends bytes that order like the values, none of which is a prefix of another's; false for nil.
     let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
     /// The same order without building the bytes.
     let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
@@ -67,7 +67,7 @@ public struct AttributeCodec<Value: Sendable>: Sendable {
         )
     }
 
-    /// The same codec with an order. `precedes` must order values as the appended bytes are ordered.
+    /// The same codec with an order. `precedes` must order values like the appended bytes.
     func ordered(
         by precedes: @escaping @Sendable (Value, Value) -> Bool,
         appendKey: @escaping @Sendable (Value, inout ByteWriter) -> Bool

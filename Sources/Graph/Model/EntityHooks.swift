@@ -1,8 +1,8 @@
 private import Synchronization
 
-/// What a program has rows do before they are saved, reached by address.
+/// The program's hooks for rows before a save, called by address.
 ///
-/// The closures are made in an inlinable initialiser, so that they are compiled for the type where the type is known.
+/// The closures are made in an inlinable initializer, so that they are compiled for the type where the type is known.
 @usableFromInline
 final class EntityHooks: Sendable {
     let willSave: @Sendable (UnsafeMutableRawPointer) -> Void
@@ -27,7 +27,7 @@ final class EntityHooks: Sendable {
         self.validate = validate
     }
 
-    /// Whether the program may have written one. Only calling it tells: the one that every entity has otherwise says so.
+    /// Whether the program may have written one. The default implementation reports itself when called; nothing else tells.
     var hasWillSave: Bool { !isWillSaveMissing.load(ordering: .relaxed) }
     var hasValidate: Bool { !isValidateMissing.load(ordering: .relaxed) }
 

@@ -1,5 +1,5 @@
-// What a schema cannot take, so that the compiler says what to write instead of naming a protocol that one of the usable
-// methods asks for. `@Entity` writes calls of `attribute` for every property that does not look like a relationship.
+// Methods for what a schema cannot take, so that the compiler says what to write instead of naming a protocol that a usable
+// method requires. `@Entity` writes calls of `attribute` for every property that does not look like a relationship.
 
 extension EntitySchema.Declaration {
     /// Unavailable: the type cannot be stored.

@@ -331,10 +331,10 @@ extension EntitySchema.Declaration {
     }
 }
 
-/// A constraint or an index over several properties, as the declaration names them.
+/// A constraint or an index over several properties, as declared.
 @usableFromInline
 struct CompoundIndex: Sendable {
     let properties: [String]
-    /// nil for a mere index.
+    /// nil for an index without a constraint.
     let uniqueness: UniquenessPolicy?
 }

@@ -13,7 +13,7 @@ public struct ErrorList<Element: Sendable>: Sendable {
     /// How many there are; `count` is how many of them are listed.
     public private(set) var totalCount: Int
 
-    /// No list is longer, so that an error about a million objects takes no room for each of them.
+    /// The maximum length, so that an error about a million objects does not list them all.
     static var limit: Int { 10_000 }
     private static var printedLimit: Int { 10 }
     private static var printedLength: Int { 2_000 }
@@ -27,7 +27,7 @@ public struct ErrorList<Element: Sendable>: Sendable {
         totalCount = elements.count
     }
 
-    /// The element is made only if it is listed.
+    /// Evaluates the element only if it is listed.
     mutating func append(_ element: @autoclosure () -> Element) {
         totalCount += 1
         if elements.count < Self.limit { elements.append(element()) }
@@ -73,7 +73,7 @@ extension ErrorList: CustomStringConvertible {
         var lines: [String] = []
         var length = 0
         for element in elements.prefix(Self.printedLimit) {
-            // Long ones take the room of others, but the first is always there.
+            // Long elements leave less room for others, but the first is always printed.
             if length > Self.printedLength { break }
             let line = indent + "\(element)".shortened(to: Self.printedLength)
             length += line.utf8.count
@@ -91,10 +91,10 @@ extension ErrorList: CustomStringConvertible {
 }
 
 extension String {
-    /// What messages have of a single value.
+    /// The length of a single value in messages.
     static var longestValue: Int { 100 }
 
-    /// The text, or its beginning and how long it is in bytes of UTF-8.
+    /// The text, or its beginning and its length in bytes of UTF-8.
     func shortened(to length: Int = longestValue) -> String {
         let count = utf8.count
         guard count > length else { return self }

@@ -105,7 +105,7 @@ extension GraphError {
         return .outcomeUnknown(path: path, commit: commit, reason: reason)
     }
 
-    /// What a system call does, for messages.
+    /// The action of a system call, for messages.
     private static func deed(_ operation: String) -> String {
         switch IOError.Operation(rawValue: operation) {
         case .resolve: "look the path up"
@@ -121,7 +121,7 @@ extension GraphError {
         }
     }
 
-    /// What all later saves are told once this error has ended writing to the file: why, and no more.
+    /// The error that all later saves report after this one has ended writing to the file.
     func asEarlierFailure(path: String) -> GraphError {
         switch self {
         case .storeFailed: self

@@ -1,4 +1,4 @@
-/// A system call that failed: which one, its `errno`, and what that means for the journal.
+/// A failed system call: its name, its `errno`, and what that means for the journal.
 struct IOError: Error, Sendable, Equatable {
     enum Operation: String, Sendable {
         case resolve
@@ -34,7 +34,7 @@ struct IOError: Error, Sendable, Equatable {
     let reason: Reason
     let code: Int32
 
-    /// The error as a caller of the engine meets it.
+    /// The error that a caller of the engine gets.
     func graphError(path: String) -> GraphError {
         switch reason {
         case .permission: .permissionDenied(path: path, operation: operation.rawValue)

@@ -22,7 +22,7 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
     /// Whether the conflict is one between a nested context and its parent: `theirs` is then the parent's row.
     public internal(set) var isWithParent = false
 
-    /// Printing waits until somebody asks: a save may meet very many conflicts.
+    /// For printing on demand only: a save may have very many conflicts.
     private let entity: EntityDescription
 
     fileprivate init(
@@ -101,7 +101,7 @@ public struct ChangeOrigin: Sendable, Hashable, CustomStringConvertible {
         return parts.isEmpty ? "unknown" : parts.joined(separator: ", ")
     }
 
-    /// Author and place, as far as they are known.
+    /// Author and place, as far as known.
     var who: String {
         let place = isAutosave ? "autosave" : callSite?.description
         return [author.map { "by \($0)" }, place.map { "(\($0))" }].compactMap { $0 }.joined(separator: " ")
@@ -153,7 +153,7 @@ extension EntityDescription {
         )
     }
 
-    /// `deleted` where there is no row.
+    /// `deleted` if there is no row.
     fileprivate func describe(_ row: (any Entity)?) -> String {
         withAddress(of: row) { $0.map { describe($0, shortened: true).shortened(to: 600) } ?? "deleted" }
     }

@@ -76,7 +76,7 @@ extension MergePolicy: CustomStringConvertible {
 /// to be pure functions.
 public struct MergeRule: Sendable {
     enum Scope: Sendable {
-        /// Original, ours, theirs; the last one is the row to merge into.
+        /// Base, ours, theirs; the last one is the row to merge into.
         case entity(
             @Sendable (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeMutableRawPointer) throws ->
                 Outcome
@@ -167,7 +167,7 @@ extension PropertyMerge where Value: FixedWidthInteger {
     /// Both changes add up: theirs plus what we added. A sum that the type cannot hold is a conflict.
     public static var counter: PropertyMerge {
         PropertyMerge { base, ours, theirs in
-            // The wrapped sum is right if both steps overflowed: the second one then went back over the first one's edge.
+            // The wrapped sum is right if both steps overflowed: the second one then wrapped back.
             let (difference, overflows) = theirs.subtractingReportingOverflow(base)
             let (sum, overflowsAgain) = difference.addingReportingOverflow(ours)
             guard overflows == overflowsAgain else { throw CounterOverflow() }

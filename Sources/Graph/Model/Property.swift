@@ -1,7 +1,7 @@
-/// One stored property of an entity, without its types: where it lies in a row, and what can be done with it there.
+/// One stored property of an entity, without its types: its offset in a row, and the operations on its value.
 ///
-/// `offset` is what the type's metadata says, checked against the key path when the coordinator opened, so an address of a row plus the
-/// offset is an address of a value of the property's type.
+/// The offset comes from the type's metadata and was checked against the key path when the coordinator opened, so a row's
+/// address plus the offset is the address of a value of the property's type.
 ///
 /// A class, because rows are read and written in loops over their properties: a structure of a dozen references would be copied
 /// for each value.
@@ -9,7 +9,7 @@
 final class Property: Sendable {
     @usableFromInline
     enum Role: Sendable {
-        /// `uniqueness` is nil where values may occur twice.
+        /// `uniqueness` is nil if values may repeat.
         case attribute(uniqueness: UniquenessPolicy?, isIndexed: Bool)
         case toOne(Relationship)
         case toMany(Relationship)
@@ -17,7 +17,7 @@ final class Property: Sendable {
         case transient(reset: @Sendable (UnsafeMutableRawPointer) -> Void)
     }
 
-    /// A relationship as its declaration has it.
+    /// A relationship as declared.
     @usableFromInline
     struct Relationship: Sendable {
         let target: any Entity.Type
@@ -29,19 +29,19 @@ final class Property: Sendable {
     }
 
     let name: String
-    /// What older files call it, if that is something else.
+    /// The name in older files, if that is another one.
     let originalName: String?
     let keyPath: any AnyKeyPath & Sendable
     let valueType: any Any.Type
     let sizeBytes: Int
     let alignment: Int
-    /// nil where the key path does not lead to plain storage, as with a property that has observers.
+    /// nil if the key path does not lead to plain storage, as with a property that has observers.
     let keyPathOffset: Int?
-    /// Where the property lies in a row, once the schema is assembled.
+    /// The property's offset in a row, once the schema is assembled.
     let offset: Int
     let role: Role
     let operations: AttributeOperations
-    /// Takes out of a to-many value the rows that it was given; nil if it was given none. Only for to-many relationships.
+    /// Takes the initial rows out of a to-many value; nil if it has none. Only for to-many relationships.
     let takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)?
 
     init<E, V>(
@@ -80,8 +80,8 @@ final class Property: Sendable {
         takeInitialRows = property.takeInitialRows
     }
 
-    /// Whether rows hold it: everything but a to-many relationship, whose members hold it for their side, and an
-    /// transient property, which is the objects' own.
+    /// Whether rows hold it: not a to-many relationship, which its members hold, and not a transient property, which belongs to
+    /// the objects.
     var isStored: Bool {
         switch role {
         case .attribute, .toOne: true
@@ -101,7 +101,7 @@ final class Property: Sendable {
     }
 }
 
-/// How many objects a relationship leads to.
+/// The allowed numbers of objects in a relationship.
 struct MemberCounts: Sendable, Equatable {
     var minimum = 0
     var maximum: Int?
@@ -116,7 +116,7 @@ struct MemberCounts: Sendable, Equatable {
 }
 
 extension ToOne {
-    /// The row number, 0 for none; its key is the bare number, so that an index on it lists each target's referrers.
+    /// The row number, 0 for none. The key is the bare number, so that an index lists each target's referrers.
     static var operations: AttributeOperations {
         AttributeCodec<ToOne>(
             kind: "to-one",
@@ -138,7 +138,7 @@ extension ToOne {
 }
 
 extension ToMany {
-    /// Rows hold nothing of it.
+    /// Rows hold nothing for it.
     static var operations: AttributeOperations {
         AttributeCodec<ToMany>(
             kind: "to-many",
@@ -168,7 +168,7 @@ extension Property {
         operations.isIdentical(lhs + offset, rhs + offset)
     }
 
-    /// Gives a row the value that another one has.
+    /// Copies the value from one row to another.
     func copy(from source: UnsafeRawPointer, to row: UnsafeMutableRawPointer) {
         operations.assign(row + offset, source + offset)
     }

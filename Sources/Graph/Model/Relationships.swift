@@ -93,10 +93,10 @@ extension ToOne: Codable {
 /// Two values are equal if both were given the same identifiers, or none: those of stored rows always are, so that entities
 /// may be `Hashable` by what else they have.
 public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleByArrayLiteral {
-    /// What the initialiser was given, until a write has applied it; nil in every stored row.
+    /// The initializer's argument, until a write has applied it; nil in every stored row.
     private(set) var initialIDs: [PersistentID<Target>]?
 
-    /// As stored rows hold it.
+    /// The value in stored rows.
     init(stored: ()) {
         initialIDs = nil
     }

@@ -1,28 +1,28 @@
-/// How rows of one type are copied, moved and destroyed in memory that does not know their type.
+/// How to copy, move and destroy rows of one type in memory that does not know their type.
 ///
-/// The closures are made in an inlinable initialiser, so that they are compiled for the type where the type is known
-/// and the row table needs no generic code.
+/// The closures are made in an inlinable initializer, so that they are compiled for the type where the type is known and the
+/// row table needs no generic code.
 @usableFromInline
 final class RowLayout: Sendable {
     @usableFromInline let stride: Int
     @usableFromInline let alignment: Int
-    /// Copies initialised rows into uninitialised memory: target, source, count.
+    /// Copies initialized rows into uninitialized memory: target, source, count.
     @usableFromInline let copy: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer, Int) -> Void
-    /// Moves initialised rows into uninitialised memory: target, source, count. The source is uninitialised afterwards.
+    /// Moves initialized rows into uninitialized memory: target, source, count. The source is uninitialized afterwards.
     @usableFromInline let move: @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer, Int) -> Void
-    /// Destroys initialised rows: address, count.
+    /// Destroys initialized rows: address, count.
     @usableFromInline let destroy: @Sendable (UnsafeMutableRawPointer, Int) -> Void
 
-    /// What a `RowLeaf` guarantees by its allocation and the sizes before its rows: 16 bytes of object header, 16 of `Header`,
-    /// 256 of versions.
+    /// The alignment that a `RowLeaf` guarantees by its allocation and the sizes before its rows: 16 bytes of object header, 16
+    /// of `Header`, 256 of versions.
     static let maximumAlignment = 16
 
     @inlinable
     init<Value: Sendable>(_ type: Value.Type) {
         stride = MemoryLayout<Value>.stride
         alignment = MemoryLayout<Value>.alignment
-        // Several rows lie a stride apart. A single one may come from anywhere, with nothing behind its last byte, and has
-        // no bytes at all if its type has none; copying an array of one would read a stride even so.
+        // Several rows lie a stride apart. A single one may come from anywhere, with nothing behind its last byte, and has no
+        // bytes at all if its type has none; copying it as an array of one would still read a stride.
         copy = { target, source, count in
             let source = source.assumingMemoryBound(to: Value.self)
             guard count > 1 else {
@@ -30,7 +30,7 @@ final class RowLayout: Sendable {
                 return
             }
             let target = target.bindMemory(to: Value.self, capacity: count)
-            // One by one, because the library's copy of many asks the type's metadata how to copy each of them.
+            // One by one: the library's copy of several asks the type's metadata how to copy each of them.
             for place in 0..<count { (target + place).initialize(to: source[place]) }
         }
         move = { target, source, count in

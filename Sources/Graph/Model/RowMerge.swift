@@ -1,11 +1,11 @@
-/// A row as two sides knew it, and what each of them has made of it: what merges, undo and reports of conflicts go by.
+/// A row that two sides changed: its base, ours and theirs. Merges, undo and conflict reports use it.
 struct RowMerge {
     let description: EntityDescription
     let base: UnsafeRawPointer
     let ours: UnsafeRawPointer
     let theirs: UnsafeRawPointer
 
-    /// Who changed a property. Both have also if they made the same of it: two who count one up have counted two.
+    /// The side that changed a property. Both, even if they set the same value: two increments by one make two.
     enum Side {
         case ours
         case theirs
@@ -16,7 +16,7 @@ struct RowMerge {
         (self.description, self.base, self.ours, self.theirs) = (description, base, ours, theirs)
     }
 
-    /// The stored properties that somebody changed, in the order of declaration.
+    /// The stored properties that either side changed, in the order of declaration.
     func forEachChange(_ body: (_ number: Int, _ property: Property, _ side: Side) throws -> Void) rethrows {
         for (number, property) in description.properties.enumerated() where property.isStored {
             switch (property.isIdentical(in: base, ours), property.isIdentical(in: base, theirs)) {

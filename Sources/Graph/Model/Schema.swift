@@ -1,11 +1,11 @@
-/// The entities of one store, joined: which properties refer where, what is indexed, which row goes by which rule.
+/// The entities of one store, joined: which properties refer where, what is indexed, and which rules apply.
 ///
 /// Made once, when a coordinator opens, and shared by everything that touches rows. Entities, properties and indexes are
-/// numbered by their place in these arrays.
+/// numbered by their position in these arrays.
 @usableFromInline
 final class Schema: Sendable {
     let entities: [EntityDescription]
-    /// The lists of members that no index of rows gives: both sides of many-to-many relationships, and the order of members.
+    /// Members that no index of rows lists: both sides of many-to-many relationships, and orders.
     let linkTables: [LinkTableDescription]
     private let types: [ObjectIdentifier]
 
@@ -19,8 +19,8 @@ final class Schema: Sendable {
         types = entities.map { ObjectIdentifier($0.type) }
     }
 
-    /// The entity's number, or nil if the store does not have it. Stores have few entities; a search of their types
-    /// takes less time than hashing one.
+    /// The entity's number, or nil if the store does not have it. Stores have few entities; a linear search takes less time
+    /// than hashing a type.
     @usableFromInline
     func index(of type: any Entity.Type) -> Int? {
         let type = ObjectIdentifier(type)
@@ -34,11 +34,11 @@ final class Schema: Sendable {
 
 /// One entity of a store.
 ///
-/// A class, because every change of a row looks something up here, and a copy would retain each array. Sendable without the
-/// compiler's proof: it is changed by `SchemaAssembly` alone, which makes it, before the schema is anybody's.
+/// A class, because every change of a row reads it, and a copy would retain each array. Sendable without the compiler's proof:
+/// only `SchemaAssembly`, which creates it, changes it, before the schema is shared.
 final class EntityDescription: @unchecked Sendable {
     let name: String
-    /// What older files call it, if that is something else.
+    /// The name in older files, if that is another one.
     let originalName: String?
     let type: any Entity.Type
     let layout: RowLayout
@@ -51,22 +51,21 @@ final class EntityDescription: @unchecked Sendable {
             stringOffsets = properties.filter { $0.valueType == String.self }.map(\.offset)
         }
     }
-    /// What comparing two rows takes of the properties.
+    /// How to compare the properties of two rows.
     private var comparisons: [Comparison] = []
-    /// Where rows refer to memory elsewhere, as far as reading some of it is simple.
+    /// The offsets of strings, whose memory `touch` can read easily.
     private var stringOffsets: [Int] = []
     var transients: [TransientDescription] = []
     var indexes: [IndexDescription] = []
     var toOnes: [ToOneDescription] = []
     var toManys: [ToManyDescription] = []
-    /// The relationships of any entity that lead here, those without an inverse included.
+    /// All relationships of any entity that lead here, including those without an inverse.
     var references: [Reference] = []
-    /// The sides of many-to-many relationships that this entity has, by their numbers in the schema.
+    /// The link tables of this entity's sides of many-to-many relationships, by their numbers in the schema.
     var linkLists: [Int] = []
-    /// Whether a write of one of its references does more than the row and its indexes show: it changes the row at the other
-    /// end too, or gives the row a place in an order.
+    /// Whether writing a reference of this entity may change another row or an order.
     var hasCoupledReferences = false
-    /// Whether relationships say how many objects they lead to.
+    /// Whether relationships limit how many objects they lead to.
     var hasCounts = false
 
     init<E: Entity>(_ type: E.Type) {
@@ -80,7 +79,7 @@ final class EntityDescription: @unchecked Sendable {
         properties = schema.properties
     }
 
-    /// What a declaration says, for a schema to complete: declarations may be used for several.
+    /// Copies a declaration for a schema to complete: a declaration may be used for several schemas.
     init(declaredAs declaration: EntityDescription) {
         name = declaration.name
         originalName = declaration.originalName
@@ -96,8 +95,8 @@ final class EntityDescription: @unchecked Sendable {
         let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
     }
 
-    /// Reads a little of a row and of its strings, and gives something that depends on it. While one read waits for memory the
-    /// next ones can begin, where copying each string counts a reference, which waits by itself.
+    /// Reads a little of a row and of its strings, and returns a value that depends on it. While one such read waits for memory
+    /// the next ones can begin; copying each string would count a reference, which waits by itself.
     func touch(_ row: UnsafeRawPointer) -> UInt8 {
         var sum = row.load(as: UInt8.self) &+ row.load(fromByteOffset: max(0, layout.stride - 1), as: UInt8.self)
         for offset in stringOffsets {
@@ -111,14 +110,14 @@ final class EntityDescription: @unchecked Sendable {
         comparisons.allSatisfy { $0.isIdentical(lhs + $0.offset, rhs + $0.offset) }
     }
 
-    /// Gives a row the properties in which one row differs from an older one.
+    /// Copies the properties in which `new` differs from `old` into a row.
     func takeChanges(from old: UnsafeRawPointer, to new: UnsafeRawPointer, into row: UnsafeMutableRawPointer) {
         for property in properties where !property.isIdentical(in: old, new) { property.copy(from: new, to: row) }
     }
 
     /// `{ age = 0, name = "fan", school = nil }`: attributes and to-one relationships in the order of declaration.
     ///
-    /// - Parameter shortened: whether only the beginning of long values is wanted, as in errors.
+    /// - Parameter shortened: whether long values are cut, as in errors.
     func describe(_ row: UnsafeRawPointer, shortened: Bool = false) -> String {
         let fields = properties.compactMap { property -> String? in
             guard property.isStored else { return nil }
@@ -130,7 +129,7 @@ final class EntityDescription: @unchecked Sendable {
 }
 
 extension EntityDescription {
-    /// Replaces a row's transient values by their defaults, which is what every state holds.
+    /// Replaces a row's transient values by their defaults, as in every state.
     func resetTransients(of row: UnsafeMutableRawPointer) {
         for transient in transients { transient.reset(row + transient.offset) }
     }
@@ -148,11 +147,11 @@ struct TransientDescription: Sendable {
     let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
 }
 
-/// An ordered index of one entity: the key of a property, or of several one behind the other, then the row number.
+/// An ordered index of one entity: the key of a property, or of several one after another, then the row number.
 ///
-/// A class for the reason that `EntityDescription` gives.
+/// A class for the same reason as `EntityDescription`.
 final class IndexDescription: Sendable {
-    /// A property that the key is made of.
+    /// A property of the key.
     struct Part: Sendable {
         let property: Int
         let offset: Int
@@ -163,9 +162,9 @@ final class IndexDescription: Sendable {
     let first: Part
     /// Further properties of a compound index.
     let rest: [Part]
-    /// nil where keys may occur twice.
+    /// nil if keys may repeat.
     let uniqueness: UniquenessPolicy?
-    /// Rows that refer to nothing are left out of a relationship's index; attributes' indexes hold nil too.
+    /// Whether rows with nil are left out, as in a relationship's index; attributes' indexes hold nil too.
     let skipsNil: Bool
 
     init(first: Part, rest: [Part] = [], uniqueness: UniquenessPolicy?, skipsNil: Bool = false) {
@@ -191,7 +190,7 @@ final class IndexDescription: Sendable {
     }
 }
 
-/// A to-one relationship and the index that lists, for each target, who refers to it.
+/// A to-one relationship and the index of each target's referrers.
 struct ToOneDescription: Sendable {
     let property: Int
     let offset: Int
@@ -202,17 +201,17 @@ struct ToOneDescription: Sendable {
     /// What happens to the target when a row that refers to it is deleted.
     let ruleOfOwner: DeleteRule
     let isRequired: Bool
-    /// The property of the target entity that is the other end, if there is one.
+    /// The inverse property of the target entity, if there is one.
     var inverse: Int?
-    /// That end, if it is a to-one relationship too.
+    /// The inverse, if it is a to-one relationship too.
     var inverseToOne: Reference?
-    /// If that end is an ordered to-many relationship, the link table that holds the order.
+    /// The link table with the order, if the inverse is an ordered to-many relationship.
     var order: Int?
 
     var isCoupled: Bool { inverseToOne != nil || order != nil }
 }
 
-/// A to-many relationship: the other end's to-one read backwards, or links.
+/// A to-many relationship: the inverse of a to-one, or links.
 struct ToManyDescription: Sendable {
     /// The owners' entity.
     let entity: Int
@@ -220,11 +219,11 @@ struct ToManyDescription: Sendable {
     let offset: Int
     /// The members' entity.
     let source: Int
-    /// The members' property that is the other end.
+    /// The inverse property of the members' entity.
     let inverse: Int
-    /// That property's place among the members' `toOnes`; nil if there are links.
+    /// The inverse's number among the members' `toOnes`; nil if there are links.
     let toOne: Int?
-    /// The list of members, if there are links or an order.
+    /// The link table, if there are links or an order.
     let linkTable: Int?
     let isOrdered: Bool
     let counts: MemberCounts
@@ -232,7 +231,7 @@ struct ToManyDescription: Sendable {
     func isSame(as other: ToManyDescription) -> Bool { entity == other.entity && property == other.property }
 }
 
-/// A to-one relationship that leads to an entity: whose it is, and its place among that entity's `toOnes`.
+/// A to-one relationship that leads to an entity: its own entity, and its number among that one's `toOnes`.
 struct Reference: Hashable, Sendable {
     let entity: Int
     let toOne: Int
@@ -252,12 +251,12 @@ struct LinkTableDescription: Sendable {
     let isOrdered: Bool
     /// What happens to members when their owner is deleted.
     let rule: DeleteRule
-    /// The other side of a many-to-many relationship, which may be the same one; nil if members refer to the owner.
+    /// The inverse link table of a many-to-many relationship, perhaps the same one; nil if members refer to the owner.
     let inverse: Int?
-    /// The to-one relationship by which members refer to the owner, among those of the members' entity.
+    /// The to-one relationship from members to the owner, by its number among the `toOnes` of the members' entity.
     let toOne: Int?
 
-    /// Whether the file lists it. A side without an order follows from the other one.
+    /// Whether the file records it. A side without an order follows from the other one.
     func isRecorded(as number: Int) -> Bool {
         isOrdered || inverse.map { number <= $0 } ?? false
     }

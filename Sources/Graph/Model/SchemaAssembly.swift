@@ -1,4 +1,4 @@
-/// Joins declared entities into one schema and finds everything that the declarations get wrong.
+/// Joins declared entities into one schema and finds all errors in the declarations.
 struct SchemaAssembly {
     private(set) var entities: [EntityDescription]
     private(set) var linkTables: [LinkTableDescription] = []
@@ -49,7 +49,7 @@ struct SchemaAssembly {
         checkOriginalNames()
     }
 
-    /// What a file calls something must be what one thing is or was called.
+    /// A name in a file must be the current or former name of exactly one thing.
     private mutating func checkOriginalNames() {
         let names = entities.map { (name: $0.name, original: $0.originalName) }
         for entity in entities.indices {
@@ -79,8 +79,8 @@ struct SchemaAssembly {
         return nil
     }
 
-    /// Compares the declared properties with the struct's stored ones, by name, offset and type: the engine reads and
-    /// writes rows at these offsets, so nothing here is taken on trust.
+    /// Compares the declared properties with the struct's stored ones, by name, offset and type: the engine reads and writes
+    /// rows at these offsets, so it trusts no declaration.
     private mutating func placeProperties(of entity: Int) {
         guard StoredProperty.isStruct(entities[entity].type) else {
             return report(entity, nil, "\(entities[entity].type) is not a struct")
@@ -117,7 +117,7 @@ struct SchemaAssembly {
         }
     }
 
-    /// Behind all others, transient properties leave the others' numbers, and with them the tags in the file, alone.
+    /// Moves transient properties behind all others, so that they do not affect the others' numbers and tags in the file.
     private mutating func setApartTransients(of entity: Int) {
         let properties = entities[entity].properties
         entities[entity].properties = properties.filter { !$0.isTransient } + properties.filter(\.isTransient)
@@ -168,7 +168,7 @@ struct SchemaAssembly {
         }
     }
 
-    /// Behind the indexes of single properties.
+    /// Adds them behind the indexes of single properties.
     private mutating func addCompoundIndexes(to entity: Int) {
         for compound in entities[entity].compounds {
             let list = "(\(compound.properties.joined(separator: ", ")))"
@@ -219,7 +219,7 @@ struct SchemaAssembly {
 
     // MARK: Relationships
 
-    /// A relationship as one end of a pair.
+    /// One end of a relationship.
     private struct End: Hashable {
         let entity: Int
         let property: Int
@@ -247,7 +247,7 @@ struct SchemaAssembly {
             }
         }
         for end in ends {
-            // Where several claim to be the inverse, that is reported already.
+            // Several claims to be the inverse have been reported already.
             guard let other = inverses[end], let another = inverses[other], another != end else { continue }
             report(end.entity, property(at: end).name, "its inverse already has another inverse")
         }
@@ -275,7 +275,7 @@ struct SchemaAssembly {
             || there.inverse.map { AnyKeyPath.areEqual($0, property.keyPath) } ?? false
     }
 
-    /// What the inverse of an entity's to-many relationship could be.
+    /// Suggests an inverse for an entity's to-many relationship.
     private func advice(of entity: Int, _ target: Int) -> String {
         let candidates = entities[target].properties.filter { property in
             guard let relationship = property.relationship, index(of: relationship.target) == entity else {
@@ -291,7 +291,7 @@ struct SchemaAssembly {
         for position in entities[entity].toOnes.indices {
             let toOne = entities[entity].toOnes[position]
             guard let other = inverses[End(entity: entity, property: toOne.property)] else {
-                // Nothing could be told of a required reference that is taken away.
+                // A required reference cannot be nullified.
                 if toOne.isRequired { entities[entity].toOnes[position].ruleOfInverse = .deny }
                 continue
             }
@@ -306,7 +306,7 @@ struct SchemaAssembly {
 
     private func property(at end: End) -> Property { entities[end.entity].properties[end.property] }
 
-    /// - Parameter listed: the to-many relationships that have lists of members, in the order of their numbers.
+    /// - Parameter listed: the to-many relationships with link tables, in the order of their numbers.
     private mutating func joinToManys(of entity: Int, _ listed: [End]) {
         for (index, property) in entities[entity].properties.enumerated() {
             guard case .toMany(let relationship) = property.role,
@@ -350,7 +350,7 @@ struct SchemaAssembly {
         }
     }
 
-    /// Whether a to-many relationship needs a list of members: for its links, or their order.
+    /// Whether a to-many relationship needs a link table, for its links or their order.
     private func hasLinkTable(_ end: End) -> Bool {
         guard case .toMany(let relationship) = property(at: end).role, let other = inverses[end] else { return false }
         if case .toMany = property(at: other).role { return true }
@@ -367,7 +367,7 @@ struct SchemaAssembly {
     }
 }
 
-/// Whether values of a type hold an entity's row, as far as the standard library's own types go.
+/// Whether values of a type contain an entity's row, as far as the standard library's own types show.
 private func containsEntity(_ type: any Any.Type) -> Bool {
     if type is any Entity.Type { return true }
     return (type as? any Container.Type)?.contents.contains(where: containsEntity) ?? false
@@ -382,7 +382,7 @@ extension Array: Container { fileprivate static var contents: [any Any.Type] { [
 extension Set: Container { fileprivate static var contents: [any Any.Type] { [Element.self] } }
 extension Dictionary: Container { fileprivate static var contents: [any Any.Type] { [Key.self, Value.self] } }
 
-/// What a type is that cannot be a value of the program's own: reading it through an object asks for a relationship.
+/// A type that cannot be a program's own value: reading it through an object needs a relationship.
 private protocol MembersOfOthers {}
 
 extension ToMany: MembersOfOthers {}

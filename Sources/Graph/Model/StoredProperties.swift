@@ -1,17 +1,16 @@
-/// The stored properties of a type, as the runtime's own metadata lists them.
+/// The stored properties of a type, as the runtime's metadata lists them.
 ///
-/// These are the functions beneath the standard library's `Mirror`, which asks for an instance where we have only
-/// a type. They are exported by libswiftCore on every platform; no public call gives names and offsets without an
-/// instance.
+/// These functions are beneath the standard library's `Mirror`, which needs an instance where we have only a type. libswiftCore
+/// exports them on every platform; no public call returns names and offsets without an instance.
 struct StoredProperty {
     let name: String
     let type: Any.Type
     let offset: Int
-    /// False for weak and unowned references, whose memory is not that of a value of the type.
+    /// False for weak and unowned references, whose memory does not hold a value of the type.
     let isStrong: Bool
 
-    /// Whether values of the type lie in rows with their stored properties inside: not so for classes, whose rows would be
-    /// references, and for enumerations, whose cases share their memory.
+    /// Whether values of the type lie in rows with their stored properties inside: not classes, whose rows would be references,
+    /// nor enumerations, whose cases share their memory.
     static func isStruct(_ type: Any.Type) -> Bool {
         metadataKind(type) == 0x200
     }
@@ -30,7 +29,7 @@ struct StoredProperty {
         }
     }
 
-    /// Names that need back-ticks even in an expression are recorded with them, and with U+00A0 for each space.
+    /// Removes the back-ticks of names that need them even in expressions, and U+00A0 in place of spaces.
     private static func unquoted(_ name: String) -> String {
         guard name.count > 2, name.hasPrefix("`"), name.hasSuffix("`") else { return name }
         return String(name.dropFirst().dropLast()).replacing("\u{A0}", with: " ")

@@ -37,13 +37,13 @@ extension Commit: CustomStringConvertible {
 /// begins with the first commit after the sequence was made.
 public struct Commits: AsyncSequence, Sendable {
     fileprivate let follower: Follower
-    /// The state at the time when the sequence was asked for. Iterations refer to the follower alone, to release it.
+    /// The state when the sequence was requested. Iterations keep only the follower, so that they release this.
     private let start: Snapshot
     private let isWanted: @Sendable (SnapshotDifference) -> Bool
 
     /// - Parameters:
-    ///   - source: where the states come from; they are kept there, too.
-    ///   - isWanted: whether a commit is one of the sequence's.
+    ///   - source: publishes the states and keeps them.
+    ///   - isWanted: whether a commit belongs to the sequence.
     init(
         _ published: PublishedSnapshot,
         from source: PublishedSnapshot? = nil,
@@ -91,12 +91,12 @@ public struct Commits: AsyncSequence, Sendable {
         }
     }
 
-    /// Has states kept while somebody may still ask for them.
+    /// Makes the source keep states while it exists.
     fileprivate final class Follower: Sendable {
         let published: PublishedSnapshot
         private let source: PublishedSnapshot?
 
-        /// `addFollower()` follows.
+        /// The caller calls `addFollower()`.
         init(_ published: PublishedSnapshot, _ source: PublishedSnapshot?) {
             self.published = published
             self.source = source

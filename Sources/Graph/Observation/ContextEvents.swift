@@ -105,7 +105,7 @@ final class EventBuffer: Sendable {
 }
 
 extension [ContextEvent] {
-    /// All of them as one; nil if there is nothing that changed.
+    /// All of them as one; nil if nothing changed.
     fileprivate var joined: ContextEvent? {
         let changes = compactMap { event in
             switch event {
@@ -119,7 +119,7 @@ extension [ContextEvent] {
     }
 }
 
-/// Who follows a context: its events, and the commits that it takes over. Followers are let go of when they are gone.
+/// Followers of a context: of its events, and of the commits that it takes over. Each is removed when it is gone.
 final class EventFollowers: Sendable {
     fileprivate struct Follower {
         weak var buffer: EventBuffer?
@@ -128,10 +128,10 @@ final class EventFollowers: Sendable {
     fileprivate struct State {
         var followers: [Follower] = []
         weak var feed: PublishedSnapshot?
-        /// How many tasks may still take over commits.
+        /// The number of tasks that may still take over commits.
         var mergerCount = 0
         var isClosed = false
-        /// Whether nothing will happen any more.
+        /// Whether no more events will come.
         var isFinished = false
     }
 
@@ -158,7 +158,7 @@ final class EventFollowers: Sendable {
         if isFinished { feed.finish() }
     }
 
-    /// What to send is made only if somebody follows.
+    /// Evaluates the event only if there are followers.
     func send(_ event: @autoclosure () -> ContextEvent) {
         let buffers = state.withLock { $0.buffers }
         guard !buffers.isEmpty else { return }
@@ -168,12 +168,12 @@ final class EventFollowers: Sendable {
 
     // MARK: The end
 
-    /// Nothing will happen any more.
+    /// Ends the events.
     func finish() {
         finish { _ in true }
     }
 
-    /// There will be no further commit. What a task still takes over, of those that there were, comes first.
+    /// Called when the coordinator closes. Tasks first take over the commits so far.
     func close() {
         finish { state in
             state.isClosed = true
@@ -192,7 +192,7 @@ final class EventFollowers: Sendable {
         }
     }
 
-    /// Ends all if the closure says so.
+    /// Ends the events if the closure returns true.
     private func finish(_ isOver: (inout State) -> Bool) {
         let (buffers, feed): ([EventBuffer], PublishedSnapshot?) = state.withLock { state in
             guard isOver(&state) else { return ([], nil) }
@@ -205,7 +205,7 @@ final class EventFollowers: Sendable {
 }
 
 extension EventFollowers.State {
-    /// Of those who are still there.
+    /// The buffers of followers that still exist.
     fileprivate var buffers: [EventBuffer] {
         mutating get {
             followers.removeAll { $0.buffer == nil }
@@ -214,7 +214,7 @@ extension EventFollowers.State {
     }
 }
 
-/// The followers of a coordinator's contexts, for the coordinator to end when it is closed.
+/// The followers of a coordinator's contexts, which the coordinator ends when it closes.
 final class FollowedContexts: Sendable {
     private struct Entry {
         weak var followers: EventFollowers?

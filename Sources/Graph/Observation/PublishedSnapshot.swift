@@ -1,11 +1,11 @@
-/// The newest durable state, where everybody can get it without waiting for the coordinator, and the way that led there; or the
-/// newest state that a context has taken over, for those who follow the context.
+/// The newest durable state and the commits that led to it, available without waiting for the coordinator; or, for followers of
+/// a context, the newest state that the context has taken over.
 ///
-/// Whoever follows the commits holds the last state that it has seen and comes for the next one when it likes. The states since
-/// are kept only while somebody follows, and only so many; who comes later than that gets one difference for all that it has
-/// missed. So no follower can delay a commit, or make the memory grow.
+/// A follower holds the last state that it has seen and asks for the next one at any time. A bounded number of states is kept,
+/// and only while there are followers; a late one gets a single difference for all that it has missed. So no follower can delay
+/// a commit, or make the memory grow.
 final class PublishedSnapshot: Sendable {
-    /// A state on the way.
+    /// One commit and its state.
     struct Step: Sendable {
         let snapshot: Snapshot
         /// nil for several commits in one.
@@ -16,7 +16,7 @@ final class PublishedSnapshot: Sendable {
         var current: Snapshot
         /// The newest states, in the order of their commits.
         var recent: [Step] = []
-        /// The commit that the first of them follows.
+        /// The commit before the first of them.
         var start = CommitNumber.none
         var followerCount = 0
         var isFinished = false
@@ -32,7 +32,7 @@ final class PublishedSnapshot: Sendable {
 
     var value: Snapshot { state.withLock { $0.current } }
 
-    /// Moves on to a state, by the commits that led to it.
+    /// Publishes a state and the commits that led to it.
     func publish(_ steps: [Step]) {
         guard let newest = steps.last else { return }
         state.change { state in
@@ -47,17 +47,17 @@ final class PublishedSnapshot: Sendable {
         }
     }
 
-    /// There will be no further commit.
+    /// Called when there will be no more commits.
     func finish() {
         state.change { $0.isFinished = true }
     }
 
     // MARK: Following
 
-    /// Whether somebody waits for a commit.
+    /// Whether a task waits for a commit.
     var isWaitedFor: Bool { state.isWaitedFor }
 
-    /// How many of the states on the way are kept.
+    /// The number of states kept.
     var keptCount: Int { state.withLock { $0.recent.count } }
 
     func addFollower() -> Snapshot {
@@ -74,8 +74,7 @@ final class PublishedSnapshot: Sendable {
         }
     }
 
-    /// The state after another one: the next, if it is still kept, otherwise the newest, whose origin is no single one. nil if
-    /// there is none yet.
+    /// The next state after a commit if it is still kept, otherwise the newest, without an origin. nil if there is none yet.
     func step(after commit: CommitNumber) -> (snapshot: Snapshot, origin: ChangeOrigin?)? {
         state.withLock { state in
             guard state.current.commit > commit else { return nil }
@@ -86,8 +85,7 @@ final class PublishedSnapshot: Sendable {
         }
     }
 
-    /// Returns when there is a commit after this one, or when there will be none, or when the task is cancelled. False in the
-    /// last two cases.
+    /// Waits until there is a commit after this one. Returns false if there will be none, or if the task is cancelled.
     func waitForCommit(after commit: CommitNumber, isolation: isolated (any Actor)?) async -> Bool {
         await state.waitForChange(unless: { $0.current.commit > commit || $0.isFinished }, isolation: isolation)
         return state.withLock { $0.current.commit > commit } && !Task.isCancelled
@@ -95,7 +93,7 @@ final class PublishedSnapshot: Sendable {
 }
 
 extension [PublishedSnapshot.Step] {
-    /// Of the first one with a later commit.
+    /// The index of the first one with a later commit.
     fileprivate func firstPlace(after commit: CommitNumber) -> Int? {
         var (place, end) = (0, count)
         while place < end {

@@ -11,7 +11,7 @@ struct FoundRow {
     }
 }
 
-/// Which of the rows that are found belong to the result, where there is no sort order.
+/// The offset and limit of a result without a sort order.
 @usableFromInline
 struct FetchWindow {
     @usableFromInline var skipped: Int
@@ -40,18 +40,18 @@ struct FetchWindow {
     }
 }
 
-/// Takes the rows that match, one after another, and keeps those that come first in an order.
+/// Collects matching rows and keeps those that come first in an order.
 ///
-/// With a limit it keeps only the best so far, so that the first hundred of a million rows take one comparison for almost
-/// every row and no sort of them all.
+/// With a limit it keeps only the best so far, so that the first hundred of a million rows take one comparison for almost every
+/// row and no full sort.
 @usableFromInline
 struct RowCollector {
     private let order: RowOrder
     private let offset: Int
-    /// How many rows are wanted, those of the offset included; `.max` for all.
+    /// The number of rows wanted, including those of the offset; `.max` for all.
     @usableFromInline let capacity: Int
     private var rows: [FoundRow] = []
-    /// The last of the best that are known: no row that comes after it is among them.
+    /// The last of the best rows known: rows after it are not wanted.
     private var worst: FoundRow?
 
     /// - Precondition: the limit is not 0.
@@ -71,8 +71,8 @@ struct RowCollector {
         if rows.count / 2 >= max(capacity, 16) { keepBest() }
     }
 
-    /// The same with a row that comes after all that were added before it in the sort order, and before all others. False if no
-    /// further row is wanted.
+    /// The same with a row that comes after all added so far in the sort order, and before all others. Returns false if no more
+    /// rows are wanted.
     @usableFromInline
     mutating func append(_ row: FoundRow) -> Bool {
         rows.append(row)

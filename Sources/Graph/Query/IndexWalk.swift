@@ -1,5 +1,5 @@
-/// Finds the rows of an entity in the order of a sort, one after another, with an index whose keys begin with what the sort
-/// compares first.
+/// Finds the rows of an entity in a sort order, one after another, with an index whose keys begin with the first properties of
+/// the sort.
 @usableFromInline
 struct IndexWalk {
     private let order: RowOrder
@@ -8,34 +8,34 @@ struct IndexWalk {
     /// The properties of the key that the sort compares first, all in one direction.
     private let leading: ArraySlice<IndexDescription.Part>
     private let isDescending: Bool
-    /// Nil where keys alone are not the whole order: rows that are the same in the leading properties are then sorted.
+    /// Nil where keys alone are not the whole order: rows with equal leading properties are then sorted.
     private var rows: KeyOrderedRows?
     /// The ranks of the entries that are still to come.
     private var ranks: Range<Int>
-    /// How many more rows may be visited.
+    /// The number of further rows that may be visited.
     private var allowance: Int
     private let blockSize: Int
     private var block: ArraySlice<FoundRow> = []
     private var visited: [RowNumber] = []
 
-    /// A row that an index leads to lies anywhere in memory, and takes about thirty times as long as the next row of a scan;
-    /// that it has been seen must be remembered besides. With this share of the rows, by measurement, a walk that was in vain
-    /// took no longer than the scan that follows.
+    /// A row found by an index lies anywhere in memory, and takes about thirty times as long as the next row of a scan;
+    /// besides, the walk must remember it. With this share of the rows, by measurement, an abandoned walk took no longer than
+    /// the scan that follows.
     private static let visitedShare = 64
-    /// What a scan finds must be sorted, which is worth some visits: as long as every third row matches, a walk to the end was
-    /// up to five times as fast with 100,000 rows and fewer, and never much slower with 1,000,000. Not so where rows come in groups
-    /// that are to be sorted: small groups took up to twelve times as long as a scan and one sort.
+    /// A scan's result must be sorted, which justifies some visits: if every third row matches, a walk to the end was up to
+    /// five times as fast with 100,000 rows and fewer, and never much slower with 1,000,000. It does not pay where groups of
+    /// rows must be sorted: small groups took up to twelve times as long as a scan and one sort.
     private static let visitsPerMatch = 3
 
-    /// How many rows come before the first one that is given; with an offset it may be less than that.
+    /// The number of rows before the first one returned, at most the offset.
     let skipped: Int
 
     /// Nil if no index has the order, or there are too few rows.
     ///
     /// - Parameters:
-    ///   - capacity: how many rows are wanted.
-    ///   - offset: how many of the first rows need not be given. They are counted, not visited, up to one that is the same as
-    ///     others in what the index compares: the first of these is the first to be given.
+    ///   - capacity: the number of rows wanted.
+    ///   - offset: the number of first rows that the result leaves out. They are counted, not visited; if the last of them and
+    ///     the first wanted row have equal keys, the walk starts at the first row with that key.
     init?(
         _ order: RowOrder,
         of entity: EntityDescription,
@@ -67,23 +67,23 @@ struct IndexWalk {
         blockSize = min(capacity, 64)
     }
 
-    /// Nil at the end, and where the walk takes too long: then `isAtEnd` is false.
+    /// Nil at the end, and when the walk takes too long: then `isAtEnd` is false.
     @usableFromInline
     mutating func next() -> FoundRow? {
         if block.isEmpty { findBlock() }
         return block.popFirst()
     }
 
-    /// To be called for each row that matches: more rows may then be visited.
+    /// Must be called for each row that matches: more rows may then be visited.
     @usableFromInline
     mutating func didMatch() {
         if rows != nil { allowance += Self.visitsPerMatch }
     }
 
-    /// Whether all rows have been given.
+    /// Whether all rows have been returned.
     @usableFromInline var isAtEnd: Bool { ranks.isEmpty && block.isEmpty }
 
-    /// The rows that have been given, once `next` has given nil.
+    /// The rows that have been returned, once `next` has returned nil.
     @usableFromInline var passed: PassedRows { PassedRows(visited) }
 
     /// Rows come in blocks, so that the processor can wait for several of them at once.
@@ -105,7 +105,7 @@ struct IndexWalk {
         if let row = rows?.next() { append(row, to: &found) }
     }
 
-    /// Appends the rows that are the same in the leading properties, sorted. False if these are too many.
+    /// Appends the rows with equal leading properties, sorted. Returns false if there are too many.
     private mutating func appendGroup(to found: inout [FoundRow]) -> Bool {
         let edge = isDescending ? ranks.upperBound - 1 : ranks.lowerBound
         guard let ranksOfGroup = Self.group(at: edge, leading, index, table) else { return false }
@@ -119,7 +119,7 @@ struct IndexWalk {
         return true
     }
 
-    /// The ranks of the rows that are the same in the leading properties as the one at a rank.
+    /// The ranks of the rows with the same leading properties as the row at a rank.
     private static func group(
         at rank: Int,
         _ leading: ArraySlice<IndexDescription.Part>,
@@ -143,7 +143,7 @@ struct IndexWalk {
 }
 
 extension [IndexDescription] {
-    /// The index that shares most with the beginning of a sort in one direction, and what it shares. Nil if none does.
+    /// The index that shares the longest beginning with a sort in one direction, and the shared parts. Nil if none shares any.
     fileprivate func longestBeginning(
         of order: RowOrder
     ) -> (number: Int, shared: ArraySlice<IndexDescription.Part>)? {
@@ -155,7 +155,7 @@ extension [IndexDescription] {
             // An index that leaves rows out would lose them.
             return (number: number, shared: parts.prefix(index.skipsNil ? 0 : shared.count), rest: index.rest.count)
         }
-        // Of several the shortest, whose order may be the whole of it.
+        // Among equals the shortest index, whose order may be the whole order.
         let best = candidates.max { ($0.shared.count, $1.rest) < ($1.shared.count, $0.rest) }
         return best.flatMap { $0.shared.isEmpty ? nil : ($0.number, $0.shared) }
     }

@@ -8,7 +8,7 @@
 public struct Ordering<E: Entity>: Sendable {
     @usableFromInline let keyPath: any PartialKeyPath<E> & Sendable
     @usableFromInline let isDescending: Bool
-    /// Where the program names the property: of a computed one, its key path does not know the name.
+    /// Where the program names the property, because a computed property's key path does not know its name.
     let site: CallSite
 
     init(_ keyPath: any PartialKeyPath<E> & Sendable, isDescending: Bool, _ site: CallSite) {
@@ -80,7 +80,7 @@ struct RowOrder: Sendable {
         let offset: Int
         let isDescending: Bool
         let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
-        /// Appends bytes with the same order, none of which begin with another value's.
+        /// Appends bytes in the same order as the values; no value's bytes begin with another's.
         let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
     }
 

@@ -1,9 +1,9 @@
-/// Rows that need not be looked at in a scan, which comes to them in ascending order.
+/// Rows that a scan in ascending order can skip.
 @usableFromInline
 struct PassedRows {
     private let rows: [RowNumber]
     private var position = 0
-    /// At the end a number that no row has.
+    /// A number that no row has at the end.
     @usableFromInline private(set) var next: RowNumber
 
     init(_ rows: [RowNumber]) {
@@ -11,7 +11,7 @@ struct PassedRows {
         next = self.rows.first ?? .max
     }
 
-    /// Goes on behind `next`.
+    /// Moves past `next`.
     @usableFromInline
     mutating func advance() {
         position += 1

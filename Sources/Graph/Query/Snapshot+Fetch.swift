@@ -11,14 +11,14 @@ extension Snapshot {
     /// Complexity: O(log *n*), with a base of 16.
     @inlinable
     public func value<E>(for id: PersistentID<E>) -> E? {
-        // The address is this state's, which must outlast the read.
+        // The address is in this state, which must outlive the read.
         withExtendedLifetime(self) {
             address(of: id.row, ofType: E.self)?.assumingMemoryBound(to: E.self).pointee
         }
     }
 
-    /// Where an object's row is; nil without the object. The types are compared in here, so that a caller in another module
-    /// copies nothing of the state.
+    /// An object's address; nil if it does not exist. Compares the types here, so that a caller in another module copies
+    /// nothing of the state.
     @usableFromInline
     func address(of row: RowNumber, ofType type: any Entity.Type) -> UnsafeRawPointer? {
         schema.index(of: type).flatMap { entities[$0].rows.address(of: row) }
@@ -318,14 +318,14 @@ extension Snapshot {
     }
 }
 
-/// The rows of a relationship's members, and the table in which they are.
+/// The rows of a relationship's members, and their table.
 @usableFromInline
 struct StoredMembers<Target: Entity> {
     @usableFromInline let rows: [RowNumber]
     @usableFromInline let table: RowTable
 
-    /// Always inlined, so that the body is part of the loop and the row stays where it is. Addresses come in blocks, because
-    /// rows lie far apart: the processor can then wait for several of them at once.
+    /// Always inlined, so that the body is part of the loop and the row is not copied. Addresses come in blocks, because rows
+    /// lie far apart: the processor can then wait for several of them at once.
     @inlinable @inline(__always)
     func forEachValue(_ body: (Target) throws -> Void) rethrows {
         defer { withExtendedLifetime(table) {} }
@@ -351,8 +351,8 @@ extension Snapshot {
 }
 
 extension Schema {
-    /// The relationship behind a key path. Opening the store has checked that every stored property is declared, so only a
-    /// property of the program's own is not found.
+    /// The relationship of a key path. Opening the store has checked that every stored property is declared, so only a computed
+    /// property is not found.
     func toMany<E, Target>(_ keyPath: KeyPath<E, ToMany<Target>>, of entity: Int) -> ToManyDescription {
         let description = entities[entity]
         let offset = MemoryLayout<E>.offset(of: keyPath)

@@ -5,7 +5,7 @@ extension Snapshot {
         return index
     }
 
-    /// Calls the body with the rows that match and belong to the result, in its order. The addresses are valid in the body only.
+    /// Calls the body with the rows of the result, in its order. The addresses are valid in the body only.
     ///
     /// Without a sort order each row is passed on when it is found, while it is in the processor's cache.
     @inlinable @inline(__always)
@@ -33,7 +33,7 @@ extension Snapshot {
         }
     }
 
-    /// The same with all rows. Where an index has the order, those that the offset leaves out are counted and not visited.
+    /// The same without a predicate. With an index in this order, the rows of the offset are counted and not visited.
     @inlinable @inline(__always)
     func searchAll<E: Entity>(
         _ type: E.Type,
@@ -115,8 +115,8 @@ extension Snapshot {
         return collector.result(inOrder: isInOrder)
     }
 
-    /// Collects what matches in the order of an index. If that takes too long, gives the rows that it has passed: what it has
-    /// collected are then the best, and the rest is to be looked for among the others.
+    /// Collects matching rows in the order of an index. If that takes too long, returns the rows that it has passed: the
+    /// collected ones are then the best of these, and the caller searches the rest.
     @inlinable @inline(never)
     func collect<E: Entity>(
         _ walk: consuming IndexWalk,
@@ -132,7 +132,7 @@ extension Snapshot {
         return walk.isAtEnd ? nil : walk.passed
     }
 
-    /// Collects what matches among the rows that a walk has not passed.
+    /// Collects matching rows that a walk has not passed.
     @inlinable @inline(never)
     func collectRest<E: Entity>(
         behind passed: consuming PassedRows,
@@ -185,7 +185,7 @@ extension Snapshot {
     ) throws {
         let rows = entities[try entityIndex(of: type)].rows
         defer { withExtendedLifetime(rows) {} }
-        // One run ahead: the processor fetches the next one's rows while it is at work on these.
+        // One run ahead: the processor fetches the next rows while it works on these.
         var next = rows.run(from: 0)
         while let run = next {
             next = run.end.flatMap { rows.run(from: $0) }

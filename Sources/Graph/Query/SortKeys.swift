@@ -1,14 +1,14 @@
-/// Sorts rows by what an order compares, which is taken from each row once: as bytes that order like the values.
+/// Sorts rows by the properties of an order, which are read from each row once: as bytes that order like the values.
 ///
-/// What all keys begin with is passed over, and the next eight bytes decide as a number in a table of their own; the bytes
-/// themselves are looked at only where these are the same, as `IndexEntries` has it.
+/// The common prefix of all keys is skipped, and the next eight bytes are compared as a number in a separate table; further
+/// bytes are compared only where these are equal, as in `IndexEntries`.
 struct SortKeys {
     private struct Place {
         let head: UInt64
         let position: Int
     }
 
-    /// Below that many rows, making keys takes longer than comparing values.
+    /// With fewer rows, making keys takes longer than comparing values.
     private static let minimumCount = 24
 
     private var writer = ByteWriter()
@@ -26,7 +26,7 @@ struct SortKeys {
         for criterion in order.criteria {
             let start = writer.count
             _ = criterion.append(row + criterion.offset, &writer)
-            // No key begins with another one, so that what decides between two is a byte that both have.
+            // No key begins with another one, so that two keys differ in a byte that both have.
             if criterion.isDescending { writer.invert(from: start) }
         }
         ends.append(writer.count)

@@ -1,10 +1,10 @@
-/// A place in one version of an ordered index, for reading entries one at a time, forwards or backwards.
+/// A position in one version of an ordered index, for reading entries one at a time, forwards or backwards.
 ///
-/// The cursor holds that version: what is inserted into the index or removed from it later does not show. Iterating
-/// gives row numbers, the last eight bytes of the entries; `withNextEntry` gives whole entries.
+/// The cursor keeps that version: later insertions and removals do not show. Iterating returns row numbers, the last eight
+/// bytes of the entries; `withNextEntry` passes whole entries.
 ///
-/// - Note: `@unchecked Sendable` is guarded by `root`: it keeps every page that the cursor points to alive, and, being
-///   a second reference, from being changed.
+/// - Note: `@unchecked Sendable` is guarded by `root`: it keeps every page that the cursor points to alive, and, being a second
+///   reference, from being changed.
 struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
     /// An inner page on the way to the leaf, and which child was taken.
     private struct Step {
@@ -16,15 +16,15 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
     private let isDescending: Bool
     private var path: [Step] = []
     private var leaf: IndexPage?
-    /// Of the next entry in the leaf; outside of it if that is in the next one.
+    /// The position of the next entry in the leaf; out of bounds if that entry is in the next leaf.
     private var position = 0
 
-    /// How many entries are still to come.
+    /// The number of entries still to come.
     private(set) var remaining: Int
 
     var underestimatedCount: Int { remaining }
 
-    /// A cursor that begins with the entry which `offset` others precede, for `remaining` entries, which must exist.
+    /// A cursor over `remaining` entries, which must exist, from the one at `offset` on.
     fileprivate init(root: IndexNode?, offset: Int, remaining: Int, isDescending: Bool) {
         self.root = root
         self.isDescending = isDescending
@@ -65,7 +65,7 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
         advance().map { place in (place.page.key(place.position), place.page.row(place.position)) }
     }
 
-    /// Where the next entry is, behind which the cursor stands then; `root` keeps the page.
+    /// Moves past the next entry and returns its position; `root` keeps the page.
     @inline(__always)
     private mutating func advance() -> (page: IndexPage, position: Int)? {
         guard remaining > 0, var page = leaf else { return nil }
@@ -81,7 +81,7 @@ struct IndexCursor: IteratorProtocol, Sequence, @unchecked Sendable {
         return (page, position)
     }
 
-    /// The leaf beside this one, which exists because entries remain.
+    /// The neighboring leaf, which exists because entries remain.
     private mutating func nextLeaf() -> IndexPage {
         while let step = path.last, step.index == (isDescending ? 0 : step.page.count - 1) { path.removeLast() }
         path[path.count - 1].index += isDescending ? -1 : 1

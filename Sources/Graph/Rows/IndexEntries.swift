@@ -1,10 +1,10 @@
 import Dispatch
 
-/// Entries in any order, on their way into an index.
+/// Entries in any order, to be inserted into an index.
 ///
-/// They are sorted by the eight bytes that follow what all of them begin with, as numbers in a table of their own; the bytes
-/// themselves are looked at only where these are the same (Graefe, *Implementing Sorting in Database Systems*, ACM Computing
-/// Surveys 38 (2006): poor man's normalized keys). The tree is then built from left to right, with full pages.
+/// They are sorted by the eight bytes that follow their common prefix, as numbers in a separate table; further bytes are
+/// compared only where these are equal (Graefe, *Implementing Sorting in Database Systems*, ACM Computing Surveys 38 (2006):
+/// poor man's normalized keys). The tree is then built from left to right, with full pages.
 struct IndexEntries: Sendable {
     private struct Place: Sendable {
         let start: Int
@@ -20,9 +20,9 @@ struct IndexEntries: Sendable {
         bytes += entry
     }
 
-    /// The index of them all, and the rows whose key another one before them has.
+    /// The index of all entries, and the rows whose key an earlier entry has.
     ///
-    /// - Precondition: each entry has a row number at its end, and none comes twice.
+    /// - Precondition: each entry ends with a row number, and none occurs twice.
     consuming func index() -> (index: OrderedIndex, repeating: [RowNumber]) {
         var (builder, repeating) = (OrderedIndex.Builder(), [RowNumber]())
         withSorted { entries in
@@ -38,15 +38,14 @@ struct IndexEntries: Sendable {
         return (builder.finish(), repeating)
     }
 
-    /// Inserts them all into an index that has none of them. Calls the body with rows of which each may have a key that another
-    /// one has.
+    /// Inserts all entries into an index that has none of them. Calls the body with rows whose key another row may have.
     consuming func insert(into index: inout OrderedIndex, _ mayShare: ((RowNumber) -> Void)?) {
         withSorted { entries in
             index.insert(ascending: entries, mayShare.map { mayShare in { mayShare($0.row) } })
         }
     }
 
-    /// Runs the body with the entries in their order, which are valid in it only.
+    /// Runs the body with the sorted entries, which are valid only during the call.
     private mutating func withSorted(_ body: ([KeyBytes]) -> Void) {
         bytes.withUnsafeBytes { bytes in
             func key(_ place: Place) -> KeyBytes {
@@ -64,7 +63,7 @@ struct IndexEntries: Sendable {
     }
 }
 
-/// The index entries of new rows of one entity, to be inserted all at once.
+/// The index entries of new rows of one entity, for inserting all at once.
 struct IndexBatch: Sendable {
     let entity: Int
     /// By the index's number in the entity's description.
@@ -84,8 +83,8 @@ struct IndexBatch: Sendable {
 }
 
 extension Snapshot {
-    /// Brings the indexes up to date for new rows, which the table has already. Calls the body with rows of which each may have
-    /// a unique value that another one has, too.
+    /// Inserts the index entries of new rows, which the table has already. Calls the body with rows whose unique value another
+    /// row may have.
     mutating func insertEntries(of batch: consuming IndexBatch, _ mayShareValue: (RowNumber) -> Void) {
         let indexes = schema.entities[batch.entity].indexes
         withoutActuallyEscaping(mayShareValue) { mayShareValue in
@@ -97,15 +96,14 @@ extension Snapshot {
         }
     }
 
-    /// Builds all indexes from the rows, several at once. Gives the rows of which each may have a unique value that another one
-    /// has, too; nil is the same as nothing here.
+    /// Builds all indexes from the rows, several at once. Returns the rows whose unique value another row may have.
     mutating func buildIndexes() -> [RowID] {
         let numbers = schema.entities.enumerated().flatMap { entity, description in
             description.indexes.indices.map { (entity: entity, index: $0) }
         }
         let (schema, entities) = (schema, entities)
         typealias Result = (index: OrderedIndex, repeating: [RowNumber])
-        // Each iteration has an element of its own, and all are over when they are read.
+        // Each iteration writes one element, and all have ended before the elements are read.
         nonisolated(unsafe) let results = UnsafeMutableBufferPointer<Result>.allocate(capacity: numbers.count)
         defer { results.deallocate() }
         DispatchQueue.concurrentPerform(iterations: numbers.count) { position in

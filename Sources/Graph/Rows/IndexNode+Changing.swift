@@ -1,25 +1,25 @@
-/// Insertion, removal, and what keeps pages neither too full nor too sparse.
+/// Insertion, removal, and keeping pages neither too full nor too sparse.
 ///
-/// Every function gets the node as the reference that owns it, so that asking for uniqueness means something, and makes
-/// it unique before writing. Recursion is as deep as the tree is high.
+/// Every function gets the node as the reference that owns it, so that checking uniqueness is meaningful, and makes it unique
+/// before writing. Recursion is as deep as the tree is high.
 ///
-/// The page of a node is fetched again after whatever may have replaced the node by a copy.
+/// The page of a node is fetched again after every call that may have replaced the node by a copy.
 extension IndexNode {
     /// Where an overfull page is split.
     enum Cut {
         /// Both parts take about the same number of bytes.
         case inTheMiddle
-        /// Behind the key that came last, if that leaves more to the left part, which then is full or becomes so.
+        /// Behind the key that came last, if that makes the left part the bigger one: it is full or will be.
         case behindRun
-        /// At the end of the index, where more will come.
+        /// At the end of the index, where more keys will come.
         case beforeLast
-        /// The left part is as full as can be.
+        /// The left part is as full as possible.
         case full
     }
 
-    /// Inserts at the place that `path` leads to.
+    /// Inserts at the position that `path` leads to.
     ///
-    /// The node may then be overfull, which is its owner's to settle, with the cut that is returned.
+    /// The node may then be overfull; its owner splits it with the returned cut.
     static func insert(
         _ key: KeyBytes, into node: inout IndexNode, _ path: UnsafeMutableBufferPointer<Int32>, isLast: Bool
     ) -> Cut {
@@ -39,7 +39,7 @@ extension IndexNode {
         return cut
     }
 
-    /// Inserts keys, which ascend, into the leaf that `path` leads to, where they belong and have room. Gives the leaf.
+    /// Inserts ascending keys, which belong and fit there, into the leaf that `path` leads to. Returns the leaf.
     static func insert(
         _ keys: ArraySlice<KeyBytes>, of length: Int, into node: inout IndexNode,
         _ path: UnsafeMutableBufferPointer<Int32>
@@ -59,7 +59,7 @@ extension IndexNode {
 
     /// Removes what `path` leads to.
     ///
-    /// The node may then be sparse or overfull, which is its owner's to settle.
+    /// The node may then be sparse or overfull, which its owner corrects.
     static func remove(from node: inout IndexNode, _ path: UnsafeMutableBufferPointer<Int32>) {
         makeUnique(&node)
         let page = node.page
@@ -70,7 +70,7 @@ extension IndexNode {
         rebalanceChild(index, of: &node)
     }
 
-    /// Adds levels above an overfull root, drops those of a single child.
+    /// Adds levels above an overfull root, and drops levels of a single child.
     static func rebalanceRoot(_ root: inout IndexNode, _ cut: Cut) {
         while root.page.isOverfull {
             let entries = root.page.entries
@@ -102,22 +102,22 @@ extension IndexNode {
         }
     }
 
-    /// What the children at `left` and after it take in one page.
+    /// The size of the children at `left` and after it in one page.
     private static func joinedSize(_ left: Int, in page: IndexPage) -> Int {
         let (first, second) = (page.childPage(left), page.childPage(left + 1))
         return joinedBytes(first, second, separator: page.key(left + 1)) + (first.count + second.count) * first.slotSize
     }
 
-    /// What the keys take in one page. Both prefixes begin the separator; so the shorter one is a prefix of all of them.
+    /// The size of both pages' keys in one page. Both prefixes begin the separator; so the shorter one is a prefix of all keys.
     private static func joinedBytes(_ first: IndexPage, _ second: IndexPage, separator: PrefixedKey) -> Int {
         let prefixCount = min(first.prefixCount, second.prefixCount)
-        // The first key of an inner page is empty; joined, it becomes what separated the two.
+        // The first key of an inner page is empty; joined, it becomes the separator of the two.
         let separatorBytes = first.isLeaf ? 0 : separator.count - prefixCount
         return prefixCount + separatorBytes + first.keyBytes(0..<first.count, prefixCount: prefixCount)
             + second.keyBytes(0..<second.count, prefixCount: prefixCount)
     }
 
-    /// Replaces the children at `left` and after it by one, or by two, cut anew, if that one would be overfull.
+    /// Replaces the children at `left` and after it by one, or by two, cut anew, if one would be overfull.
     private static func join(_ left: Int, of node: inout IndexNode, _ cut: Cut = .inTheMiddle) {
         let page = node.page
         let first = page.child(left).pointee
@@ -139,12 +139,12 @@ extension IndexNode {
         splitChild(left, of: &node, cut)
     }
 
-    /// Splits the child, and what comes of it, until no part is overfull.
+    /// Splits the child and its parts until no part is overfull.
     static func splitChild(_ index: Int, of node: inout IndexNode, _ cut: Cut) {
         guard node.page.childPage(index).isOverfull else { return }
         let whole = node.page.child(index).pointee
         let isComplete = whole.page.isComplete(before: cut)
-        // The parent lets go of `whole` while it copies the separator out of it.
+        // The parent releases `whole` while it copies the separator out of it.
         withExtendedLifetime(whole) {
             let source = whole.page
             let middle = source.position(of: cut)
@@ -164,7 +164,7 @@ extension IndexNode {
         }
         splitChild(index + 1, of: &node, .inTheMiddle)
         splitChild(index, of: &node, .inTheMiddle)
-        // Nothing will come into the left part any more, which a longer prefix has made smaller.
+        // The left part gets no more keys, and a longer prefix has made it smaller.
         if isComplete, index > 0, node.page.childPage(index - 1).usedBytes < pageBytes / 4 * 3 {
             join(index - 1, of: &node, .full)
         }
@@ -186,7 +186,7 @@ extension IndexNode {
 }
 
 extension IndexPage {
-    /// What some keys take behind a prefix that all of them have; of an inner page, the first one then being empty.
+    /// The size of some keys behind a common prefix; in an inner page the first key becomes empty.
     func keyBytes(_ range: Range<Int>, prefixCount: Int) -> Int {
         let keys = isLeaf ? range : range.dropFirst()
         guard !keys.isEmpty else { return 0 }
@@ -194,7 +194,7 @@ extension IndexPage {
             + (self.prefixCount - prefixCount) * keys.count
     }
 
-    /// What separates the keys from `index` on from those before.
+    /// The separator between the keys from `index` on and those before.
     func separator(at index: Int) -> PrefixedKey {
         guard isLeaf else { return key(index) }
         return PrefixedKey(prefix: prefix, suffix: suffix(index).shortestSeparator(above: suffix(index - 1)))
@@ -210,7 +210,7 @@ extension IndexPage {
         isLast ? .beforeLast : index == runEnd && runLength >= IndexNode.shortestRun ? .behindRun : .inTheMiddle
     }
 
-    /// Whether an ascending run leaves behind what is left of the cut.
+    /// Whether an ascending run is done with the left part of the cut.
     fileprivate func isComplete(before cut: IndexNode.Cut) -> Bool {
         cut == .beforeLast || cut == .behindRun && runEnd == count
     }

@@ -4,14 +4,14 @@
 /// before a change. That is path copying after Driscoll, Sarnak, Sleator and Tarjan, *Making Data Structures
 /// Persistent*, JCSS 38 (1989), done only where a version is still held.
 final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
-    /// What a page holds before it is split, by measurement: bigger pages scan and build a little faster, smaller ones
-    /// make the copied path of a small commit cheaper.
+    /// The size from which a page is split, by measurement: bigger pages scan and build a little faster, smaller ones make the
+    /// copied path of a small commit cheaper.
     static var pageBytes: Int { 768 }
 
-    /// A page that holds less than this is joined with a neighbour, or fills up from it.
+    /// A smaller page is joined with a neighbor, or filled up from it.
     static var sparseBytes: Int { pageBytes / 3 }
 
-    /// So many keys that came one behind another make it likely that the next one will, too.
+    /// After this many keys in ascending order the next one is likely to continue the run.
     static var shortestRun: Int { 16 }
 
     /// The longest key for which every sum of sizes stays well within 32 bits.
@@ -20,10 +20,10 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
     /// An inner page of one child would be a useless level.
     static func minimumCount(level: Int) -> Int { level == 0 ? 1 : 2 }
 
-    /// The memory stays where it is while the node lives; see `IndexPage` for who may write to it.
+    /// The memory stays in place while the node lives; see `IndexPage` for who may write to it.
     ///
-    /// The optimiser may release a node after the last use of a reference to it, whatever pointers lead into it. So
-    /// where a node may be released by what follows, the last use of its page stands in `withExtendedLifetime`.
+    /// The optimizer may release a node after the last use of a reference to it, whatever pointers lead into it. So where
+    /// following code may release a node, the last use of its page is inside `withExtendedLifetime`.
     @inline(__always)
     var page: IndexPage {
         withUnsafeMutablePointerToHeader { IndexPage(header: $0) }
@@ -35,7 +35,7 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
         for index in 0..<page.count { page.child(index).deinitialize(count: 1) }
     }
 
-    /// An empty page with place for `count` keys that take `keyBytes` with their prefix, and of at least `minimumBytes`.
+    /// An empty page with room for `count` keys that take `keyBytes` with their prefix, and of at least `minimumBytes`.
     static func make(level: Int, count: Int, keyBytes: Int, minimumBytes: Int = 0) -> IndexNode {
         var slotSize = level > 0 ? IndexPage.innerSlotSize : IndexPage.leafSlotSize
         var capacity = max(minimumBytes, keyBytes &+ count &* slotSize)
@@ -57,13 +57,13 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
         return unsafeDowncast(buffer, to: IndexNode.self)
     }
 
-    /// Makes `node` one that may be changed, by copying it if anything else refers to it.
+    /// Makes `node` safe to change, by copying it if anything else refers to it.
     @inline(__always)
     static func makeUnique(_ node: inout IndexNode) {
         if !isKnownUniquelyReferenced(&node) { node = node.copy() }
     }
 
-    /// Makes `node` one that may be changed, with place for more keys of `length` bytes in all behind the prefix.
+    /// Makes `node` safe to change, with room for more keys of `length` bytes in all behind the prefix.
     @inline(__always)
     static func makeUnique(_ node: inout IndexNode, roomForKeysOf length: Int, count: Int = 1) {
         let page = node.page
@@ -79,8 +79,8 @@ final class IndexNode: ManagedBuffer<IndexPage.Header, UInt64> {
         return node
     }
 
-    /// Growing pages step by step costs a few copies of half a page, and saves the memory that random inserts would
-    /// leave unused in pages which are two thirds full on average.
+    /// Growing a page step by step costs a few copies of half a page, and saves memory: after random inserts pages are two
+    /// thirds full on average.
     private func copy(roomForKeysOf length: Int, count: Int) -> IndexNode {
         let page = page
         let needed = page.usedBytes &+ length &+ count &* page.slotSize

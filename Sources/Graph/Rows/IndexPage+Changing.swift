@@ -1,15 +1,15 @@
-/// Putting keys into a page, taking them out, and copying them from another one.
+/// Inserting keys into a page, removing them, and copying them from another one.
 extension IndexPage {
-    /// Gives an empty page the prefix for all keys to come.
+    /// Sets the prefix of an empty page for all its future keys.
     func setPrefix(_ prefix: PrefixedKey) {
         prefix.copy(to: limit - prefix.count)
         header.pointee.prefixCount = UInt8(prefix.count)
         header.pointee.byteCount = UInt32(truncatingIfNeeded: prefix.count)
     }
 
-    /// Makes place for a key and its slot, which must fit. The key begins with the prefix.
+    /// Makes room for a key and its slot, which must fit. The key begins with the prefix.
     ///
-    /// The child of an inner slot is the caller's to fill in.
+    /// The caller sets the child of an inner slot.
     func insertKey(_ key: PrefixedKey, at index: Int) {
         let rest = key.dropFirst(prefixCount)
         rest.copy(to: makePlace(for: rest.count, at: index))
@@ -20,7 +20,7 @@ extension IndexPage {
         makePlace(for: rest.count, at: index).copyMemory(from: rest.base, byteCount: rest.count)
     }
 
-    /// Where the bytes of a new key belong.
+    /// The address for the bytes of a new key.
     private func makePlace(for length: Int, at index: Int) -> UnsafeMutableRawPointer {
         let end = endDistance(of: index)
         let lowest = limit - byteCount
@@ -36,7 +36,7 @@ extension IndexPage {
         return limit - end - length
     }
 
-    /// Takes out a key and its slot.
+    /// Removes a key and its slot.
     ///
     /// The child of an inner slot must have been moved out before.
     func removeKey(at index: Int) {
@@ -63,7 +63,7 @@ extension IndexPage {
         removeKey(at: index)
     }
 
-    /// Fills this empty page with all that `source` has, sharing its children.
+    /// Fills this empty page with everything in `source`, sharing its children.
     func fill(from source: IndexPage) {
         guard slotSize == source.slotSize else {
             setPrefix(PrefixedKey(source.prefix))
@@ -83,7 +83,7 @@ extension IndexPage {
 
     /// Appends keys of `source`, which begin with this page's prefix, sharing its children.
     ///
-    /// The first one's key becomes `firstKey`, if that is given.
+    /// `firstKey`, if any, replaces the first one's key.
     func append(_ range: Range<Int>, of source: IndexPage, firstKey: PrefixedKey? = nil) {
         defer {
             if range.contains(source.runEnd &- 1) {
@@ -138,7 +138,7 @@ extension IndexPage {
         let count = count
         guard first < count else { return }
         if slotSize == 2 {
-            // The slots are contiguous, so that this loop is turned into vector instructions.
+            // The slots are contiguous, so that the compiler vectorizes this loop.
             let distances = slot(first).assumingMemoryBound(to: UInt16.self)
             let change = UInt16(truncatingIfNeeded: change)
             for index in 0..<(count &- first) { distances[index] &+= change }

@@ -1,4 +1,4 @@
-/// Entries and row numbers, put together from the prefix and what follows it.
+/// Entries and row numbers, put together from the prefix and the suffix.
 extension IndexPage {
     /// The last eight bytes of an entry as a big-endian number.
     @inline(__always)
@@ -6,8 +6,8 @@ extension IndexPage {
         row(suffix(index), prefixCount: prefixCount, prefixEnd: prefixEnd)
     }
 
-    /// Calls `body` for the row numbers of the entries at `positions` in order until it returns false, and says whether
-    /// it never did.
+    /// Calls `body` for the row numbers of the entries at `positions` in order until it returns false; returns whether it never
+    /// did.
     ///
     /// The header is read once, which the compiler cannot do by itself across calls of a closure.
     @inline(__always)
@@ -25,7 +25,7 @@ extension IndexPage {
         return true
     }
 
-    /// Runs `body` with a function that gives the entry at a position; its bytes are valid until the next one's.
+    /// Runs `body` with a function that returns the entry at a position; its bytes are valid until the next call.
     func withEntries<Result>(_ body: ((Int) -> UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try withUnsafeTemporaryAllocation(byteCount: max(1, byteCount), alignment: 1) { room in
             let base = room.baseAddress!
@@ -39,12 +39,12 @@ extension IndexPage {
         }
     }
 
-    /// The eight bytes before `limit`, of which the last ones are the prefix's.
+    /// The eight bytes before `limit`; the last ones are the prefix's.
     private var prefixEnd: UInt64 {
         UInt64(bigEndian: (limit - 8).loadUnaligned(as: UInt64.self))
     }
 
-    /// In a page eight bytes lie before any key's end, those of the header at least.
+    /// In a page at least eight bytes lie before any key's end, namely the header's.
     @inline(__always)
     private func row(_ suffix: KeyBytes, prefixCount: Int, prefixEnd: UInt64) -> UInt64 {
         let count = prefixCount &+ suffix.count

@@ -4,38 +4,38 @@
 ///     0                 16               header, in the byte order of the machine
 ///     16                count · s        the slots, the first key's slot first
 ///     …                                  free
-///     end - byteCount   byteCount        the keys without what all begin with, the last one first; then that prefix
+///     end - byteCount   byteCount        the keys without their common prefix, the last one first; then the prefix
 ///
-/// Slots grow upwards and keys downwards, so that appending moves nothing, and a search finds the slots beside the header.
-/// A slot of a leaf is how far before the page's end its key begins: two bytes (s = 2), or four (s = 4) in a page too big
-/// for that. A slot of an inner page has s = 16:
+/// Slots grow upwards and keys downwards, so that appending moves nothing, and a search finds the slots beside the header. A
+/// slot of a leaf holds its key's distance from the page's end: two bytes (s = 2), or four (s = 4) in a page too big for that.
+/// A slot of an inner page has s = 16:
 ///
-///     0   4   how far before the page's end its key begins
-///     4   4   how many entries the child holds
+///     0   4   the distance of its key from the page's end
+///     4   4   the number of entries in the child
 ///     8   8   the child, an owned reference
 ///
 /// An inner page has a key for each child, the separator below it; the first child's is empty, since nothing is below.
 ///
-/// The prefix is what both separators around a page begin with in the pages above, as far as these were known when the
-/// page was made. Whatever is looked up or inserted here lies between them and begins with it, too, so that nothing
-/// compares the prefix, and no insertion makes it shorter (Graefe, *Modern B-Tree Techniques*, Foundations and Trends in
-/// Databases 3 (2011): prefix truncation by fence keys, after Bayer and Unterauer, *Prefix B-Trees*).
+/// The prefix is the common beginning of both separators around a page in the pages above, as known when the page was made. All
+/// keys in the page, and all that are looked up there, lie between them and begin with it, too, so that nothing compares the
+/// prefix, and no insertion makes it shorter (Graefe, *Modern B-Tree Techniques*, Foundations and Trends in Databases 3 (2011):
+/// prefix truncation by fence keys, after Bayer and Unterauer, *Prefix B-Trees*).
 ///
-/// A page does not own its memory. Whoever holds one keeps the node alive, and mutates only a node that nothing else
-/// references; all pointer arithmetic stays between the header and `limit`, as `checkInvariants` verifies.
+/// A page does not own its memory. Its holder keeps the node alive, and mutates only a node that nothing else references; all
+/// pointer arithmetic stays between the header and `limit`, as `checkInvariants` verifies.
 struct IndexPage: Equatable {
     struct Header {
-        /// Entries of a leaf, children of an inner page.
+        /// The number of entries of a leaf, or of children of an inner page.
         var count: UInt16
         /// 0 for a leaf, otherwise one more than the children's.
         var level: UInt8
         var slotSize: UInt8
-        /// Bytes taken by keys and their prefix.
+        /// The size of the keys and their prefix.
         var byteCount: UInt32
-        /// Bytes behind the header, a multiple of eight.
+        /// The bytes behind the header, a multiple of eight.
         var capacity: UInt32
         var prefixCount: UInt8
-        /// How many keys came one behind another, 255 for more, and the position behind the last of them.
+        /// The length of the latest ascending run of insertions, at most 255, and the position behind its last key.
         var runLength: UInt8
         var runEnd: UInt16
     }
@@ -45,7 +45,7 @@ struct IndexPage: Equatable {
     static var wideLeafSlotSize: Int { 4 }
     /// Up to this capacity the keys of a leaf begin less than 65 536 bytes before its end, because a slot takes at least two.
     static var narrowCapacity: Int { 65_536 }
-    /// What more keys begin with is stored with each of them.
+    /// Longer common beginnings are stored with each key.
     static var longestPrefix: Int { Int(UInt8.max) }
 
     let header: UnsafeMutablePointer<Header>
@@ -60,7 +60,7 @@ struct IndexPage: Equatable {
     var slotSize: Int { Int(header.pointee.slotSize) }
     var isLeaf: Bool { header.pointee.level == 0 }
 
-    /// Bytes in use behind the header.
+    /// The bytes in use behind the header.
     var usedBytes: Int { byteCount &+ count &* slotSize }
     var freeBytes: Int { capacity &- usedBytes }
 
@@ -69,17 +69,17 @@ struct IndexPage: Equatable {
 
     // MARK: Keys
 
-    /// What all keys begin with.
+    /// The common beginning of all keys.
     var prefix: KeyBytes { KeyBytes(base: limit - prefixCount, count: prefixCount) }
 
-    /// How far before `limit` a key begins, and the next one ends.
+    /// The distance of a key's start, and of the next one's end, from `limit`.
     @inline(__always)
     func distance(of index: Int) -> Int {
         let slot = slot(index)
         return slotSize == 2 ? Int(slot.load(as: UInt16.self)) : Int(slot.load(as: UInt32.self))
     }
 
-    /// How far before `limit` a key ends.
+    /// The distance of a key's end from `limit`.
     @inline(__always)
     func endDistance(of index: Int) -> Int {
         index == 0 ? prefixCount : distance(of: index &- 1)
@@ -103,7 +103,7 @@ struct IndexPage: Equatable {
 
     // MARK: Searching
 
-    /// How many keys of a leaf are less than `key`, which begins with the prefix.
+    /// The number of keys of a leaf that are less than `key`, which begins with the prefix.
     @inline(__always)
     func position(of key: KeyBytes) -> Int {
         let rest = key.dropFirst(prefixCount)
@@ -122,14 +122,14 @@ struct IndexPage: Equatable {
         return end
     }
 
-    /// The child of an inner page that holds `key` if any does; it begins with the prefix.
+    /// The child of an inner page where `key` belongs; it begins with the prefix.
     @inline(__always)
     func childIndex(for key: KeyBytes) -> Int {
         let rest = key.dropFirst(prefixCount)
         return partition(from: 1, key.head(after: prefixCount)) { $0.compare(rest) <= 0 } &- 1
     }
 
-    /// How many keys of a leaf lie before `bound`, which lies between the separators around the page.
+    /// The number of keys of a leaf before `bound`, which lies between the separators around the page.
     func position(of bound: IndexRange.Bound) -> Int {
         switch bound {
         case .entry(let buffer):
@@ -174,7 +174,7 @@ struct IndexPage: Equatable {
         return low
     }
 
-    /// The head of a key in this page, before whose end there are eight bytes in any case, the header at least.
+    /// The head of a key in this page, before whose end at least the eight bytes of the header lie.
     @inline(__always)
     private func headInPage(_ key: KeyBytes) -> UInt64 {
         let missing = max(0, 8 &- key.count)
@@ -193,7 +193,7 @@ struct IndexPage: Equatable {
         slot(index).storeBytes(of: UInt32(count), toByteOffset: 4, as: UInt32.self)
     }
 
-    /// Where the owned reference lives.
+    /// The address of the owned reference.
     ///
     /// The slots of an inner page are aligned, and bound to `IndexNode` there.
     @inline(__always)
@@ -208,7 +208,7 @@ struct IndexPage: Equatable {
         return Unmanaged<IndexNode>.fromOpaque(address)._withUnsafeGuaranteedRef { $0.page }
     }
 
-    /// How many entries the children before `index` hold.
+    /// The number of entries in the children before `index`.
     func entries(before index: Int) -> Int {
         if isLeaf { return index }
         var sum = 0

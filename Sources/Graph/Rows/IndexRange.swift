@@ -1,14 +1,14 @@
-/// Which entries of an ordered index are meant: those between two bounds, either of which may be missing.
+/// The entries of an ordered index between two bounds, either of which may be missing.
 ///
-/// The bounds point to the caller's bytes; a range is made for one call inside `withUnsafeBytes`. A lower bound above
-/// the upper one makes an empty range. With the encoded value *v* as prefix, the usual comparisons are
+/// The bounds point to the caller's bytes; a range is made for one call inside `withUnsafeBytes`. A lower bound above the upper
+/// one makes an empty range. With the encoded value *v* as prefix, the usual comparisons are
 ///
 ///     = v     .prefix(v)                              < v     IndexRange(upTo: .entry(v))
 ///     ≥ v     IndexRange(from: .entry(v))             ≤ v     IndexRange(upTo: .pastPrefix(v))
 ///     > v     IndexRange(from: .pastPrefix(v))
 struct IndexRange {
     enum Bound {
-        /// Just before this entry, whether it is present or not.
+        /// Just before this entry, whether or not it is present.
         case entry(UnsafeRawBufferPointer)
         /// Just after all entries that begin with these bytes.
         case pastPrefix(UnsafeRawBufferPointer)

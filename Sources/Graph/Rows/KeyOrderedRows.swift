@@ -1,8 +1,8 @@
-/// The rows of an index in the order of its keys, or from the last key to the first; those of one key in ascending order
+/// The rows of an index in the order of its keys, or from the last key to the first; rows with one key come in ascending order
 /// either way, as a stable sort leaves them.
 ///
-/// Invariant: `rows` has the rest of the key that comes before all others still to come, `before` the entries that come after
-/// those, without `pending`, which comes next.
+/// Invariant: `pending` is the next entry; `rows` has the remaining entries with its key, and `before` those that come after
+/// them.
 struct KeyOrderedRows: IteratorProtocol {
     /// Keeps the bytes that `pending` points to.
     private let index: OrderedIndex
@@ -10,9 +10,8 @@ struct KeyOrderedRows: IteratorProtocol {
     private var before: IndexCursor
     private var pending: (key: PrefixedKey, row: RowNumber)?
 
-    /// - Parameter skipped: how many of the first rows to leave out. They are counted, not visited.
-    /// - Precondition: each entry of the index ends with a row number, and no key begins with another. There are as many rows as
-    ///   are to be left out.
+    /// - Parameter skipped: the number of first rows to leave out. They are counted, not visited.
+    /// - Precondition: each entry ends with a row number, no key begins with another, and there are at least `skipped` rows.
     init(_ index: OrderedIndex, descending: Bool, skipping skipped: Int = 0) {
         self.index = index
         guard descending else {
@@ -34,7 +33,7 @@ struct KeyOrderedRows: IteratorProtocol {
         before = index.cursor(at: 0..<key.lowerBound, descending: true)
     }
 
-    /// - Complexity: O(1) amortised, and O(log *n*) for a key that occurs several times and is come to from behind.
+    /// - Complexity: O(1) amortized; O(log *n*) for a key that occurs several times in a descending walk.
     mutating func next() -> RowNumber? {
         if let row = rows.next() { return row }
         defer { withExtendedLifetime(index) {} }
@@ -42,7 +41,7 @@ struct KeyOrderedRows: IteratorProtocol {
         pending = before.nextKey()
         let key = last.key.prefix(last.key.count - MemoryLayout<RowNumber>.size)
         guard let other = pending, other.key.prefix(key.count).compare(key) == 0 else { return last.row }
-        // Of the key's entries, all but these two are still to come from `before`.
+        // `before` still contains all of the key's entries but these two.
         let end = before.remaining + 2
         let start = key.bytes.withUnsafeBytes { index.rank(of: .entry($0)) }
         rows = index.cursor(at: start..<end)

@@ -1,8 +1,8 @@
-/// For each owner its members: one side of a many-to-many relationship, or the order of a one-to-many relationship.
+/// The members of each owner: one side of a many-to-many relationship, or the order of a one-to-many relationship.
 ///
-/// `members` has an entry for each pair, owner before member, behind them the member's key if there is an order. `sequence`
-/// then has the same pairs by owner, key and member, with a zero to end the key; without an order it is empty, and members
-/// come in the order of their row numbers. Either way the member's row number ends the entries by which members are listed.
+/// `members` has an entry for each pair: the owner, the member, and the member's key if there is an order. `sequence` then has
+/// the same pairs by owner, key and member, with a zero to end the key; without an order it is empty, and members come in the
+/// order of their row numbers. Members are thus always listed by entries that end with their row numbers.
 ///
 /// Invariants: a pair occurs once; `sequence` has exactly the pairs and keys that `members` has.
 struct LinkTable: Sendable {
@@ -32,7 +32,7 @@ struct LinkTable: Sendable {
         sequence.isEmpty ? memberRows(of: owner) : keys(of: owner).map(\.member)
     }
 
-    /// The key of a member that has a place.
+    /// The key of a member in an order.
     func key(of member: RowNumber, of owner: RowNumber) -> OrderKey? {
         Self.withPair(owner, member) { pair in
             var key: OrderKey?
@@ -56,7 +56,7 @@ struct LinkTable: Sendable {
         return key
     }
 
-    /// The key of the member that `offset` others of its owner come before; nil if there are no more than those.
+    /// The key of the member at `offset` in the order; nil if there are not that many members.
     func key(at offset: Int, of owner: RowNumber) -> OrderKey? {
         withUnsafeBytes(of: owner.bigEndian) { prefix in
             let rank = sequence.rank(of: .entry(prefix)) + offset
@@ -65,7 +65,7 @@ struct LinkTable: Sendable {
         }
     }
 
-    /// How many members come before one; nil if it is none.
+    /// A member's position in the order; nil if it is no member.
     func offset(of member: RowNumber, of owner: RowNumber) -> Int? {
         key(of: member, of: owner).map { key in
             let first = withUnsafeBytes(of: owner.bigEndian) { sequence.rank(of: .entry($0)) }
@@ -85,19 +85,19 @@ struct LinkTable: Sendable {
         return keys
     }
 
-    /// The last one that has members.
+    /// The last owner that has members.
     var lastOwner: RowNumber? {
         members.isEmpty ? nil : members.withEntry(at: members.count - 1) { Pair($0).owner }
     }
 
     // MARK: Changing
 
-    /// Adds pairs of which none is there; without an order.
+    /// Adds new pairs, to a table without an order.
     mutating func insert(_ pairs: consuming IndexEntries) {
         pairs.insert(into: &members, nil)
     }
 
-    /// Adds a member, or gives it another key. False if it is there already with that key.
+    /// Adds a member, or changes its key. Returns false if it is a member with that key already.
     @discardableResult
     mutating func insert(_ member: RowNumber, of owner: RowNumber, key: OrderKey?) -> Bool {
         guard let key else { return Self.withPair(owner, member) { members.insert($0) } }
@@ -110,7 +110,7 @@ struct LinkTable: Sendable {
         return true
     }
 
-    /// False if the pair is not there.
+    /// Returns false if there is no such pair.
     @discardableResult
     mutating func remove(_ member: RowNumber, of owner: RowNumber) -> Bool {
         guard !sequence.isEmpty, let key = key(of: member, of: owner) else {
@@ -134,7 +134,7 @@ struct LinkTable: Sendable {
             self.key = key
         }
 
-        /// - Parameter entry: of `members`.
+        /// - Parameter entry: an entry of `members`.
         init(_ entry: UnsafeRawBufferPointer) {
             owner = RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self))
             member = Self.member(entry)
@@ -146,7 +146,7 @@ struct LinkTable: Sendable {
         }
     }
 
-    /// The pairs that only one of two states has, in order; one whose key changed is among both.
+    /// The pairs that only one of two states has, in order; a pair whose key changed is in both.
     struct Difference {
         var removed: [Pair] = []
         var added: [Pair] = []
@@ -167,7 +167,7 @@ struct LinkTable: Sendable {
         members.forEachDifference(from: other.members) { _, _ in false }
     }
 
-    /// Runs the body with the entry of a pair without an order.
+    /// Passes the entry of a pair without an order to the body.
     static func withPair<Result>(
         _ owner: RowNumber,
         _ member: RowNumber,
@@ -195,7 +195,7 @@ struct LinkTable: Sendable {
 
     // MARK: Verification
 
-    /// Checks the structures and that `sequence` says what `members` says; returns what does not hold.
+    /// Checks the structures, and that `sequence` agrees with `members`; returns the violations.
     func checkInvariants(isOrdered: Bool) -> [String] {
         var failures: [String] = []
         for (name, index) in [("members", members), ("sequence", sequence)] {

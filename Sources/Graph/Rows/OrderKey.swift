@@ -1,14 +1,14 @@
-/// A place in the order of a relationship's members: between any two different keys there is room for another one, so that
-/// whoever moves a member writes that member's key alone.
+/// A position in the order of a relationship's members: between any two different keys there is room for another one, so that
+/// moving a member writes only that member's key.
 ///
-/// Eight bytes of a number, which appending and prepending count up and down in steps; then digits of four bytes each, once
-/// the numbers between two neighbours are used up. All are big-endian, so that keys order as their bytes. A new key lies
-/// close to the neighbour that was put there later, which its finer place shows: most members that are put between two
-/// others come one after another, from the left or from the right, and then a digit lasts for eight thousand of them. Whoever
-/// goes on between the last two, alternately, uses it up with twenty.
+/// Eight bytes of a number, which appending and prepending count up and down in steps; then digits of four bytes each, once the
+/// numbers between two neighbors are used up. All are big-endian, so that keys order as their bytes. A new key lies close to
+/// the neighbor that was inserted later, which is the one with the finer key: most members that are inserted between two others
+/// come one after another, from the left or from the right, and then a digit lasts for eight thousand of them. Inserting
+/// alternately between the last two uses it up with twenty.
 ///
-/// Dense keys instead of numbers to be handed out anew: Weiss, Urso and Molli, *Logoot* (ICDCS 2009), and Nédelec and others,
-/// *LSEQ* (DocEng 2013), for replicas that edit one sequence without asking each other, which two contexts are.
+/// Dense keys instead of renumbering: Weiss, Urso and Molli, *Logoot* (ICDCS 2009), and Nédelec and others, *LSEQ* (DocEng
+/// 2013), for replicas that edit one sequence without coordination, as two contexts do.
 ///
 /// Invariants: a digit's first byte is not 0, so that a 0 may end a key; the last digit is not the least one, and 0 without
 /// digits is no key, so that every key has keys before it.
@@ -16,7 +16,7 @@ struct OrderKey: Sendable, Hashable {
     private(set) var bytes: [UInt8]
 
     private static let first: UInt64 = 1 << 63
-    /// What lies between numbers that are appended one after another.
+    /// The distance of numbers that are appended one after another.
     private static let step: UInt64 = 1 << 20
     private static let numberBytes = 8
     private static let digitBytes = 4
@@ -27,7 +27,7 @@ struct OrderKey: Sendable, Hashable {
         bytes = withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
-    /// The key that these bytes are; nil if they break an invariant.
+    /// The key with these bytes; nil if they break an invariant.
     init?(bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.count >= Self.numberBytes, bytes.count % Self.digitBytes == 0 else { return nil }
@@ -68,7 +68,7 @@ struct OrderKey: Sendable, Hashable {
             self = fine > other ? .nearLower : fine < other ? .nearUpper : .middle
         }
 
-        /// A number after one and before another, of which at least one lies between.
+        /// A number strictly between two others that are at least two apart.
         func choice(between lower: UInt64, _ upper: UInt64, step: UInt64) -> UInt64 {
             let half = (upper - lower) / 2
             return switch self {
@@ -79,7 +79,7 @@ struct OrderKey: Sendable, Hashable {
         }
     }
 
-    /// Grows with every digit, and within a digit with the bits that say where in it.
+    /// Grows with every digit, and within a digit with the number of its significant bits.
     private var fineness: Int {
         let last = digitCount > 0 ? digit(digitCount - 1) : number
         return bytes.count * 64 - last.trailingZeroBitCount
@@ -92,10 +92,10 @@ struct OrderKey: Sendable, Hashable {
         var offset = 0
         while true {
             let low = offset < digitCount ? digit(offset) : Self.leastDigit
-            // A bound comes after this key, so that it goes on for as long as both are the same.
+            // A bound comes after this key; it is compared for as long as both are the same.
             let high = bound.map { $0.digit(offset) } ?? Self.digitEnd
             if high - low > 1 {
-                // Where nothing is taken yet, there is as much to come from either side.
+                // Where no key lies yet, as many may come from either side.
                 let side = low == Self.leastDigit && high == Self.digitEnd ? .middle : side
                 key.append(digit: side.choice(between: low, high, step: 1 << 18))
                 return key

@@ -1,8 +1,8 @@
 extension OrderedIndex {
     /// Builds an index from entries that come in order, in one pass and with full pages.
     ///
-    /// Each level has one open page, whose keys are whole: how long its prefix is going to be shows when it is closed, by
-    /// the separators on both its sides. The last page of each level holds what is left.
+    /// Each level has one open page, with whole keys: its prefix is known when it is closed, from the separators on both sides.
+    /// The last page of each level takes the rest.
     struct Builder {
         private var open = [OpenPage(node: OpenPage.make(level: 0), separator: [])]
         private(set) var count = 0
@@ -10,7 +10,7 @@ extension OrderedIndex {
         init() {}
 
         /// - Precondition: `entry` is greater than the entry appended before.
-        /// - Complexity: O(1) amortised, besides copying the bytes.
+        /// - Complexity: O(1) amortized, besides copying the bytes.
         mutating func append(_ entry: UnsafeRawBufferPointer) {
             let key = KeyBytes(entry)
             precondition(key.count <= IndexNode.longestKey, "an index entry of \(key.count) bytes")
@@ -26,7 +26,7 @@ extension OrderedIndex {
             count += 1
         }
 
-        /// The index of all entries appended, after which the builder begins anew.
+        /// Returns the index of all appended entries and starts over.
         mutating func finish() -> OrderedIndex {
             defer { self = Builder() }
             guard count > 0 else { return OrderedIndex() }
@@ -42,9 +42,9 @@ extension OrderedIndex {
             return OrderedIndex(root: root, count: count)
         }
 
-        /// Closes the open page of `level` before its last key, with which the next page begins.
+        /// Closes the open page of `level` before its last key, which begins the next page.
         ///
-        /// What comes before the last key fits: this was asked when that key came.
+        /// The keys before it fit: that was checked when it came.
         private mutating func close(_ level: Int) {
             let page = open[level].page
             let last = page.count - 1
@@ -71,19 +71,19 @@ extension OrderedIndex {
     /// A page that is being filled.
     private struct OpenPage {
         var node: IndexNode
-        /// What lies below it, empty at the left edge.
+        /// The separator below it, empty at the left edge.
         let separator: [UInt8]
 
         var page: IndexPage { node.page }
 
-        /// Before their prefix is taken away, keys of several pages go into one.
+        /// Keys still have their prefix here, so that the keys of several pages go into one.
         static var roomBytes: Int { 8 * IndexNode.pageBytes }
 
         static func make(level: Int) -> IndexNode {
             .make(level: level, count: 0, keyBytes: 0, minimumBytes: roomBytes)
         }
 
-        /// Whether a page takes all keys if `upper` follows them, or cannot be made smaller.
+        /// Whether the keys fit into one page if `upper` follows them, or cannot be divided.
         func fits(before upper: KeyBytes) -> Bool {
             let page = page
             guard page.isOverfull else { return true }
@@ -101,7 +101,7 @@ extension OrderedIndex {
             .make(part: range, of: page, prefix: .empty, minimumBytes: minimumBytes)
         }
 
-        /// All keys, with nothing to follow them.
+        /// All keys, as the last page of its level.
         var finished: IndexNode { part(0..<page.count) }
 
         private func prefixCount(before upper: KeyBytes) -> Int {
@@ -109,9 +109,9 @@ extension OrderedIndex {
         }
     }
 
-    /// An index of entries that come strictly ascending.
+    /// An index of strictly ascending entries.
     ///
-    /// - Precondition: they do. Whoever has entries in doubtful order sorts them, or inserts them one by one.
+    /// - Precondition: the entries are strictly ascending.
     /// - Complexity: O(*n*).
     init(sortedEntries: some Sequence<[UInt8]>) {
         var builder = Builder()

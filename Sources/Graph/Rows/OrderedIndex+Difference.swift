@@ -1,10 +1,10 @@
 extension OrderedIndex {
-    /// Calls `body`, in order, for each entry that only one of two indexes has, until it returns false: `isInsertion` is
-    /// true for an entry of this index, false for one of `other`.
+    /// Calls `body`, in order, for each entry that only one of two indexes has, until it returns false: `isInsertion` is true
+    /// for an entry of this index, false for one of `other`.
     ///
-    /// The result is right for any two indexes. Two walkers go through both at once. Where both stand before the same
-    /// node, they pass it unseen; otherwise the one that stands before the lesser first entry goes on, one step down or
-    /// right, so that it comes to a shared node further right before the other one has to open it.
+    /// The result is right for any two indexes. Two walkers go through both at once. Where both are at the same node, they skip
+    /// it; otherwise the one at the lesser first entry takes a step down or right, so that it reaches a shared node further
+    /// right before the other one has to open it.
     ///
     /// - Returns: whether the walk came to the end.
     /// - Complexity: O(*d* log *n*) if one index was made from the other by *d* changes, O(*n*) at worst.
@@ -16,7 +16,7 @@ extension OrderedIndex {
         return try forEachDifference(from: other, countingVisitsIn: &visits, body)
     }
 
-    /// The same, and adds how many pages were looked into.
+    /// The same; also counts the pages visited.
     @discardableResult
     func forEachDifference(
         from other: OrderedIndex, countingVisitsIn visits: inout Int,
@@ -55,11 +55,11 @@ extension OrderedIndex {
     }
 }
 
-/// A walk over a tree that decides at each node whether to go into it or past it.
+/// A walk over a tree that decides at each node whether to enter or skip it.
 ///
-/// Whoever makes one keeps the tree alive.
+/// Its maker keeps the tree alive.
 private struct IndexWalker {
-    /// What the walker stands before: an entry in a leaf, or a whole subtree.
+    /// The walker's position: an entry in a leaf, or a whole subtree.
     enum Item: Equatable {
         case entry(IndexPage, Int)
         case subtree(IndexPage)
@@ -87,7 +87,7 @@ private struct IndexWalker {
         item = root.map { .subtree($0) }
     }
 
-    /// The first entry at or below the item, remembered until the walker moves right.
+    /// The first entry at or below the item, cached until the walker moves right.
     mutating func firstKey(of item: Item) -> PrefixedKey {
         if let firstKey { return firstKey }
         let key: PrefixedKey
@@ -102,7 +102,7 @@ private struct IndexWalker {
         return key
     }
 
-    /// Goes into a subtree, or reports an entry and goes on.
+    /// Enters a subtree, or reports an entry and moves on.
     mutating func step(
         from item: Item, _ report: (UnsafeRawBufferPointer) throws -> Bool
     ) rethrows -> Bool {
@@ -118,7 +118,7 @@ private struct IndexWalker {
         return true
     }
 
-    /// Goes past the item.
+    /// Skips the item.
     mutating func advance() {
         firstKey = nil
         while let step = path.last, step.index + 1 == step.page.count { path.removeLast() }

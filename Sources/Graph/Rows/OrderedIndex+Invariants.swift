@@ -1,5 +1,5 @@
 extension OrderedIndex {
-    /// Which invariant does not hold, by its number in the comment of `OrderedIndex`, and how.
+    /// A violated invariant, by its number in the comment of `OrderedIndex`, with details.
     struct Violation: Error, CustomStringConvertible {
         let invariant: Int
         let description: String
@@ -10,7 +10,7 @@ extension OrderedIndex {
         }
     }
 
-    /// What the tree is made of.
+    /// Figures about the tree.
     struct Statistics {
         var pages = 0
         var leaves = 0
@@ -18,7 +18,7 @@ extension OrderedIndex {
         /// Bytes of pages in use, and of nodes allocated, with their headers.
         var usedBytes = 0
         var allocatedBytes = 0
-        /// Pages that are less than a third full, but for the root and those on the right edge.
+        /// Pages that are less than a third full, except the root and those on the right edge.
         var sparsePages = 0
     }
 
@@ -40,7 +40,7 @@ extension OrderedIndex {
         return statistics
     }
 
-    /// Checks the page and what is below it, and returns how many entries that is; all must lie between the bounds.
+    /// Checks the page and all below it, which must lie between the bounds, and returns the number of entries.
     private static func check(_ page: IndexPage, from lower: PrefixedKey?, upTo upper: PrefixedKey?) throws -> Int {
         let level = page.level
         try require(1, page.count >= IndexNode.minimumCount(level: level), "\(page.count) at level \(level)")

@@ -86,7 +86,7 @@ extension OrderedIndex {
         count(in: .prefix(prefix))
     }
 
-    /// How many entries lie before `bound`.
+    /// The number of entries before `bound`.
     func rank(of bound: IndexRange.Bound) -> Int {
         withRootPage { root in
             var page = root
@@ -100,7 +100,7 @@ extension OrderedIndex {
         } ?? 0
     }
 
-    /// Runs `body` with the entry that `offset` entries precede.
+    /// Runs `body` with the entry at `offset`.
     ///
     /// - Precondition: 0 ≤ `offset` < `count`.
     /// - Complexity: O(log *n*).
@@ -114,7 +114,7 @@ extension OrderedIndex {
         }!
     }
 
-    /// The entry that `offset` entries precede, copied.
+    /// A copy of the entry at `offset`.
     func entry(at offset: Int) -> [UInt8] {
         withEntry(at: offset) { [UInt8]($0) }
     }
@@ -155,7 +155,7 @@ extension OrderedIndex {
 }
 
 extension IndexPage {
-    /// The child that holds the entry which `offset` others of this page's precede; `offset` then counts in the child.
+    /// The child with the entry at `offset` below this page; `offset` then counts in the child.
     @inline(__always)
     func takeChild(holding offset: inout Int) -> Int {
         var index = 0

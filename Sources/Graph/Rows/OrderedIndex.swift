@@ -1,16 +1,16 @@
 /// A persistent, ordered set of byte strings, its *entries*: a B+tree whose versions share structure.
 ///
-/// Entries are ordered as unsigned bytes, a shorter prefix first. The engine encodes a key so that its bytes order like
-/// its values, and appends the row number as eight big-endian bytes; one tree thus serves attribute indexes, compound
-/// keys, unique constraints, and both sides of relationships.
+/// Entries are ordered as unsigned bytes, a shorter prefix first. The engine encodes a key so that its bytes order like its
+/// values, and appends the row number as eight big-endian bytes; one tree thus serves attribute indexes, compound keys, unique
+/// constraints, and both sides of relationships.
 ///
-/// A copy is O(1). A change copies the nodes between the root and one leaf as far as another version shares them, and
-/// works in place on those that nothing else refers to. *n* below is the number of entries.
+/// A copy is O(1). A change copies the nodes between the root and one leaf as far as another version shares them, and changes
+/// the others in place. *n* below is the number of entries.
 ///
-/// Bayer and McCreight, *Organization and Maintenance of Large Ordered Indexes*, Acta Informatica 1 (1972); entries in
-/// leaves only, after Comer, *The Ubiquitous B-Tree*, ACM Computing Surveys 11 (1979). Pages are filled by bytes, since
-/// entries differ in length, separators are cut to what separates (see `KeyBytes.shortestSeparator`), and what the keys of
-/// a page begin with is stored once (see `IndexPage`).
+/// Bayer and McCreight, *Organization and Maintenance of Large Ordered Indexes*, Acta Informatica 1 (1972); entries in leaves
+/// only, after Comer, *The Ubiquitous B-Tree*, ACM Computing Surveys 11 (1979). Pages are filled by bytes, since entries differ
+/// in length, separators are as short as possible (see `KeyBytes.shortestSeparator`), and the common prefix of a page's keys is
+/// stored once (see `IndexPage`).
 ///
 /// Invariants, as numbered in `checkInvariants()`:
 /// 1. An empty index has no root. A leaf has at least one entry, an inner page at least two children.
@@ -22,13 +22,13 @@
 /// 7. A page's prefix begins the separators on both its sides; without one on either side it is empty.
 /// 8. A page of more than `IndexNode.pageBytes` is a leaf of one entry or an inner page of at most three children.
 ///
-/// A page is at least a third full, but for the root, pages on the right edge or at the end of an ascending run, which
-/// inserts are still filling, parts of a divided page that a longer prefix made smaller, until something is removed from
-/// them, and neighbours of entries so long that nothing fits beside them.
+/// A page is at least a third full, except the root; pages on the right edge or at the end of an ascending run, which inserts
+/// are still filling; parts of a split page that a longer prefix made smaller, until a removal there; and neighbors of entries
+/// so long that nothing fits beside them.
 ///
-/// - Note: `@unchecked Sendable` is guarded by this: a node that more than one reference leads to is never written to,
-///   and `isKnownUniquelyReferenced` is asked of every node on the path before a change, from the root down. A node that
-///   is changed is thus reachable through this one value only, to which `mutating` methods have exclusive access.
+/// - Note: `@unchecked Sendable` is guarded by this: a node with more than one reference is never written to, and a change
+///   checks `isKnownUniquelyReferenced` for every node on the path first, from the root down. A node that is changed is thus
+///   reachable through this one value only, to which `mutating` methods have exclusive access.
 struct OrderedIndex: @unchecked Sendable {
     /// Invariant 1 makes nil the only empty tree.
     private(set) var root: IndexNode?
@@ -69,7 +69,7 @@ struct OrderedIndex: @unchecked Sendable {
     }
 
     /// The same, and whether another entry may begin with the same `prefixLength` bytes. False is certain; true is a guess at
-    /// the edge of a page, whose neighbour is not looked at.
+    /// the edge of a page, whose neighbor is not read.
     mutating func insert(
         _ entry: UnsafeRawBufferPointer,
         sharing prefixLength: Int
@@ -93,10 +93,10 @@ struct OrderedIndex: @unchecked Sendable {
         }
     }
 
-    /// Inserts entries that ascend and none of which is present; calls the body with those that may begin as another one does,
-    /// but for its row number.
+    /// Inserts ascending entries, none of which is present; calls the body with those whose key, without the row number,
+    /// another entry may have.
     ///
-    /// - Complexity: as for one by one, but that each leaf is looked for once for all that belong there and have room.
+    /// - Complexity: as one by one, except that each leaf is searched once for all entries that fit there.
     mutating func insert(ascending entries: [KeyBytes], _ mayShare: ((KeyBytes) -> Void)?) {
         var rest = entries[...]
         while let first = rest.first {
@@ -108,7 +108,7 @@ struct OrderedIndex: @unchecked Sendable {
         }
     }
 
-    /// Inserts those of the first entries that belong to one leaf and have room there. Gives their number.
+    /// Inserts as many of the first entries as belong and fit into one leaf. Returns their number.
     private mutating func insertGroup(
         of entries: ArraySlice<KeyBytes>,
         _ path: UnsafeMutableBufferPointer<Int32>,
@@ -170,9 +170,9 @@ struct OrderedIndex: @unchecked Sendable {
         return try withExtendedLifetime(root) { try body(root.page) }
     }
 
-    /// Where `key` is or belongs: the child index for each level, the position in the leaf for level 0.
+    /// The position where `key` is or belongs: the child index for each level, the position in the leaf for level 0.
     ///
-    /// Looking first and changing afterwards means that an operation which changes nothing copies nothing.
+    /// Searching before changing means that an operation without effect copies nothing.
     @inline(__always)
     private func find(
         _ key: KeyBytes,
@@ -193,8 +193,8 @@ struct OrderedIndex: @unchecked Sendable {
         }
     }
 
-    /// The leaf where `key` belongs, whether it is the first one of all, and the separator behind it, if another one follows. Nil if
-    /// there is none. The page is valid until the tree changes.
+    /// The leaf where `key` belongs, whether it is the first leaf, and the separator behind it, if another one follows. Nil in
+    /// an empty index. The page is valid until the tree changes.
     @inline(__always)
     private func findLeaf(
         for key: KeyBytes,
@@ -215,7 +215,7 @@ struct OrderedIndex: @unchecked Sendable {
 
     /// Runs `body` with a path on the stack.
     ///
-    /// Two children to a page at least, and fewer than 2^32 entries, bound its length.
+    /// At least two children in a page and fewer than 2^32 entries bound its length.
     @inline(__always)
     private static func withPath<Result>(_ body: (UnsafeMutableBufferPointer<Int32>) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: 64, body)

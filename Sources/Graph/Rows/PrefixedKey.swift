@@ -1,4 +1,4 @@
-/// A key of a page whole: the bytes that all keys of the page begin with, and those that follow.
+/// A whole key of a page: the common prefix of the page, and the suffix.
 ///
 /// Like `KeyBytes`, it does not own the bytes.
 struct PrefixedKey {
@@ -42,7 +42,7 @@ struct PrefixedKey {
         PrefixedKey(prefix: prefix.prefix(length), suffix: suffix.prefix(max(0, length &- prefix.count)))
     }
 
-    /// How many bytes both keys begin with.
+    /// The length of the common prefix of both keys.
     func sharedCount(with other: PrefixedKey) -> Int {
         guard prefix.count <= other.prefix.count else { return other.sharedCount(with: self) }
         let first = prefix.sharedCount(with: other.prefix)

@@ -1,4 +1,4 @@
-/// A row of any entity, as the engine names it.
+/// Identifies a row of any entity inside the engine.
 @usableFromInline
 struct RowID: Hashable, Comparable, Sendable {
     @usableFromInline let entity: Int
@@ -15,7 +15,7 @@ struct RowID: Hashable, Comparable, Sendable {
 }
 
 extension Snapshot {
-    /// Where a row is; nil if there is none. The snapshot keeps it there.
+    /// A row's address, which is valid while the snapshot is; nil if there is no such row.
     func address(of id: RowID) -> UnsafeRawPointer? { entities[id.entity].rows.address(of: id.row) }
 
     func contains(_ id: RowID) -> Bool { entities[id.entity].rows.contains(id.row) }
@@ -23,7 +23,7 @@ extension Snapshot {
     /// nil if there is no such row.
     func version(of id: RowID) -> RowVersion? { entities[id.entity].rows.version(of: id.row) }
 
-    /// What a row refers to, 0 for none; nil if there is no such row.
+    /// The target of a row's reference, 0 for none; nil if there is no such row.
     func target(of row: RowNumber, through reference: Reference) -> RowNumber? {
         address(of: RowID(entity: reference.entity, row: row)).map { schema.toOne(reference).target(ofRowAt: $0) }
     }

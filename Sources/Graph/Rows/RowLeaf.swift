@@ -1,9 +1,9 @@
 /// Thirty-two consecutive rows of one entity, in one allocation.
 ///
-/// Tail layout: 32 versions of 8 bytes, then 32 rows of the layout's stride. A version and a row are initialised where
-/// the occupancy bit of their place is set. The versions stand apart from the rows so that a scan reads rows alone.
+/// Tail layout: 32 versions of 8 bytes, then 32 rows of the layout's stride. A place's version and row are initialized if its
+/// occupancy bit is set. The versions are apart from the rows so that a scan reads rows alone.
 ///
-/// A leaf is changed only while uniquely referenced; `RowTable` sees to that.
+/// A leaf is changed only while uniquely referenced; `RowTable` ensures that.
 @usableFromInline
 final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
     @usableFromInline
@@ -26,7 +26,7 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
         RowLeaf.forEachRun(of: occupancy) { layout.destroy(values + $0 * layout.stride, $1) }
     }
 
-    /// A copy that shares nothing but what the rows themselves refer to.
+    /// A copy that shares only what the rows themselves refer to.
     func copy() -> RowLeaf {
         let layout = header.layout
         let copy = RowLeaf.make(layout)
@@ -70,7 +70,7 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
 
 /// Sixteen subtrees of a row table. An empty subtree is nil.
 ///
-/// Changed only while uniquely referenced; `RowTable` sees to that.
+/// Changed only while uniquely referenced; `RowTable` ensures that.
 final class RowBranch: ManagedBuffer<Int, AnyObject?> {
     static let capacity = 16
     static let bits: UInt64 = 4
@@ -81,7 +81,7 @@ final class RowBranch: ManagedBuffer<Int, AnyObject?> {
     }
 
     func copy() -> RowBranch {
-        // One by one, because the library's copy of many asks the type's metadata how to copy each of them.
+        // One by one: the library's copy of several asks the type's metadata how to copy each of them.
         RowBranch.make(count: header) { [children] copy in
             for digit in 0..<RowBranch.capacity { (copy + digit).initialize(to: children[digit]) }
         }

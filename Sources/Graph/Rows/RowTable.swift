@@ -1,26 +1,26 @@
 /// A persistent radix vector: row number → (version, row), with the rows stored inline in the leaves.
 ///
-/// Copies are O(1) and share structure; a change copies the nodes on its path that another copy shares, and changes the
-/// others in place (path copying after Driscoll, Sarnak, Sleator and Tarjan 1989, as in Bagwell's and Clojure's vectors).
-/// Sparse row numbers cost their path and nothing else, and the path ends below the digits that all of them share, so that a
-/// few neighbours take one leaf wherever they are. Rows are reached by address, so that one compiled copy of this
-/// code serves every entity; `RowLayout` knows how to copy, move and destroy them.
+/// Copies are O(1) and share structure; a change copies the nodes on its path that another copy shares, and changes the others
+/// in place (path copying after Driscoll, Sarnak, Sleator and Tarjan 1989, as in Bagwell's and Clojure's vectors). Sparse row
+/// numbers cost only their path, and the path ends below the digits that all of them share, so that a few neighbors take one
+/// leaf wherever they are. Rows are reached by address, so that one compiled copy of this code serves every entity; `RowLayout`
+/// knows how to copy, move and destroy them.
 ///
 /// Invariants:
-/// 1. The root stands at `height`; children of a branch at height *h* stand at *h* - 1; leaves at 0.
+/// 1. The root is at `height`; children of a branch at height *h* are at *h* - 1; leaves at 0.
 /// 2. Leaf *n* holds the rows 32 *n* … 32 *n* + 31; `prefix` and its path from the root are *n* in digits of 4 bits.
 /// 3. No leaf and no branch is empty, and a branch's header counts its children.
 /// 4. `count` is the number of occupied places.
 ///
-/// Sendable without the compiler's proof: a node is changed only when `isKnownUniquelyReferenced` says that this value
-/// alone refers to it, along the whole path from the root, so no node that two values share ever changes.
+/// Sendable without the compiler's proof: a change checks `isKnownUniquelyReferenced` along the whole path from the root, so no
+/// node that two values share ever changes.
 @usableFromInline
 struct RowTable: @unchecked Sendable {
     private(set) var count = 0
     let layout: RowLayout
     private var root: AnyObject?
     private var height: UInt64 = 0
-    /// The digits above the root's that the numbers of all leaves share.
+    /// The digits above the root's, which are the same in all leaf numbers.
     private var prefix: UInt64 = 0
 
     init(layout: RowLayout) {
@@ -29,14 +29,14 @@ struct RowTable: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// Where a row is; the address is valid while this table, or a copy made of it, is neither changed nor released.
+    /// A row's address, which is valid while this table, or a copy of it, is neither changed nor released.
     @usableFromInline
     func address(of row: RowNumber) -> UnsafeRawPointer? {
         guard let (leaf, place) = locate(row) else { return nil }
         return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.values + place &* layout.stride) }
     }
 
-    /// Where those of the rows are that exist, in their order; valid as `address(of:)` says.
+    /// The addresses of those rows that exist, in their order; valid as `address(of:)` says.
     @usableFromInline
     func addresses(of rows: ArraySlice<RowNumber>) -> [UnsafeRawPointer] {
         rows.compactMap { address(of: $0) }
@@ -54,7 +54,7 @@ struct RowTable: @unchecked Sendable {
     /// A copy of a row. `Value` must be the type that the layout was made for.
     @inlinable
     func value<Value>(of row: RowNumber, as type: Value.Type = Value.self) -> Value? {
-        // The table must outlast the read: nothing else says so to an optimiser that has inlined this.
+        // The table must outlive the read, which an optimizer that has inlined this does not see otherwise.
         withExtendedLifetime(self) {
             address(of: row)?.assumingMemoryBound(to: Value.self).pointee
         }
@@ -87,7 +87,7 @@ struct RowTable: @unchecked Sendable {
 
     // MARK: Changing
 
-    /// Copies a row into the table. True if the row number was free.
+    /// Copies a row into the table. Returns true if the row number was free.
     @discardableResult
     mutating func set(_ row: RowNumber, version: RowVersion, copying value: UnsafeRawPointer) -> Bool {
         let layout = layout
@@ -101,7 +101,7 @@ struct RowTable: @unchecked Sendable {
         return prepare(row, version) { layout.move($0, value, 1) }
     }
 
-    /// True if the row was there.
+    /// Returns true if the row existed.
     @discardableResult
     mutating func remove(_ row: RowNumber) -> Bool {
         guard contains(row) else { return false }
@@ -151,8 +151,8 @@ struct RowTable: @unchecked Sendable {
         }
     }
 
-    /// Walks down by slots, making every node on the way this table's own. A slot is the memory of a child reference in
-    /// a node that the slot above holds, so it stays valid as long as the root does.
+    /// Walks down by slots, making every node on the way unique to this table. A slot is the memory of a child reference in a
+    /// node that the slot above holds, so it stays valid as long as the root does.
     private static func uniqueLeaf(
         for leafNumber: UInt64,
         under root: UnsafeMutablePointer<AnyObject?>,
@@ -176,8 +176,8 @@ struct RowTable: @unchecked Sendable {
         return uniqueLeaf(slot, layout: layout)
     }
 
-    /// The node in a slot, made this table's own: made if there is none, copied if somebody else refers to it too. The slot
-    /// holds nodes of this class only; its level says which.
+    /// Makes the node in a slot unique to this table: creates it if there is none, copies it if it is shared. The slot holds
+    /// only nodes of this class, which its level determines.
     private static func unique<Node: AnyObject>(
         _ slot: UnsafeMutablePointer<AnyObject?>,
         make: () -> Node,
@@ -243,22 +243,22 @@ extension RowTable {
         @usableFromInline let firstRow: RowNumber
         /// Bit *n* is set where the row at place *n* exists.
         @usableFromInline let occupancy: UInt32
-        /// Where the row at place 0 is; the others follow at the layout's stride.
+        /// The address of the row at place 0; the others follow at the layout's stride.
         @usableFromInline let values: UnsafeRawPointer
         let versions: UnsafePointer<UInt64>
 
-        /// Where to ask for the next run; nil after the largest number there is.
+        /// Where the search for the next run begins; nil after the largest number.
         @inlinable var end: RowNumber? {
             let (end, isBeyond) = firstRow.addingReportingOverflow(32)
             return isBeyond ? nil : end
         }
     }
 
-    /// The first leaf with rows that reaches to a row number or beyond; nil if there is none. The addresses are valid while this table,
-    /// or a copy made of it, is neither changed nor released.
+    /// The first leaf with rows at or after a row number; nil if there is none. The addresses are valid while this table, or a
+    /// copy of it, is neither changed nor released.
     ///
-    /// Walking is asking again from the run's end. That costs a descent for every 32 rows, and leaves the loop, with what
-    /// it does to a row, to the caller's own code.
+    /// A walk calls this again from the run's end. That costs a descent for every 32 rows, and keeps the loop, with its work on
+    /// each row, in the caller's own code.
     @usableFromInline
     func run(from row: RowNumber) -> Run? {
         let bits = height * RowBranch.bits
@@ -267,7 +267,7 @@ extension RowTable {
         return Self.run(from: row >> 5, in: node, at: height, leafNumber: prefix << bits)
     }
 
-    /// - Parameter leafNumber: of the first leaf that could be under the node.
+    /// - Parameter leafNumber: the number of the first possible leaf under the node.
     private static func run(
         from first: UInt64,
         in node: UnsafeMutableRawPointer,
@@ -286,7 +286,7 @@ extension RowTable {
         }
         let children = Unmanaged<RowBranch>.fromOpaque(node)._withUnsafeGuaranteedRef { UnsafeRawPointer($0.children) }
         let shift = (level - 1) * RowBranch.bits
-        // Below the first digit, only leaves that come after `first` are left to ask for.
+        // Below the first digit, only leaves after `first` are left.
         let firstDigit = first > leafNumber ? (first - leafNumber) >> shift : 0
         for digit in firstDigit..<UInt64(RowBranch.capacity) {
             guard let child = (children + 8 * Int(digit)).load(as: UnsafeMutableRawPointer?.self) else { continue }
@@ -342,7 +342,7 @@ extension RowTable {
         }
     }
 
-    /// Calls the body with each row of another table that this one lacks, in ascending order.
+    /// Calls the body with each row of `other` that this table lacks, in ascending order.
     ///
     /// Complexity: O(changed leaves + such rows).
     func forEachRow(missingSince other: RowTable, _ body: (RowNumber) throws -> Void) rethrows {
@@ -355,7 +355,7 @@ extension RowTable {
         }
     }
 
-    /// Calls the body with the number of the first row, and with the leaf in either table, of leaves that the tables do not share.
+    /// Calls the body for each pair of leaves that the tables do not share, with the number of the first row.
     private func forEachLeaf(
         notSharedWith other: RowTable,
         _ body: (RowNumber, _ old: RowLeaf?, _ new: RowLeaf?) throws -> Void
@@ -371,18 +371,18 @@ extension RowTable {
 
     func isIdentical(to other: RowTable) -> Bool { root === other.root }
 
-    /// A subtree and where it stands.
+    /// A subtree and its position.
     private struct Subtree {
         let node: AnyObject
         let height: UInt64
         let prefix: UInt64
 
-        /// Whether it is part of the tree of this prefix at a level.
+        /// Whether it belongs to the tree with this prefix at a level.
         func isBelow(_ prefix: UInt64, at level: UInt64) -> Bool {
             height <= level && self.prefix >> ((level - height) * RowBranch.bits) == prefix
         }
 
-        /// What of it is under a child of the tree of which it is part. One that is not as high stands whole under one child.
+        /// Its part below a child of the tree that it belongs to. A lower subtree is wholly below one child.
         func part(below prefix: UInt64, at level: UInt64) -> Subtree? {
             if height <= level { return isBelow(prefix, at: level) ? self : nil }
             let child = unsafeDowncast(node, to: RowBranch.self).children[Int(prefix & 15)]
@@ -418,7 +418,7 @@ extension RowTable {
         }
     }
 
-    /// Bit *n* is set where the children *n* of two branches are the same; they are not retained for that.
+    /// Bit *n* is set where children *n* of two branches are identical; comparing retains neither.
     private static func sharedChildren(_ old: Subtree?, _ new: Subtree?, at level: UInt64) -> UInt32 {
         guard let old, let new, old.height == level, new.height == level else { return 0 }
         let (oldChildren, newChildren) = (

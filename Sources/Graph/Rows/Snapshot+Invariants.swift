@@ -1,6 +1,5 @@
 extension Snapshot {
-    /// Checks every index, inverse, reference, unique value and count against the rows and links alone; returns what does not
-    /// hold.
+    /// Checks every index, inverse, reference, unique value and count against the rows and links alone; returns the violations.
     func check() -> [String] {
         var failures = checkInvariants()
         for (entity, description) in schema.entities.enumerated() {
@@ -24,8 +23,8 @@ extension Snapshot {
         return failures
     }
 
-    /// Checks the structures, and that each index and list is exactly what the rows and links say: all that holds of a
-    /// context's working state too.
+    /// Checks the structures, and that each index and link table follows from the rows and links. That must hold in a context's
+    /// working state too.
     func checkInvariants() -> [String] {
         var failures: [String] = []
         for (entity, description) in schema.entities.enumerated() {
@@ -56,7 +55,7 @@ extension Snapshot {
         return failures
     }
 
-    /// That a list is whole, and agrees with the other side's list or with the references that it orders.
+    /// Checks a link table, and that it agrees with the inverse table or with the references that it orders.
     private func checkList(_ number: Int) -> [String] {
         let list = schema.linkTables[number]
         let name = "\(schema.entities[list.entity].name).\(schema.entities[list.entity].properties[list.property].name)"

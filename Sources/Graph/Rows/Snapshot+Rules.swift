@@ -1,4 +1,4 @@
-/// What every commit leaves behind: saves, replay and `check()` ask here, of what a save or a record changes or of everything.
+/// The rules that every committed state keeps. Saves and replay check the rows that they change, `check()` all rows.
 extension Snapshot {
     /// Calls the body with each reference of a row to one that does not exist.
     func forEachDanglingReference(
@@ -12,8 +12,7 @@ extension Snapshot {
         }
     }
 
-    /// What is wrong with a row's references, the first of them: what it leads to does not exist or, one to one, refers to
-    /// another row. nil if nothing is.
+    /// The first broken reference of a row, described: its target does not exist or, one to one, refers to another row.
     func brokenReference(of id: RowID) -> String? {
         guard let address = address(of: id) else { return nil }
         for toOne in schema.entities[id.entity].toOnes {
@@ -30,7 +29,7 @@ extension Snapshot {
         return nil
     }
 
-    /// The relationships of an existing row that lead to fewer or more objects than they may.
+    /// The relationships of an existing row that have fewer or more objects than allowed.
     func countFailures(of id: RowID) -> [ValidationFailure] {
         let description = schema.entities[id.entity]
         guard description.hasCounts, let address = entities[id.entity].rows.address(of: id.row) else { return [] }
@@ -54,7 +53,7 @@ extension Snapshot {
         return failures
     }
 
-    /// What still leads to a row that does not exist; nil if nothing does.
+    /// A description of what still leads to a row that does not exist; nil if nothing does.
     func brokenDelete(of id: RowID) -> String? {
         for reference in schema.entities[id.entity].references
         where countReferrers(to: id.row, through: reference) > 0 {
@@ -66,8 +65,8 @@ extension Snapshot {
         return nil
     }
 
-    /// In what a link, or a place in an order, is in one list only and not in the other side's, or not in the member's row; nil
-    /// if it is in both or in neither.
+    /// Describes a link, or a position in an order, that contradicts the inverse link table or the member's row; nil if both
+    /// agree.
     func disagreement(about pair: LinkTable.Pair, in number: Int) -> String? {
         let list = schema.linkTables[number]
         let isListed = linkTables[number].contains(pair.member, of: pair.owner)
@@ -85,7 +84,7 @@ extension Snapshot {
         return nil
     }
 
-    /// What is wrong if an end of a link does not exist; nil for one that is not there.
+    /// Describes a link with an end that does not exist; nil if there is no such link.
     func missingEnd(of pair: LinkTable.Pair, in number: Int) -> String? {
         let list = schema.linkTables[number]
         guard linkTables[number].contains(pair.member, of: pair.owner),
@@ -104,7 +103,7 @@ extension Schema {
         "\(entities[list.entity].name).\(entities[list.entity].properties[list.property].name)"
     }
 
-    /// The relationship as the entity has it that refers.
+    /// The name of the relationship on the entity that refers.
     func name(ofOwnerOf toOne: ToOneDescription, _ entity: Int) -> String {
         "\(entities[entity].name).\(entities[entity].properties[toOne.property].name)"
     }

@@ -6,9 +6,9 @@ public struct Snapshot: Sendable {
     @usableFromInline let schema: Schema
     /// The commit that made this state. What a context has not saved yet never shows in a snapshot.
     public internal(set) var commit: CommitNumber
-    /// By the entity's number in the schema.
+    /// Indexed by entity number in the schema.
     @usableFromInline var entities: [EntityRows]
-    /// By the list's number in the schema.
+    /// Indexed by list number in the schema.
     var linkTables: [LinkTable]
 
     /// The empty store.
@@ -35,16 +35,15 @@ extension Snapshot: CustomStringConvertible {
     }
 }
 
-/// The rows of one entity and the indexes that follow from them.
+/// The rows of one entity and their indexes.
 @usableFromInline
 struct EntityRows: Sendable {
     @usableFromInline var rows: RowTable
-    /// By the index's number in the entity's description.
+    /// Indexed by index number in the entity's description.
     var indexes: [OrderedIndex]
 }
 
-/// Room for index entries under construction, so that a change of a row allocates none. Contents mean nothing between
-/// calls.
+/// A buffer for building index entries, so that a change of a row allocates none. Its contents mean nothing between calls.
 struct EntryScratch: Sendable {
     fileprivate var entry = ByteWriter(capacity: 64)
 }
@@ -52,9 +51,9 @@ struct EntryScratch: Sendable {
 extension Snapshot {
     // MARK: Rows with their indexes
 
-    /// Writes a row and brings its entity's indexes up to date. The row's memory must not lie in this snapshot.
+    /// Writes a row and updates its entity's indexes. The row's memory must not lie in this snapshot.
     ///
-    /// False if it certainly has taken no unique value that another row has; see `OrderedIndex.insert`.
+    /// Returns false if the row certainly took no unique value of another one; see `OrderedIndex.insert`.
     mutating func set(
         _ row: RowNumber,
         of entity: Int,
@@ -67,7 +66,7 @@ extension Snapshot {
         return mayShareValue
     }
 
-    /// The same with a row that is moved in; its memory is uninitialised afterwards.
+    /// The same for a row that is moved in; its memory is uninitialized afterwards.
     mutating func set(
         _ row: RowNumber,
         of entity: Int,
@@ -80,7 +79,7 @@ extension Snapshot {
         return mayShareValue
     }
 
-    /// Removes a row and its index entries. True if it was there.
+    /// Removes a row and its index entries. Returns true if the row existed.
     @discardableResult
     mutating func remove(_ id: RowID, scratch: inout EntryScratch) -> Bool {
         guard entities[id.entity].rows.contains(id.row) else { return false }
@@ -141,7 +140,7 @@ extension Snapshot {
         }
     }
 
-    /// The first of the rows that refer to `target`, in ascending order, without looking at the others.
+    /// The first rows that refer to `target`, in ascending order, without visiting the others.
     func firstReferrers(_ limit: Int, to target: RowNumber, through reference: Reference) -> [RowNumber] {
         var rows: [RowNumber] = []
         forEachReferrer(to: target, through: reference) {
@@ -151,7 +150,7 @@ extension Snapshot {
         return rows
     }
 
-    /// The first other rows with the same key in an index, in ascending order; none if there is a nil in the key.
+    /// The first other rows with the same key in an index, in ascending order; empty if there is a nil in the key.
     ///
     /// - Complexity: O(log *n* + *k*) for *k* rows found, however many there are.
     func rowsSharingKey(
@@ -175,7 +174,7 @@ extension Snapshot {
 
     // MARK: Members
 
-    /// The index that has a to-many relationship's owner before, and its member behind each entry.
+    /// The index whose entries begin with a to-many relationship's owner and end with its member.
     func memberIndex(of relationship: ToManyDescription) -> OrderedIndex {
         if let toOne = relationship.toOne, !relationship.isOrdered {
             let index = schema.entities[relationship.source].toOnes[toOne].index
@@ -205,7 +204,7 @@ extension Snapshot {
         withUnsafeBytes(of: owner.bigEndian) { memberIndex(of: relationship).firstRow(withPrefix: $0) }
     }
 
-    /// The member that `offset` others come before; nil if there is none.
+    /// The member at `offset`; nil if there is none.
     func member(at offset: Int, of owner: RowNumber, through relationship: ToManyDescription) -> RowNumber? {
         let index = memberIndex(of: relationship)
         return withUnsafeBytes(of: owner.bigEndian) { prefix in
@@ -223,8 +222,8 @@ extension Snapshot {
         return entities[relationship.source].rows.address(of: row).map { description.target(ofRowAt: $0) } == owner
     }
 
-    /// Links two rows, each in the list of the other; false if they are linked already. In a list with an order the new
-    /// member comes last, or in the owner's list where `key` says.
+    /// Links two rows in both link tables; returns false if they are linked already. The new member comes last in an order, or
+    /// in the owner's order where `key` says.
     @discardableResult
     mutating func link(_ member: RowNumber, to owner: RowNumber, in number: Int, key: OrderKey? = nil) -> Bool {
         let list = schema.linkTables[number]
@@ -240,7 +239,7 @@ extension Snapshot {
         return true
     }
 
-    /// False if the rows are not linked.
+    /// Returns false if the rows are not linked.
     @discardableResult
     mutating func unlink(_ member: RowNumber, from owner: RowNumber, in number: Int) -> Bool {
         guard let inverse = schema.linkTables[number].inverse, linkTables[number].remove(member, of: owner) else {
@@ -250,7 +249,7 @@ extension Snapshot {
         return true
     }
 
-    /// The key with which a member that has none yet joins a list; nil if the list has no order.
+    /// The key for a new member of a link table; nil if the table has no order.
     func newKey(_ wanted: OrderKey?, of owner: RowNumber, in number: Int) -> OrderKey? {
         guard schema.linkTables[number].isOrdered else { return nil }
         return wanted ?? .between(linkTables[number].lastKey(of: owner), nil)
@@ -265,7 +264,7 @@ extension ToOneDescription {
 }
 
 extension IndexDescription {
-    /// Replaces the writer's bytes by the row's entry; false if the index leaves this row out.
+    /// Replaces the writer's bytes by the row's entry; returns false if the index leaves this row out.
     func makeEntry(for row: RowNumber, at address: UnsafeRawPointer, in writer: inout ByteWriter) -> Bool {
         writer.removeAll()
         if !appendKey(ofRowAt: address, to: &writer), skipsNil { return false }

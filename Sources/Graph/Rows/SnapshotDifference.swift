@@ -84,7 +84,7 @@ extension Snapshot {
         return SnapshotDifference(before: older, after: self)
     }
 
-    /// Whether two states share everything, so that nothing can have happened between them.
+    /// Whether two states share everything, so that nothing has changed between them.
     func isIdentical(to other: Snapshot) -> Bool {
         zip(entities, other.entities).allSatisfy { $0.rows.isIdentical(to: $1.rows) }
             && zip(linkTables, other.linkTables).allSatisfy { $0.isIdentical(to: $1) }
@@ -96,7 +96,7 @@ extension SnapshotDifference {
     var schema: Schema { after.schema }
 
     /// Calls the body with each row of an entity that differs, in ascending order; nil stands for a row that one state lacks.
-    /// The rows count, not their versions: states that are not committed may have different rows of one version.
+    /// Compares rows, not versions: uncommitted states may have different rows of one version.
     func forEachRow(
         of entity: Int,
         _ body: (RowID, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
@@ -124,15 +124,15 @@ extension SnapshotDifference {
         } catch { return false }
     }
 
-    /// The same with the rows of all entities, one entity after the other.
+    /// The same for all entities, one after the other.
     func forEachRow(
         _ body: (RowID, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
     ) rethrows {
         for entity in schema.entities.indices { try forEachRow(of: entity, body) }
     }
 
-    /// Calls the body with each link table that differs, in the order of their numbers. Of the two sides of a many-to-many
-    /// relationship both come.
+    /// Calls the body with each link table that differs, in the order of their numbers, for both sides of a many-to-many
+    /// relationship.
     func forEachLinkTable(
         _ body: (Int, LinkTableDescription, LinkTable.Difference) throws -> Void
     ) rethrows {
@@ -142,7 +142,7 @@ extension SnapshotDifference {
         }
     }
 
-    /// The owners whose members, or their order, differ, in ascending order.
+    /// The owners whose members or order differ, in ascending order.
     func changedOwners(through relationship: ToManyDescription) -> [RowNumber] {
         var owners: Set<RowNumber> = []
         after.memberIndex(of: relationship).forEachDifference(from: before.memberIndex(of: relationship)) { entry, _ in
@@ -152,7 +152,7 @@ extension SnapshotDifference {
         return owners.sorted()
     }
 
-    /// Whether both states have the same rows, links and orders, whatever way led to them.
+    /// Whether both states have the same rows, links and orders.
     var isEmpty: Bool {
         schema.entities.indices.allSatisfy(isEmpty)
             && zip(before.linkTables, after.linkTables).allSatisfy { $0.isIdentical(to: $1) }

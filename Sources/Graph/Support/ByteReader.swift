@@ -1,8 +1,8 @@
-/// Reads the elementary encodings of `ByteWriter` from bytes that nobody vouches for.
+/// Reads the elementary encodings of `ByteWriter` from untrusted bytes.
 ///
-/// Every read checks what is left first, so nothing in the bytes can make it trap, read outside, or allocate more than
-/// the bytes themselves take: the pointer stays inside the buffer because `take` is the only place that moves it.
-/// The buffer must outlive the reader; its users are the bodies of `withUnsafeBytes`.
+/// Every read first checks how many bytes remain, so nothing in the bytes can make it trap, read outside, or allocate more than
+/// the bytes themselves take: the pointer stays inside the buffer because only `take` moves it. The buffer must outlive the
+/// reader; its users are the bodies of `withUnsafeBytes`.
 struct ByteReader {
     /// What is wrong with the bytes, and where, counted from the start of the buffer.
     struct Failure: Error, Equatable {
@@ -42,7 +42,7 @@ struct ByteReader {
         Value(littleEndian: try take(MemoryLayout<Value>.size).loadUnaligned(as: Value.self))
     }
 
-    /// Refuses forms longer than needed and numbers beyond 64 bits.
+    /// Refuses longer forms than needed and numbers beyond 64 bits.
     mutating func readVarint() throws(Failure) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
@@ -64,7 +64,7 @@ struct ByteReader {
         return Int64(bitPattern: (raw >> 1) ^ (0 &- (raw & 1)))
     }
 
-    /// A count of things that each take at least `minimumBytes` of what is left.
+    /// A count of elements that each take at least `minimumBytes` of the remaining bytes.
     mutating func readCount(minimumBytes: Int) throws(Failure) -> Int {
         let count = try readVarint()
         guard count <= UInt64(remaining / max(1, minimumBytes)) else {

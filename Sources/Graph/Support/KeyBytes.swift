@@ -1,8 +1,8 @@
-/// Bytes somewhere else: an entry or a separator, seen without owning it.
+/// Bytes elsewhere: an entry or a separator, seen without owning it.
 ///
-/// Unlike `UnsafeRawBufferPointer` the base is never nil, which keeps a branch out of every comparison. Whoever makes
-/// one keeps the memory alive: callers' buffers outlive the call they were passed to, a page's bytes outlive the call
-/// because the tree that holds the page does.
+/// Unlike `UnsafeRawBufferPointer` the base is never nil, which keeps a branch out of every comparison. Its maker keeps the
+/// memory alive: callers' buffers outlive the call that they were passed to, and a page's bytes outlive the call because the
+/// tree holds the page.
 struct KeyBytes {
     let base: UnsafeRawPointer
     let count: Int
@@ -34,7 +34,7 @@ struct KeyBytes {
         KeyBytes(base: base, count: min(count, length))
     }
 
-    /// What follows the first `length` bytes; nothing if there are no more than those.
+    /// The bytes after the first `length`; empty if there are no more than those.
     @inline(__always)
     func dropFirst(_ length: Int) -> KeyBytes {
         let length = min(count, length)
@@ -84,7 +84,7 @@ struct KeyBytes {
         prefix(sharedCount(with: smaller) &+ 1)
     }
 
-    /// How many bytes both begin with.
+    /// The length of the common prefix.
     func sharedCount(with other: KeyBytes) -> Int {
         let shared = min(count, other.count)
         var offset = 0
@@ -97,8 +97,7 @@ struct KeyBytes {
         return offset
     }
 
-    /// The eight bytes behind the first `length` as a number, zeros for those that are missing: numbers that differ order
-    /// like the keys.
+    /// The eight bytes behind the first `length` as a number, padded with zeros: numbers that differ order like the keys.
     @inline(__always)
     func head(after length: Int) -> UInt64 {
         let rest = count &- length

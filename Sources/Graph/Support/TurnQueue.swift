@@ -1,9 +1,9 @@
-/// Who has the turn, and who waits for it: first come, first served. Part of an actor's state; nobody is passed over.
+/// A fair queue for turns: first come, first served. Part of an actor's state.
 struct TurnQueue {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// True if the turn was free; otherwise wait, with no suspension before that.
+    /// Returns true if the turn was free; otherwise the caller must wait, without suspending before that.
     mutating func take() -> Bool {
         defer { isTaken = true }
         return !isTaken
@@ -13,7 +13,7 @@ struct TurnQueue {
         waiting.append(continuation)
     }
 
-    /// Hands the turn to who has waited longest: nobody who comes in between can take it.
+    /// Hands the turn to the longest waiter; nobody can take it in between.
     mutating func pass() {
         if waiting.isEmpty {
             isTaken = false

@@ -1,10 +1,9 @@
-/// Deterministic CBOR (RFC 8949, 4.2.1) for what programs store as `Codable`: every number and length in its shortest form,
-/// lengths always given, maps in ascending order of their keys' bytes. Equal values have equal bytes, as far as their types
-/// encode them alike.
+/// Deterministic CBOR (RFC 8949, 4.2.1) for programs' `Codable` values: every number and length in its shortest form, lengths
+/// always given, maps in ascending order of their keys' bytes. Equal values have equal bytes if their types encode them alike.
 ///
-/// Maps have text keys, the `stringValue` of coding keys. `Docs/Design/JournalFormat.md` lists what becomes of which type.
+/// Maps have text keys, the `stringValue` of coding keys. `Docs/Design/JournalFormat.md` lists the form of each type.
 enum CBOR {
-    /// How deep arrays and maps may lie within each other.
+    /// The deepest nesting of arrays and maps.
     static let maximumDepth = 32
 
     /// The upper three bits of an item's first byte.
@@ -29,7 +28,7 @@ enum CBOR {
 }
 
 extension [UInt8] {
-    /// The first byte of an item and its number, in as few bytes as can be.
+    /// Appends the first byte of an item and its number, in as few bytes as possible.
     mutating func appendHead(_ major: CBOR.Major, _ number: UInt64) {
         let top = major.rawValue << 5
         switch number {
@@ -80,7 +79,7 @@ extension [UInt8] {
         append(contentsOf: bytes)
     }
 
-    /// In the shortest of the three widths that has the same bits to tell, NaN's included.
+    /// In the shortest of the three widths that preserves the value, or a NaN's bits.
     mutating func appendDouble(bits: UInt64) {
         guard let single = CBOR.single(bits) else { return appendBigEndian(0xFB, bits) }
         appendFloat(bits: single)
@@ -94,7 +93,7 @@ extension [UInt8] {
 
 // MARK: Widths of floating point
 
-/// Done with bits: the processor would make quiet NaNs of signalling ones, and not every platform has `Float16`.
+/// By bits: the processor would quiet signaling NaNs, and not every platform has `Float16`.
 extension CBOR {
     /// The bits of a `Float` with the same value, or with the same NaN, as those of a `Double`.
     static func single(_ bits: UInt64) -> UInt32? {

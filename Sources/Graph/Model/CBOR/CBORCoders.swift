@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Encoders and decoders that are at rest, with the memory that they have.
+/// A pool of idle encoders and decoders that keep their memory.
 ///
-/// One that somebody still refers to, a type that kept the decoder it was given, say, does not come back: it is left to whoever has it.
+/// One that is still referenced elsewhere, as by a type that kept its decoder, does not return to the pool.
 enum CBORCoders {
     private struct Pool {
-        // In the pool nobody else refers to them, so that whoever takes one out has it alone.
+        // Nothing else refers to coders in the pool, so that the caller who takes one has it alone.
         var encodings: [CBOREncoding] = []
         var decodings: [CBORDecoding] = []
     }
@@ -29,7 +29,7 @@ enum CBORCoders {
         return try body(encoding.output)
     }
 
-    /// False if one of them cannot be encoded: it is taken for a change, and saving it fails then.
+    /// Returns false if one of them cannot be encoded: it counts as changed, and saving it then fails.
     static func haveSameEncoding<Value: Encodable>(_ lhs: Value, _ rhs: Value) -> Bool {
         (try? withEncoding(of: lhs) { left in try withEncoding(of: rhs) { left == $0 } }) ?? false
     }
@@ -46,8 +46,8 @@ enum CBORCoders {
         return try CBORDecoder(decoding: decoding, index: 0).decode(type)
     }
 
-    /// Carries a coder out of the lock or into it. Sendable without the compiler's proof: exactly one of the pool and a caller
-    /// refers to what is in it.
+    /// Carries a coder into or out of the lock. Sendable without the compiler's proof: either the pool or one caller refers to
+    /// its contents.
     private struct Taken<Coder>: @unchecked Sendable {
         let value: Coder
 

@@ -1,4 +1,4 @@
-/// What a type's `init(from:)` gets. Stands for one item.
+/// The decoder for a type's `init(from:)`. Represents one item.
 struct CBORDecoder: Decoder {
     let decoding: CBORDecoding
     let index: UInt32
@@ -72,7 +72,7 @@ extension CBORDecoder: SingleValueDecodingContainer {
     func decode(_ type: Float.Type) throws -> Float {
         if item.kind == .double, let single = CBOR.single(item.number) { return Float(bitPattern: single) }
         let value = Float(try decode(Double.self))
-        // A property that was a `Double` is rounded, but not beyond all bounds; a NaN that does not fit is still one.
+        // A property that was a `Double` is rounded, within the type's range; a NaN that does not fit stays a NaN.
         guard value.isFinite || value.isNaN else { throw corrupted("the number does not fit \(type)") }
         return value
     }
@@ -117,7 +117,7 @@ extension CBORDecoder: SingleValueDecodingContainer {
         try CBORNaturalForm.decode(type, from: self)
     }
 
-    /// Passes a block of bytes to the body, which gives nil if it cannot use them.
+    /// Passes a block of bytes to the body, which returns nil if it cannot use them.
     func withBytes<Value>(as type: Value.Type, _ body: (UnsafeRawBufferPointer) -> Value?) throws -> Value {
         guard item.kind == .bytes else { throw mismatch(type) }
         let value = decoding.bytes.withUnsafeBytes { bytes in
@@ -132,7 +132,7 @@ extension CBORDecoder: SingleValueDecodingContainer {
 
 struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let decoder: CBORDecoder
-    /// Where entries begin, if there are so many that a search pays.
+    /// The starts of entries, if there are so many that a search pays.
     private let entries: [UInt32]
 
     private static var searchedCount: UInt64 { 12 }
@@ -237,7 +237,7 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return value
     }
 
-    /// What a property that may be missing has.
+    /// The value of a key that may be missing or nil.
     @inline(__always)
     private func present(_ key: Key) -> CBORDecoder? { find(key).flatMap { $0.decodeNil() ? nil : $0 } }
 
@@ -307,7 +307,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     var currentIndex: Int { Int(number) }
     var isAtEnd: Bool { number == item.number }
 
-    /// Decodes the next element, and goes on to the one behind it if that succeeds.
+    /// Decodes the next element, and moves on if that succeeds.
     @inline(__always)
     private mutating func element<Value>(_ type: Value.Type, _ body: (CBORDecoder) throws -> Value) throws -> Value {
         guard !isAtEnd else {

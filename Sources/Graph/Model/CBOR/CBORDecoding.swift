@@ -1,12 +1,11 @@
-/// One value's bytes, as the items that they are made of: in the order of the bytes, each with the number of the item behind it
-/// and all that lies in it.
+/// One value's bytes, as items in the order of the bytes, each with the number of the next item after all its contents.
 ///
-/// Everything is checked when the items are found, so that decoding only has to look at them: lengths against the bytes that
-/// are left, the depth, and that there is no shorter way to say the same. There are no more items than bytes.
+/// Parsing checks everything: lengths against the bytes that are left, the depth, and that every form is the shortest. So
+/// decoding only reads. There are no more items than bytes.
 ///
 /// A class, because decoders refer to it, and owning a copy of the bytes, because a type may keep a decoder for longer than it
-/// should. Accesses are not checked for overlaps, which would take as long as all the rest: only `parse` writes, and calls
-/// nobody's code.
+/// should. Accesses are not checked for overlaps, which would take as long as all the rest: only `parse` writes, and calls no
+/// outside code.
 final class CBORDecoding {
     struct Item {
         enum Kind: UInt8 {
@@ -24,10 +23,10 @@ final class CBORDecoding {
         }
 
         let kind: Kind
-        /// Where the item begins in the bytes, and what follows its head.
+        /// Where the item's contents begin in the bytes, behind its head.
         let start: UInt32
         let content: UInt32
-        /// The item behind this one and all in it.
+        /// The item behind this one and all its contents.
         var next: UInt32 = 0
         /// The number, the bits of a `Double`, 0 or 1; the bytes of a text; the elements of an array; the entries of a map.
         let number: UInt64
@@ -42,10 +41,10 @@ final class CBORDecoding {
     @exclusivity(unchecked) private(set) var bytes: [UInt8] = []
     @exclusivity(unchecked) private(set) var items: [Item] = []
 
-    /// Whether it is worth keeping, with the memory that it has.
+    /// Whether it is small enough to keep with its memory.
     var isSmall: Bool { items.capacity <= 4_096 && bytes.capacity <= 1 << 16 }
 
-    /// Finds the items of one value. What it was used for before is forgotten.
+    /// Finds the items of one value, replacing the previous ones.
     ///
     /// - Throws: `Malformed`.
     func parse(_ source: UnsafeRawBufferPointer) throws(Malformed) {
@@ -94,7 +93,7 @@ final class CBORDecoding {
     }
 }
 
-/// Reads the items of a value from bytes that nobody vouches for. The bytes must outlive it.
+/// Reads the items of a value from untrusted bytes, which must outlive it.
 private struct CBORParser {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -113,7 +112,7 @@ private struct CBORParser {
         return UInt64(Number(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Number.self)))
     }
 
-    /// The first byte and the number that belongs to it.
+    /// Reads the first byte and the number that belongs to it.
     private mutating func readHead() throws(CBORDecoding.Malformed) -> (first: UInt8, number: UInt64) {
         guard offset < bytes.count else { throw malformed("it ends too early") }
         let first = bytes[offset]
@@ -128,14 +127,14 @@ private struct CBORParser {
         case 27: (number, least) = (try readNumber(UInt64.self), 0x1_0000_0000)
         default: throw malformed("byte \(first) begins nothing that is written here")
         }
-        // What stands behind the byte of a floating point number is no number of that kind.
+        // The bytes after a floating point head are no number that could be shorter.
         guard number >= least || first >> 5 == CBOR.Major.simple.rawValue else {
             throw malformed("a number is longer than it need be")
         }
         return (first, number)
     }
 
-    /// Reads one item and all that lies in it.
+    /// Reads one item and all its contents.
     mutating func readItem(depth: Int, into items: inout [CBORDecoding.Item]) throws(CBORDecoding.Malformed) {
         let start = UInt32(offset)
         var (first, number) = try readHead()
@@ -190,7 +189,7 @@ private struct CBORParser {
         }
     }
 
-    /// The head of a number's bytes, behind its tag.
+    /// Reads the head of a big number's bytes, behind its tag.
     private mutating func readBignum(_ tag: UInt64) throws(CBORDecoding.Malformed) -> (CBORDecoding.Item.Kind, UInt64) {
         guard tag == CBOR.positiveBignum || tag == CBOR.negativeBignum else { throw malformed("unknown tag \(tag)") }
         let (first, count) = try readHead()

@@ -1,4 +1,4 @@
-/// What a value's `encode(to:)` gets. Stands for one place of the tree.
+/// The encoder for a value's `encode(to:)`. Represents one place of the tree.
 struct CBOREncoder: Encoder {
     let encoding: CBOREncoding
     let place: UInt32
@@ -126,10 +126,9 @@ struct CBORUnkeyedEncodingContainer: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { element() }
 }
 
-/// Collections without an order, whose elements come in the order of their bytes: they would come in another one each time
-/// otherwise.
+/// Unordered collections, whose elements are written in the order of their bytes; otherwise each copy would have another order.
 protocol CBORUnordered {
-    /// False if the type is to encode itself.
+    /// Returns false if the type's own `encode(to:)` applies.
     func encode(to encoding: CBOREncoding, at place: UInt32) throws -> Bool
 }
 
@@ -142,7 +141,7 @@ extension Set: CBORUnordered where Element: Encodable {
 }
 
 extension Dictionary: CBORUnordered where Key: Encodable, Value: Encodable {
-    /// What is not a map is an array of keys and values by turns, as the library has it.
+    /// A dictionary without text keys is an array of alternating keys and values, as in the standard library.
     func encode(to encoding: CBOREncoding, at place: UInt32) throws -> Bool {
         if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type {
             return false

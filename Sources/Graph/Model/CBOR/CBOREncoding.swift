@@ -1,12 +1,11 @@
 /// What a value has encoded so far.
 ///
-/// Values may write to several of their containers by turns, and say nowhere that a container is complete, so that the
-/// containers are kept as a tree: nodes beside each other in one array, with the bytes of keys and single values in another.
-/// `finish` then puts the bytes into their order.
+/// Values may write to several of their containers in turn, and never say that a container is complete. So the containers form
+/// a tree: nodes in one array, and the bytes of keys and single values in another. `finish` then puts the bytes in order.
 ///
 /// A class without a lock: encoders refer to it, and the types that encode may use them on one thread only, as the library's
 /// own encoders demand. Accesses are not checked for overlaps, which would take as long as all the rest: none calls a program's
-/// code while it lasts, as nothing but the encoding of bytes is passed to the closures that get one of the arrays.
+/// code meanwhile, as the closures that get one of the arrays only encode bytes.
 final class CBOREncoding {
     struct Node {
         enum Kind: UInt8 {
@@ -16,7 +15,7 @@ final class CBOREncoding {
             case array
             /// An array whose elements come in the order of their bytes: a set's.
             case set
-            /// An array of keys and values by turns that come in the order of their bytes: a dictionary's.
+            /// An array of alternating keys and values in the order of their bytes: a dictionary's.
             case pairs
             case map
         }
@@ -26,37 +25,37 @@ final class CBOREncoding {
         let parent: UInt32
         /// The next one in the same container; 0 behind the last.
         var next: UInt32 = 0
-        /// Of a container: its first and its last node, and how many there are.
+        /// A container's first and last node, and its number of nodes.
         var first: UInt32 = 0
         var last: UInt32 = 0
         var count: UInt32 = 0
-        /// In `bytes`: the key as it will be written, of a map's node.
+        /// The position in `bytes` of a map node's encoded key.
         let keyStart: UInt32
         let keyEnd: UInt32
-        /// In `bytes`: a single value as it will be written.
+        /// The position in `bytes` of a single encoded value.
         var start: UInt32 = 0
         var end: UInt32 = 0
     }
 
     @exclusivity(unchecked) private(set) var nodes: [Node] = []
     @exclusivity(unchecked) private var bytes: [UInt8] = []
-    /// What a function that cannot throw would have thrown.
+    /// An error of a function that cannot throw.
     @exclusivity(unchecked) private var failure: EncodingError?
-    /// What `finish` has written.
+    /// The output of `finish`.
     @exclusivity(unchecked) private(set) var output: [UInt8] = []
-    /// The nodes of the maps that `finish` is at work on.
+    /// The nodes of the maps that `finish` is writing.
     @exclusivity(unchecked) private var members: [UInt32] = []
 
     /// Which types are collections without an order.
     @exclusivity(unchecked) private var types: [(id: ObjectIdentifier, isUnordered: Bool)] = []
 
-    /// As many bytes as nodes can refer to, and a record can hold.
+    /// The limit of what nodes can refer to, and of what a record can hold.
     static let limitBytes = 1 << 30
 
-    /// Whether it is worth keeping, with the memory that it has.
+    /// Whether it is small enough to keep with its memory.
     var isSmall: Bool { nodes.capacity <= 4_096 && bytes.capacity <= 1 << 16 && output.capacity <= 1 << 16 }
 
-    /// Encodes a value. What it was used for before is forgotten.
+    /// Encodes a value, replacing the previous one.
     func encode<Value: Encodable>(_ value: Value) throws {
         nodes.removeAll(keepingCapacity: true)
         bytes.removeAll(keepingCapacity: true)
@@ -70,12 +69,12 @@ final class CBOREncoding {
 
     // MARK: Nodes
 
-    /// The place of a further element of an array.
+    /// A new place for an element of an array.
     func element(of parent: UInt32) -> UInt32 {
         append(to: parent, keyStart: 0, keyEnd: 0)
     }
 
-    /// The place of a further value of a map.
+    /// A new place for a value of a map.
     func member(of parent: UInt32, _ key: String) -> UInt32 {
         let start = position
         bytes.appendText(key)
@@ -140,7 +139,7 @@ final class CBOREncoding {
         try value.encode(to: CBOREncoder(encoding: self, place: place))
     }
 
-    /// Types met before are looked up here, since a search for a conformance takes longer than most values.
+    /// Caches types, since a search for a conformance takes longer than encoding most values.
     private func isUnordered(_ type: any Any.Type) -> Bool {
         let id = ObjectIdentifier(type)
         if let known = types.first(where: { $0.id == id }) { return known.isUnordered }
@@ -198,7 +197,7 @@ final class CBOREncoding {
         }
     }
 
-    /// Elements in the order of their bytes, which nobody knows before they are written.
+    /// Writes elements in the order of their bytes, which is known only after they are written.
     private func writeSorted(_ node: Node, inGroupsOf size: Int) throws {
         output.appendHead(.array, UInt64(node.count))
         let start = output.count
@@ -244,7 +243,7 @@ final class CBOREncoding {
         }
     }
 
-    /// A whole container that gives way to another one would be lost without a word.
+    /// Replacing a whole container would silently lose it.
     private func checkReplaceable(_ place: UInt32) throws {
         guard nodes[Int(place)].kind == .single else {
             throw EncodingError.invalidValue(
@@ -252,7 +251,7 @@ final class CBOREncoding {
         }
     }
 
-    /// By their keys, those with one key as they were encoded. Most have few, in an order of the program's.
+    /// By key, equal keys in the order of encoding. Most maps have few, in a fixed order of the program's.
     private func sortMembers(from start: Int) {
         guard members.count - start <= 24 else {
             members[start...].sort { lhs, rhs in
@@ -284,7 +283,7 @@ final class CBOREncoding {
     }
 }
 
-/// The coding key of a container that the encoder or the decoder made, and of messages.
+/// A coding key for containers that the encoder or the decoder creates, and for messages.
 struct CBORKey: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -4,15 +4,15 @@
     import Foundation
 #endif
 
-/// Types that have a form of their own in CBOR, instead of what their `Codable` conformance makes of them for every encoder.
+/// Types with a natural form in CBOR, which replaces what their `Codable` conformance writes for any encoder.
 ///
 /// Types are compared, not cast: a cast to a protocol takes longer than encoding a number. Each `unsafeBitCast` is between a
-/// type and itself, as the comparison before it says.
+/// type and itself, as the comparison before it shows.
 enum CBORNaturalForm {
-    /// `[UInt8]`, which the runtime would look up at each mention.
+    /// `[UInt8]`, which the runtime would otherwise look up at each use.
     private static let bytes = ObjectIdentifier([UInt8].self)
 
-    /// Encodes a value in its own form; false if its type has none.
+    /// Encodes a value in its natural form; false if its type has none.
     @inline(__always)
     static func encode<Value>(_ value: Value, to encoding: CBOREncoding, at place: UInt32) throws -> Bool {
         if Value.self == String.self {
@@ -52,9 +52,9 @@ enum CBORNaturalForm {
         return true
     }
 
-    /// Decodes a value in its own form, or as its type does by itself.
+    /// Decodes a value in its natural form, or by its type's own conformance.
     ///
-    /// No `Value?` occurs here: the runtime would have to find that type for each value.
+    /// There is no `Value?` here: the runtime would have to look up that type for each value.
     @inline(__always)
     static func decode<Value: Decodable>(_ type: Value.Type, from decoder: CBORDecoder) throws -> Value {
         if type == String.self {
