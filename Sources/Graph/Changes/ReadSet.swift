@@ -10,7 +10,7 @@ private import Synchronization
 struct ReadSet: Sendable {
     private var rows: Set<RowID> = []
     private var referrers: Set<ReferrerList> = []
-    private var lists: Set<ListPlace> = []
+    private var lists: Set<OwnerList> = []
     private var links: Set<Link> = []
     private var entities: Set<Int> = []
 
@@ -21,7 +21,7 @@ struct ReadSet: Sendable {
     }
 
     /// One owner's members in a link table.
-    private struct ListPlace: Hashable {
+    private struct OwnerList: Hashable {
         let list: Int
         let owner: RowNumber
     }
@@ -49,7 +49,7 @@ struct ReadSet: Sendable {
     }
 
     mutating func readMembers(of owner: RowNumber, in list: Int) {
-        lists.insert(ListPlace(list: list, owner: owner))
+        lists.insert(OwnerList(list: list, owner: owner))
     }
 
     mutating func readReferrers(to target: RowNumber, through reference: Reference) {

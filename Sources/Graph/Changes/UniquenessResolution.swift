@@ -15,7 +15,7 @@ struct UniquenessResolution {
         let row: RowID
         /// The number among the `toOnes` of the row's entity.
         let toOne: Int
-        let partner: RowNumber
+        let related: RowNumber
     }
 
     /// New rows, and the rows that survive in their place.
@@ -39,9 +39,9 @@ struct UniquenessResolution {
     var open: Set<RowID> = []
     /// By entity, index and key, the rows of the base that have the key, and perhaps some that had it before. Only for keys
     /// that were looked up.
-    private var known: [IndexPlace: [[UInt8]: Set<RowNumber>]] = [:]
+    private var known: [IndexID: [[UInt8]: Set<RowNumber>]] = [:]
 
-    private struct IndexPlace: Hashable {
+    private struct IndexID: Hashable {
         let entity: Int
         let index: Int
     }
@@ -106,7 +106,7 @@ struct UniquenessResolution {
         where index.uniqueness != nil {
             var key = ByteWriter(capacity: 64)
             guard index.appendKey(ofRowAt: address, to: &key) else { continue }
-            known[IndexPlace(entity: id.entity, index: number)]?[key.bytes]?.insert(id.row)
+            known[IndexID(entity: id.entity, index: number)]?[key.bytes]?.insert(id.row)
         }
     }
 
@@ -147,7 +147,7 @@ struct UniquenessResolution {
         of entity: Int,
         in state: WorkingState
     ) -> Set<RowNumber> {
-        let id = IndexPlace(entity: entity, index: number)
+        let id = IndexID(entity: entity, index: number)
         if let rows = known[id]?[key] { return rows }
         var rows: Set<RowNumber> = []
         _ = key.withUnsafeBytes { prefix in
@@ -166,7 +166,7 @@ struct UniquenessResolution {
         in state: WorkingState,
         ofEntitiesWhere isWanted: (EntityDescription) -> Bool = { _ in true }
     ) -> [(entity: Int, rows: [RowNumber])] {
-        var sharing: [IndexPlace: Set<RowNumber>] = [:]
+        var sharing: [IndexID: Set<RowNumber>] = [:]
         for id in open where isWanted(state.schema.entities[id.entity]) {
             guard let address = state.snapshot.address(of: id) else {
                 open.remove(id)
@@ -175,12 +175,12 @@ struct UniquenessResolution {
             var isSharing = false
             for (number, index) in state.schema.entities[id.entity].indexes.enumerated()
             where index.uniqueness != nil {
-                let indexPlace = IndexPlace(entity: id.entity, index: number)
-                if sharing[indexPlace]?.contains(id.row) != true {
+                let indexID = IndexID(entity: id.entity, index: number)
+                if sharing[indexID]?.contains(id.row) != true {
                     let others = state.snapshot.rowsSharingKey(
                         of: id.row, at: address, index: number, of: id.entity)
                     guard !others.isEmpty else { continue }
-                    sharing[indexPlace, default: []].formUnion([id.row] + others)
+                    sharing[indexID, default: []].formUnion([id.row] + others)
                 }
                 isSharing = true
             }

@@ -71,7 +71,7 @@ extension WorkingState {
                 snapshot.unlink(member, from: id.row, in: number)
             }
         }
-        for toOne in description.toOnes where toOne.isCoupled {
+        for toOne in description.toOnes where toOne.hasInverseToMaintain {
             setReference(of: id, through: toOne, to: 0)
         }
         remove(id)
@@ -162,7 +162,7 @@ extension WorkingState {
             if side == .theirs { restored.append(number) }
         }
         guard !restored.isEmpty else { return false }
-        let coupled = description.toOnes.filter { $0.inverseToOne != nil && restored.contains($0.property) }
+        let oneToOnes = description.toOnes.filter { $0.inverseToOne != nil && restored.contains($0.property) }
         description.layout.withCopy(of: known) { known in
             for number in restored { description.properties[number].copy(from: original, to: known) }
             if description.areIdentical(known, original) {
@@ -173,12 +173,12 @@ extension WorkingState {
             }
         }
         description.layout.withCopy(of: current) { copy in
-            for number in restored where !coupled.contains(where: { $0.property == number }) {
+            for number in restored where !oneToOnes.contains(where: { $0.property == number }) {
                 description.properties[number].copy(from: original, to: copy)
             }
             update(id, copying: copy)
         }
-        for toOne in coupled {
+        for toOne in oneToOnes {
             let target = toOne.target(ofRowAt: original)
             // If the related row refers to another one here, that was assigned here, and this row's nil follows from it.
             guard target == 0 || isFree(target, for: id.row, through: toOne) else { continue }
@@ -276,21 +276,21 @@ extension WorkingState {
         guard let original = base.address(of: id) else { return }
         let description = schema.entities[id.entity]
         description.layout.withCopy(of: original) { copy in
-            for toOne in description.toOnes where toOne.isCoupled {
+            for toOne in description.toOnes where toOne.hasInverseToMaintain {
                 (copy + toOne.offset).storeBytes(of: 0, as: RowNumber.self)
             }
             insert(id, copying: copy)
         }
         // A row that denied the delete still refers to it, perhaps only since after the base.
         for toOne in description.toOnes {
-            partReferrers(of: id.row, through: toOne, besides: toOne.target(ofRowAt: original))
+            nullifyReferrers(to: id.row, through: toOne, besides: toOne.target(ofRowAt: original))
         }
     }
 
     /// One to one: nullifies the references to a row, except that of its related row.
-    mutating func partReferrers(of row: RowNumber, through toOne: ToOneDescription, besides partner: RowNumber) {
+    mutating func nullifyReferrers(to row: RowNumber, through toOne: ToOneDescription, besides related: RowNumber) {
         guard let inverse = toOne.inverseToOne else { return }
-        for referrer in snapshot.referrers(to: row, through: inverse) where referrer != partner {
+        for referrer in snapshot.referrers(to: row, through: inverse) where referrer != related {
             setReference(of: RowID(entity: inverse.entity, row: referrer), through: schema.toOne(inverse), to: 0)
         }
     }
@@ -298,13 +298,13 @@ extension WorkingState {
     /// Restores the references of a row that came back, where they take nothing from other rows, and its positions in orders.
     private mutating func restoreReferences(from id: RowID) {
         guard let original = base.address(of: id) else { return }
-        for toOne in schema.entities[id.entity].toOnes where toOne.isCoupled {
+        for toOne in schema.entities[id.entity].toOnes where toOne.hasInverseToMaintain {
             let target = toOne.target(ofRowAt: original)
             guard target != 0 else { continue }
             if let inverse = toOne.inverseToOne.map(schema.toOne),
-                let partner = snapshot.entities[toOne.target].rows.address(of: target)
+                let address = snapshot.entities[toOne.target].rows.address(of: target)
             {
-                let other = inverse.target(ofRowAt: partner)
+                let other = inverse.target(ofRowAt: address)
                 guard other == 0 || other == id.row else { continue }
             }
             setReference(of: id, through: toOne, to: target)

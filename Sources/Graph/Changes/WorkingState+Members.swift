@@ -40,30 +40,29 @@ struct ToManyAssignment: Sendable {
 /// Keeps both ends of relationships in agreement, and members in order.
 extension WorkingState {
     /// Updates the other end of a reference that was written: the inverse reference, or the position among the members.
-    mutating func couple(
-        _ row: RowNumber,
-        of entity: Int,
+    mutating func updateInverse(
+        of id: RowID,
         through toOne: ToOneDescription,
         from old: RowNumber,
         to new: RowNumber
     ) {
         guard old != new else { return }
         if let order = toOne.order {
-            if old != 0 { snapshot.linkTables[order].remove(row, of: old) }
+            if old != 0 { snapshot.linkTables[order].remove(id.row, of: old) }
             if new != 0 {
                 noteOrder(of: new, in: order)
                 let key = snapshot.newKey(nil, of: new, in: order)
-                snapshot.linkTables[order].insert(row, of: new, key: key)
+                snapshot.linkTables[order].insert(id.row, of: new, key: key)
             }
         }
         guard let reference = toOne.inverseToOne else { return }
         let inverse = schema.toOne(reference)
-        for partner in [old, new] where partner != 0 { noteRow(RowID(entity: toOne.target, row: partner)) }
-        if old != 0, snapshot.target(of: old, through: reference) == row {
+        for target in [old, new] where target != 0 { noteRow(RowID(entity: toOne.target, row: target)) }
+        if old != 0, snapshot.target(of: old, through: reference) == id.row {
             setReference(of: RowID(entity: toOne.target, row: old), through: inverse, to: 0)
         }
         // This write also updates the row that the target referred to before.
-        if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: row) }
+        if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: id.row) }
     }
 
     // MARK: Members of one owner

@@ -148,7 +148,7 @@ extension WorkingState {
                     return
                 }
                 insert(id, copying: copy, lastVersion: baseVersion, known: last)
-                meetReferrers(id)
+                referBack(from: id)
             }
         case (.deleted, _, _) where theirs != nil:
             let isConflict = keepingBases && snapshot.version(of: id) != baseVersion
@@ -181,14 +181,14 @@ extension WorkingState {
     }
 
     /// One to one: refers back to a row that referred to this one before it existed, unless this one refers to another.
-    private mutating func meetReferrers(_ id: RowID) {
+    private mutating func referBack(from id: RowID) {
         for toOne in schema.entities[id.entity].toOnes {
             guard let inverse = toOne.inverseToOne, let row = snapshot.address(of: id),
                 let first = snapshot.referrers(to: id.row, through: inverse).first
             else { continue }
-            let partner = toOne.target(ofRowAt: row)
-            if partner == 0 { setReference(of: id, through: toOne, to: first) }
-            partReferrers(of: id.row, through: toOne, besides: partner == 0 ? first : partner)
+            let target = toOne.target(ofRowAt: row)
+            if target == 0 { setReference(of: id, through: toOne, to: first) }
+            nullifyReferrers(to: id.row, through: toOne, besides: target == 0 ? first : target)
         }
     }
 
@@ -283,8 +283,8 @@ extension WorkingState {
         }
         let difference = later.snapshot.linkTables[number].difference(from: later.base.linkTables[number])
         // Of two ordered link tables, the first one determines the links.
-        let saysLinks = list.inverse.map { number <= $0 } ?? false
-        if saysLinks {
+        let determinesLinks = list.inverse.map { number <= $0 } ?? false
+        if determinesLinks {
             let links = Set(difference.added.map { Link(list: number, owner: $0.owner, member: $0.member) })
             for pair in difference.removed {
                 let link = Link(list: number, owner: pair.owner, member: pair.member)
@@ -293,13 +293,13 @@ extension WorkingState {
                 snapshot.unlink(current(pair).member, from: current(pair).owner, in: number)
             }
         }
-        for pair in difference.added {
-            let place = current(pair)
-            if snapshot.linkTables[number].contains(place.member, of: place.owner) {
-                snapshot.linkTables[number].insert(place.member, of: place.owner, key: place.key)
-            } else if saysLinks, !later.base.linkTables[number].contains(pair.member, of: pair.owner) {
+        for added in difference.added {
+            let pair = current(added)
+            if snapshot.linkTables[number].contains(pair.member, of: pair.owner) {
+                snapshot.linkTables[number].insert(pair.member, of: pair.owner, key: pair.key)
+            } else if determinesLinks, !later.base.linkTables[number].contains(added.member, of: added.owner) {
                 // A link that was only moved here, and that others have ended, is not made again.
-                join(place, in: number)
+                makeLink(pair, in: number)
             }
         }
     }
@@ -311,7 +311,7 @@ extension WorkingState {
     }
 
     /// Makes a link, or notes that an end is missing.
-    private mutating func join(_ pair: LinkTable.Pair, in number: Int) {
+    private mutating func makeLink(_ pair: LinkTable.Pair, in number: Int) {
         let list = schema.linkTables[number]
         let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
         let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
@@ -319,7 +319,7 @@ extension WorkingState {
         if hasOwner, hasMember {
             snapshot.link(pair.member, to: pair.owner, in: number, key: pair.key)
         } else {
-            miss(hasMember ? link.reversed(in: schema) : link)
+            noteMissing(hasMember ? link.reversed(in: schema) : link)
         }
     }
 
@@ -339,7 +339,7 @@ extension WorkingState {
     }
 
     /// Notes a link whose member is missing.
-    private mutating func miss(_ link: Link) {
+    private mutating func noteMissing(_ link: Link) {
         missingMembers[MemberList(link, in: schema), default: []].insert(link.member)
     }
 
@@ -397,7 +397,7 @@ extension WorkingState {
                         setReference(
                             of: RowID(entity: reference.entity, row: referrer), through: toOne,
                             to: isPossible ? target : 0)
-                        restorePlace(of: referrer, among: target, through: toOne, as: savepoint.snapshot)
+                        restorePosition(of: referrer, among: target, through: toOne, as: savepoint.snapshot)
                     }
                 }
                 for number in description.linkLists {

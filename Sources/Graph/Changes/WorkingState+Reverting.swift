@@ -1,7 +1,7 @@
 /// Applies the difference of two states backwards.
 extension WorkingState {
     /// What differs from the state before the first of these steps although they were reverted.
-    func remainders(of steps: [UndoStep]) -> [UndoConflict] {
+    func conflicts(of steps: [UndoStep]) -> [UndoConflict] {
         guard let wanted = steps.first?.before.snapshot else { return [] }
         var found: Set<UndoConflict> = []
         for difference in steps.map(\.difference) {
@@ -10,8 +10,8 @@ extension WorkingState {
                 case (nil, nil): break
                 case (let wanted?, let current?):
                     guard let old, let new else { break }
-                    found.formUnion(remainders(of: id, from: old, to: new, wanted: wanted, current))
-                default: found.insert(remainder(id, nil))
+                    found.formUnion(conflicts(of: id, from: old, to: new, wanted: wanted, current))
+                default: found.insert(conflict(id, nil))
                 }
             }
             difference.forEachLinkTable { number, list, links in
@@ -19,17 +19,17 @@ extension WorkingState {
                 let (wanted, current) = (wanted.linkTables[number], snapshot.linkTables[number])
                 for pair in links.added + links.removed
                 where wanted.contains(pair.member, of: pair.owner) != current.contains(pair.member, of: pair.owner) {
-                    found.insert(remainder(RowID(entity: list.entity, row: pair.owner), list.property))
+                    found.insert(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
                 }
             }
         }
-        func place(_ remainder: UndoConflict) -> (String, RowNumber, String) {
-            (remainder.id.entityName, remainder.id.row, remainder.property ?? "")
+        func place(_ conflict: UndoConflict) -> (String, RowNumber, String) {
+            (conflict.id.entityName, conflict.id.row, conflict.property ?? "")
         }
         return found.sorted { place($0) < place($1) }
     }
 
-    private func remainders(
+    private func conflicts(
         of id: RowID,
         from old: UnsafeRawPointer,
         to new: UnsafeRawPointer,
@@ -38,7 +38,7 @@ extension WorkingState {
     ) -> [UndoConflict] {
         schema.entities[id.entity].properties.enumerated().compactMap { number, property in
             let isLeft = !property.isIdentical(in: old, new) && !property.isIdentical(in: wanted, current)
-            return isLeft ? remainder(id, number) : nil
+            return isLeft ? conflict(id, number) : nil
         }
     }
 
@@ -47,7 +47,7 @@ extension WorkingState {
     /// - Parameter replaced: rows that gave way to others, which have their values now.
     mutating func revert(_ step: UndoStep, replaced: Set<RowID>) -> [UndoConflict] {
         let change = step.difference
-        var remainders: [UndoConflict] = []
+        var conflicts: [UndoConflict] = []
         var (inserted, updated, deleted): ([RowID], [RowID], [RowID]) = ([], [], [])
         change.forEachRow { id, old, new in
             switch (old, new) {
@@ -64,29 +64,29 @@ extension WorkingState {
                 // Its delete was dropped, or it came back: its values, and the references to it, belong to others by now.
                 stayed.insert(id)
                 if !schema.entities[id.entity].areIdentical(current, row) {
-                    remainders.append(remainder(id, nil))
+                    conflicts.append(conflict(id, nil))
                 }
             } else {
-                comeBack(
+                reinsert(
                     id, as: row, lastVersion: step.before.store.version(of: id))
             }
         }
-        let partners = partPartners(of: updated, change, &remainders)
-        for id in deleted where !stayed.contains(id) { restoreReferences(of: id, to: change, &remainders) }
-        for (id, toOne, partner) in partners where isFree(partner, for: id.row, through: toOne) {
-            setReference(of: id, through: toOne, to: partner)
+        let cleared = clearOneToOneReferences(of: updated, change, &conflicts)
+        for id in deleted where !stayed.contains(id) { restoreReferences(of: id, to: change, &conflicts) }
+        for (id, toOne, target) in cleared where isFree(target, for: id.row, through: toOne) {
+            setReference(of: id, through: toOne, to: target)
         }
-        for id in updated { revertProperties(of: id, change, stayed, &remainders) }
-        revertMembers(change, stayed, &remainders)
+        for id in updated { revertProperties(of: id, change, stayed, &conflicts) }
+        revertMembers(change, stayed, &conflicts)
         linkMissingMembers()
-        for id in inserted where replaced.contains(id) || !goAgain(id, change) {
-            remainders.append(remainder(id, nil))
+        for id in inserted where replaced.contains(id) || !deleteInserted(id, change) {
+            conflicts.append(conflict(id, nil))
         }
         _ = applyDeleteRules()
-        return remainders
+        return conflicts
     }
 
-    private func remainder(_ id: RowID, _ property: Int?) -> UndoConflict {
+    private func conflict(_ id: RowID, _ property: Int?) -> UndoConflict {
         UndoConflict(
             id: schema.id(of: id),
             property: property.map { schema.entities[id.entity].properties[$0].name }
@@ -96,7 +96,7 @@ extension WorkingState {
     /// Inserts a deleted row again without its references, whose targets may not exist yet.
     ///
     /// - Parameter lastVersion: nil if the row was never saved, so that it comes back as a new one.
-    private mutating func comeBack(_ id: RowID, as row: UnsafeRawPointer, lastVersion: RowVersion?) {
+    private mutating func reinsert(_ id: RowID, as row: UnsafeRawPointer, lastVersion: RowVersion?) {
         let description = schema.entities[id.entity]
         description.layout.withCopy(of: row) { copy in
             for toOne in description.toOnes { (copy + toOne.offset).storeBytes(of: 0, as: RowNumber.self) }
@@ -107,7 +107,7 @@ extension WorkingState {
     private mutating func restoreReferences(
         of id: RowID,
         to change: SnapshotDifference,
-        _ remainders: inout [UndoConflict]
+        _ conflicts: inout [UndoConflict]
     ) {
         guard let old = change.before.address(of: id) else { return }
         for toOne in schema.entities[id.entity].toOnes {
@@ -116,11 +116,11 @@ extension WorkingState {
                 toOne.target(ofRowAt: current) != target
             else { continue }
             guard isFree(target, for: id.row, through: toOne) else {
-                remainders.append(remainder(id, toOne.property))
+                conflicts.append(conflict(id, toOne.property))
                 continue
             }
             setReference(of: id, through: toOne, to: target)
-            restorePlace(of: id.row, among: target, through: toOne, as: change.before)
+            restorePosition(of: id.row, among: target, through: toOne, as: change.before)
         }
     }
 
@@ -133,10 +133,10 @@ extension WorkingState {
 
     /// One to one: nullifies the references that the change made and that still exist. Returns the references to restore, whose
     /// targets had to be freed first.
-    private mutating func partPartners(
+    private mutating func clearOneToOneReferences(
         of ids: [RowID],
         _ change: SnapshotDifference,
-        _ remainders: inout [UndoConflict]
+        _ conflicts: inout [UndoConflict]
     ) -> [(RowID, ToOneDescription, RowNumber)] {
         var found: [(RowID, ToOneDescription, RowNumber)] = []
         for id in ids {
@@ -153,7 +153,7 @@ extension WorkingState {
                 if current == new, old == 0 || isTaken.map({ [0, id.row, wasTaken].contains($0) }) == true {
                     found.append((id, toOne, old))
                 } else {
-                    remainders.append(remainder(id, toOne.property))
+                    conflicts.append(conflict(id, toOne.property))
                 }
             }
         }
@@ -166,20 +166,20 @@ extension WorkingState {
         of id: RowID,
         _ change: SnapshotDifference,
         _ stayed: Set<RowID>,
-        _ remainders: inout [UndoConflict]
+        _ conflicts: inout [UndoConflict]
     ) {
         let description = schema.entities[id.entity]
         guard let old = change.before.address(of: id),
             let new = change.after.address(of: id)
         else { return }
         guard let current = snapshot.address(of: id) else {
-            return remainders.append(remainder(id, nil))
+            return conflicts.append(conflict(id, nil))
         }
         let targets = description.toOnes.map { $0.target(ofRowAt: current) }
         description.layout.withCopy(of: current) { copy in
             // Undo wants the old row, on top of what others have changed since.
             RowMerge(description, base: new, ours: old, theirs: current).forEachChange { number, property, side in
-                guard side != .theirs, !isPartner(number, in: description), !property.isIdentical(in: current, old)
+                guard side != .theirs, !isOneToOne(number, in: description), !property.isIdentical(in: current, old)
                 else { return }
                 let isPossible = description.toOnes.allSatisfy { toOne in
                     let target = toOne.property == number ? toOne.target(ofRowAt: old) : 0
@@ -187,22 +187,22 @@ extension WorkingState {
                         || isFree(target, for: id.row, through: toOne)
                             && !stayed.contains(RowID(entity: toOne.target, row: target))
                 }
-                guard isPossible, side == .ours else { return remainders.append(remainder(id, number)) }
+                guard isPossible, side == .ours else { return conflicts.append(conflict(id, number)) }
                 property.copy(from: old, to: copy)
             }
             update(id, copying: copy)
         }
         // If the reference never changed, others may have moved the row, which stays.
         for (toOne, target) in zip(description.toOnes, targets) where toOne.target(ofRowAt: old) != target {
-            restorePlace(of: id.row, among: toOne.target(ofRowAt: old), through: toOne, as: change.before)
+            restorePosition(of: id.row, among: toOne.target(ofRowAt: old), through: toOne, as: change.before)
         }
     }
 
-    private func isPartner(_ property: Int, in description: EntityDescription) -> Bool {
+    private func isOneToOne(_ property: Int, in description: EntityDescription) -> Bool {
         description.toOnes.contains { $0.property == property && $0.inverseToOne != nil }
     }
 
-    mutating func restorePlace(
+    mutating func restorePosition(
         of row: RowNumber,
         among target: RowNumber,
         through toOne: ToOneDescription,
@@ -218,7 +218,7 @@ extension WorkingState {
     private mutating func revertMembers(
         _ change: SnapshotDifference,
         _ stayed: Set<RowID>,
-        _ remainders: inout [UndoConflict]
+        _ conflicts: inout [UndoConflict]
     ) {
         change.forEachLinkTable { number, list, difference in
             let (old, new) = (change.before.linkTables[number], change.after.linkTables[number])
@@ -236,7 +236,7 @@ extension WorkingState {
                     guard snapshot.entities[list.entity].rows.contains(pair.owner),
                         snapshot.entities[list.members].rows.contains(pair.member)
                     else {
-                        remainders.append(remainder(RowID(entity: list.entity, row: pair.owner), list.property))
+                        conflicts.append(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
                         continue
                     }
                     snapshot.link(pair.member, to: pair.owner, in: number)
@@ -248,7 +248,7 @@ extension WorkingState {
                 // Its reference came back before, and its position with it.
                 guard current != pair.key else { continue }
                 if let result = new.key(of: pair.member, of: pair.owner), result != current {
-                    remainders.append(remainder(RowID(entity: list.entity, row: pair.owner), list.property))
+                    conflicts.append(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
                 } else {
                     snapshot.linkTables[number].insert(pair.member, of: pair.owner, key: pair.key)
                 }
@@ -257,7 +257,7 @@ extension WorkingState {
     }
 
     /// Deletes an inserted row that nobody has changed since, unless that would affect others' rows or changes.
-    private mutating func goAgain(_ id: RowID, _ change: SnapshotDifference) -> Bool {
+    private mutating func deleteInserted(_ id: RowID, _ change: SnapshotDifference) -> Bool {
         guard snapshot.contains(id) else { return true }
         let closure = snapshot.deleteClosure(of: id)
         for (entity, rows) in closure.enumerated() {

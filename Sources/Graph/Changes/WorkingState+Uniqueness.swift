@@ -27,13 +27,13 @@ extension WorkingState {
         for denial in resolution.denials {
             let toOne = schema.entities[denial.row.entity].toOnes[denial.toOne]
             guard snapshot.entities[denial.row.entity].rows.contains(denial.row.row),
-                snapshot.entities[toOne.target].rows.contains(denial.partner)
+                snapshot.entities[toOne.target].rows.contains(denial.related)
             else { continue }
             denied.append(
                 DeniedDelete(
                     id: schema.id(of: denial.row),
                     relationship: schema.name(ofOwnerOf: toOne, denial.row.entity),
-                    remaining: [schema.id(of: RowID(entity: toOne.target, row: denial.partner))],
+                    remaining: [schema.id(of: RowID(entity: toOne.target, row: denial.related))],
                     remainingCount: 1,
                     isReplaced: true
                 )
@@ -111,7 +111,7 @@ extension WorkingState {
         } else {
             releaseMembers(of: RowID(entity: entity, row: survivor), &resolution)
         }
-        let partners = partners(of: row, survivor, of: entity)
+        let relatedRows = relatedRows(of: row, survivor, of: entity)
         guard let new = snapshot.entities[entity].rows.address(of: row),
             let old = snapshot.entities[entity].rows.address(of: survivor)
         else { return }
@@ -130,17 +130,19 @@ extension WorkingState {
                 (merged + toOne.offset).storeBytes(of: isItself ? survivor : target, as: RowNumber.self)
             }
             // The survivor takes the new row's position among the members of what it refers to.
-            var ids: [(list: Int, owner: RowNumber, key: OrderKey)] = []
+            var positions: [(list: Int, owner: RowNumber, key: OrderKey)] = []
             for toOne in description.toOnes {
                 let (old, target) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: merged))
                 guard takesOver, let list = toOne.order, old != 0,
                     let key = snapshot.linkTables[list].key(of: row, of: old)
                 else { continue }
-                ids.append((list, target, key))
+                positions.append((list, target, key))
             }
             for toOne in description.toOnes { setReference(of: RowID(entity: entity, row: row), through: toOne, to: 0) }
             update(RowID(entity: entity, row: survivor), copying: merged)
-            for id in ids { snapshot.linkTables[id.list].insert(survivor, of: id.owner, key: id.key) }
+            for position in positions {
+                snapshot.linkTables[position.list].insert(survivor, of: position.owner, key: position.key)
+            }
         }
         for reference in description.references {
             let toOne = schema.toOne(reference)
@@ -162,53 +164,53 @@ extension WorkingState {
             missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
         }
         remove(RowID(entity: entity, row: row))
-        for partner in partners {
-            let target = description.toOnes[partner.toOne].target
-            resolution.noteKeys(of: RowID(entity: target, row: partner.row), in: self)
-            applyDeleteRule(to: partner, of: entity, besides: survivor, &resolution)
+        for related in relatedRows {
+            let target = description.toOnes[related.toOne].target
+            resolution.noteKeys(of: RowID(entity: target, row: related.row), in: self)
+            applyDeleteRule(to: related, of: entity, besides: survivor, &resolution)
         }
     }
 
     // MARK: What loses its other end
 
     /// A row that was one to one with the survivor or with the row that gives way.
-    private struct Partner {
+    private struct RelatedRow {
         let toOne: Int
         let row: RowNumber
         let isOfSurvivor: Bool
     }
 
-    private func partners(of row: RowNumber, _ survivor: RowNumber, of entity: Int) -> [Partner] {
+    private func relatedRows(of row: RowNumber, _ survivor: RowNumber, of entity: Int) -> [RelatedRow] {
         let rows = snapshot.entities[entity].rows
-        return schema.entities[entity].toOnes.enumerated().flatMap { number, toOne -> [Partner] in
+        return schema.entities[entity].toOnes.enumerated().flatMap { number, toOne -> [RelatedRow] in
             guard toOne.inverseToOne != nil else { return [] }
             return [row, survivor].compactMap { owner in
-                let partner = rows.address(of: owner).map { toOne.target(ofRowAt: $0) } ?? 0
-                let isItself = toOne.target == entity && (partner == row || partner == survivor)
-                return partner == 0 || isItself
-                    ? nil : Partner(toOne: number, row: partner, isOfSurvivor: owner == survivor)
+                let target = rows.address(of: owner).map { toOne.target(ofRowAt: $0) } ?? 0
+                let isItself = toOne.target == entity && (target == row || target == survivor)
+                return target == 0 || isItself
+                    ? nil : RelatedRow(toOne: number, row: target, isOfSurvivor: owner == survivor)
             }
         }
     }
 
     /// A displaced related row follows the delete rule. A survivor that was never saved denies nothing.
     private mutating func applyDeleteRule(
-        to partner: Partner,
+        to related: RelatedRow,
         of entity: Int,
         besides survivor: RowNumber,
         _ resolution: inout UniquenessResolution
     ) {
-        let toOne = schema.entities[entity].toOnes[partner.toOne]
+        let toOne = schema.entities[entity].toOnes[related.toOne]
         guard let inverse = toOne.inverseToOne.map(schema.toOne),
-            let address = snapshot.entities[toOne.target].rows.address(of: partner.row),
+            let address = snapshot.entities[toOne.target].rows.address(of: related.row),
             inverse.target(ofRowAt: address) != survivor
         else { return }
         let owner = RowID(entity: entity, row: survivor)
         switch toOne.ruleOfOwner {
         case .cascade:
-            resolution.release(RowID(entity: toOne.target, row: partner.row), from: owner, nil)
-        case .deny where partner.isOfSurvivor && !changes[entity].isNew(survivor):
-            resolution.denials.append(.init(row: owner, toOne: partner.toOne, partner: partner.row))
+            resolution.release(RowID(entity: toOne.target, row: related.row), from: owner, nil)
+        case .deny where related.isOfSurvivor && !changes[entity].isNew(survivor):
+            resolution.denials.append(.init(row: owner, toOne: related.toOne, related: related.row))
         case .deny, .nullify:
             break
         }

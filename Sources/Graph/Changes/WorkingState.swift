@@ -231,9 +231,9 @@ struct WorkingState: Sendable {
         }
         guard batch == nil else { return box[0].set(id.row, of: id.entity, version: version, copying: value, &batch!) }
         box[0].set(id.row, of: id.entity, version: version, copying: value)
-        guard description.hasCoupledReferences else { return }
-        for toOne in description.toOnes where toOne.isCoupled {
-            couple(id.row, of: id.entity, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
+        guard description.hasInversesToMaintain else { return }
+        for toOne in description.toOnes where toOne.hasInverseToMaintain {
+            updateInverse(of: id, through: toOne, from: 0, to: toOne.target(ofRowAt: value))
         }
     }
 
@@ -254,12 +254,12 @@ struct WorkingState: Sendable {
     @discardableResult
     mutating func update(_ id: RowID, copying value: UnsafeRawPointer) -> Bool {
         let description = schema.entities[id.entity]
-        guard description.hasCoupledReferences else { return box[0].update(id, description, value) }
+        guard description.hasInversesToMaintain else { return box[0].update(id, description, value) }
         guard let current = snapshot.address(of: id) else { return false }
         let old = description.toOnes.map { $0.target(ofRowAt: current) }
         guard box[0].update(id, description, value) else { return false }
-        for (toOne, old) in zip(description.toOnes, old) where toOne.isCoupled {
-            couple(id.row, of: id.entity, through: toOne, from: old, to: toOne.target(ofRowAt: value))
+        for (toOne, old) in zip(description.toOnes, old) where toOne.hasInverseToMaintain {
+            updateInverse(of: id, through: toOne, from: old, to: toOne.target(ofRowAt: value))
         }
         return true
     }

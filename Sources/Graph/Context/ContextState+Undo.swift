@@ -49,23 +49,23 @@ extension ContextState {
         history.endGroup(at: working)
         guard let group = take(&history) else { return [] }
         let before = working
-        var remainders: [UndoConflict] = []
+        var conflicts: [UndoConflict] = []
         let unsaved = group.steps.filter { !history.isSaved($0) }
         if let first = unsaved.first {
             // The state before is a value. All that has happened since is in the group, or came from others.
             working = current(first.before, since: first.number)
             // A requirement alone is no group: one that was made later belongs to none that are taken back.
             if let last = unsaved.last { working.requireAgain(before, true, besides: last.after) }
-            remainders = working.remainders(of: unsaved)
+            conflicts = working.conflicts(of: unsaved)
         }
         for step in group.steps.reversed() where history.isSaved(step) {
-            remainders += working.revert(step, replaced: history.replaced)
+            conflicts += working.revert(step, replaced: history.replaced)
         }
         showDetachedRows(since: before)
         didTakeBack(&history, before, working)
         noteChange()
         endEpoch()
-        return remainders
+        return conflicts
     }
 
     /// An earlier state's changes, on the base that the context has now.

@@ -110,10 +110,10 @@ final class ContextState {
     /// Whether a value says which objects are to refer to it, or refers to one that is to refer back.
     private func changesOthers<E: Entity>(_ value: E, _ entity: Int) -> Bool {
         let description = schema.entities[entity]
-        guard description.hasCoupledReferences || !description.toManys.isEmpty else { return false }
+        guard description.hasInversesToMaintain || !description.toManys.isEmpty else { return false }
         var value = value
         return withUnsafeMutablePointer(to: &value) { address in
-            description.toOnes.contains { $0.isCoupled && $0.target(ofRowAt: address) != 0 }
+            description.toOnes.contains { $0.hasInverseToMaintain && $0.target(ofRowAt: address) != 0 }
                 || description.toManys.contains { relationship in
                     let take = description.properties[relationship.property].takeInitialRows
                     return take?(UnsafeMutableRawPointer(address) + relationship.offset)?.isEmpty == false
@@ -152,7 +152,7 @@ final class ContextState {
     /// indexes must be up to date for each row.
     @usableFromInline
     func beginInsert(of count: Int, _ entity: Int) {
-        guard count > 1, !schema.entities[entity].hasCoupledReferences else { return }
+        guard count > 1, !schema.entities[entity].hasInversesToMaintain else { return }
         batch = IndexBatch(entity: entity, of: schema)
     }
 
@@ -176,14 +176,14 @@ final class ContextState {
         withUnsafeMutablePointer(to: &lhs) { lhs in
             withUnsafeMutablePointer(to: &rhs) { rhs in
                 schema.entities[entity].toOnes.allSatisfy {
-                    !$0.isCoupled || $0.target(ofRowAt: lhs) == $0.target(ofRowAt: rhs)
+                    !$0.hasInverseToMaintain || $0.target(ofRowAt: lhs) == $0.target(ofRowAt: rhs)
                 }
             }
         }
     }
 
     @usableFromInline
-    func hasCoupledReferences(_ entity: Int) -> Bool { isObservable || schema.entities[entity].hasCoupledReferences }
+    func hasCoupledReferences(_ entity: Int) -> Bool { isObservable || schema.entities[entity].hasInversesToMaintain }
 
     /// Which object stands for one that gave way to it.
     func replacement(of id: RowID) -> RowNumber? { replacements[id.entity]?[id.row] }

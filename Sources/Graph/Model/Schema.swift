@@ -64,7 +64,7 @@ final class EntityDescription: @unchecked Sendable {
     /// The link tables of this entity's sides of many-to-many relationships, by their numbers in the schema.
     var linkLists: [Int] = []
     /// Whether writing a reference of this entity may change another row or an order.
-    var hasCoupledReferences = false
+    var hasInversesToMaintain = false
     /// Whether relationships limit how many objects they lead to.
     var hasCounts = false
 
@@ -208,7 +208,7 @@ struct ToOneDescription: Sendable {
     /// The link table with the order, if the inverse is an ordered to-many relationship.
     var order: Int?
 
-    var isCoupled: Bool { inverseToOne != nil || order != nil }
+    var hasInverseToMaintain: Bool { inverseToOne != nil || order != nil }
 }
 
 /// A to-many relationship: the inverse of a to-one, or links.

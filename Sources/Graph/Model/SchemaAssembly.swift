@@ -299,7 +299,7 @@ struct SchemaAssembly {
             entities[entity].toOnes[position].ruleOfInverse = property(at: other).relationship?.rule ?? .nullify
             if let inverse = entities[other.entity].toOnes.firstIndex(where: { $0.property == other.property }) {
                 entities[entity].toOnes[position].inverseToOne = Reference(entity: other.entity, toOne: inverse)
-                entities[entity].hasCoupledReferences = true
+                entities[entity].hasInversesToMaintain = true
             }
         }
     }
@@ -329,7 +329,7 @@ struct SchemaAssembly {
                 )
                 if let toOne {
                     entities[other.entity].toOnes[toOne].order = linkTable
-                    entities[other.entity].hasCoupledReferences = true
+                    entities[other.entity].hasInversesToMaintain = true
                 } else {
                     entities[entity].linkLists.append(linkTable)
                 }

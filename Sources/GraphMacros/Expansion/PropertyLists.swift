@@ -86,7 +86,7 @@ struct PropertyLists {
 
     /// The elements of an array literal; nil if the tokens are anything else.
     private func elements(of indices: Range<Int>) -> [Range<Int>]? {
-        guard let first = indices.first, tokens[first].is("["), tokens[first].partner == indices.upperBound - 1 else {
+        guard let first = indices.first, tokens[first].is("["), tokens[first].closing == indices.upperBound - 1 else {
             return nil
         }
         var elements: [Range<Int>] = []
@@ -94,7 +94,7 @@ struct PropertyLists {
         while index < indices.upperBound - 1 {
             let start = index
             while index < indices.upperBound - 1, !tokens[index].is(",") {
-                index = (tokens[index].partner ?? index) + 1
+                index = (tokens[index].closing ?? index) + 1
             }
             elements.append(start..<index)
             index += 1

@@ -81,7 +81,7 @@ struct PropertyType: Equatable, Sendable {
         var index = 0
         while index < tokens.count {
             if tokens[index].is("-") { return true }
-            index = (tokens[index].partner ?? tokens[index].closingAngle ?? index) + 1
+            index = (tokens[index].closing ?? tokens[index].closingAngle ?? index) + 1
         }
         return false
     }

@@ -13,7 +13,7 @@ struct DeclarationReader {
     static func read(_ source: SourceText) throws(Problem) -> TypeDeclaration {
         var reader = DeclarationReader(source: source, tokens: try Lexer.tokens(of: source))
         var declaration = try reader.readHeader()
-        guard reader.isAt("{"), let closing = reader.token()?.partner else {
+        guard reader.isAt("{"), let closing = reader.token()?.closing else {
             throw reader.problem("the body of \(declaration.name.text) is expected here")
         }
         guard declaration.keyword == "struct" else { return declaration }
@@ -68,7 +68,7 @@ struct DeclarationReader {
 
     /// Moves past a bracket and all that it encloses.
     private mutating func skipBrackets() {
-        position = (tokens[position].partner ?? position) + 1
+        position = (tokens[position].closing ?? position) + 1
     }
 
     private mutating func skipToBrace() {
@@ -114,7 +114,7 @@ struct DeclarationReader {
             while let token = token(), !token.is(","), !token.is("{"), word() != "where" {
                 if token.is("<") {
                     _ = try skipAngles()
-                } else if token.partner != nil {
+                } else if token.closing != nil {
                     skipBrackets()
                 } else {
                     position += 1
@@ -210,7 +210,7 @@ struct DeclarationReader {
             }
         }
         var arguments: [Attribute.Argument] = []
-        if isAt("("), let closing = token()?.partner {
+        if isAt("("), let closing = token()?.closing {
             arguments = readArguments(upTo: closing)
             position = closing + 1
         }
@@ -280,7 +280,7 @@ struct DeclarationReader {
     private func endOfCondition(at first: Int) -> Int {
         var index = first + 1
         while index < end, !tokens[index].startsLine || isUnfinished(before: index) {
-            index = (tokens[index].partner ?? index) + 1
+            index = (tokens[index].closing ?? index) + 1
         }
         return index
     }
@@ -330,7 +330,7 @@ struct DeclarationReader {
             method.isGeneric = true
             skipWithAngles()
         }
-        guard isAt("("), let closing = token()?.partner else { return method }
+        guard isAt("("), let closing = token()?.closing else { return method }
         method.hasParameters = closing > position + 1
         position = closing + 1
         while let word = word(), Self.effects.contains(word) {
@@ -511,7 +511,7 @@ struct DeclarationReader {
     private func accessor(at opening: Int) -> String? {
         var reader = self
         reader.position = opening + 1
-        reader.end = tokens[opening].partner ?? end
+        reader.end = tokens[opening].closing ?? end
         guard (try? reader.readAttributesAndModifiers()) != nil, let word = reader.word(), let next = reader.token(1),
             Self.observers.contains(word) || word == "init"
         else { return nil }

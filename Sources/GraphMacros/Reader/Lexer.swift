@@ -11,7 +11,7 @@ struct Lexer {
     private var startsLine = true
     private var followsSpace = true
 
-    /// The tokens of a source; each opening bracket knows its partner.
+    /// The tokens of a source; each opening bracket knows its closing one.
     static func tokens(of source: SourceText) throws(Problem) -> [Token] {
         var lexer = Lexer(bytes: source.bytes)
         try lexer.run()
@@ -182,10 +182,10 @@ struct Lexer {
     }
 
     private mutating func close(_ bracket: UInt8) throws(Problem) {
-        guard let partner = open.popLast(), tokens[partner].character == Self.opening(bracket) else {
+        guard let opening = open.popLast(), tokens[opening].character == Self.opening(bracket) else {
             throw problem("this bracket closes none", at: position)
         }
-        tokens[partner].partner = tokens.count
+        tokens[opening].closing = tokens.count
         append(.punctuation, length: 1)
     }
 
@@ -196,7 +196,7 @@ struct Lexer {
             open.append(tokens.count)
         } else if directive.elementsEqual("#endif".utf8), let last = open.last, tokens[last].kind == .pound {
             open.removeLast()
-            tokens[last].partner = tokens.count
+            tokens[last].closing = tokens.count
         }
     }
 

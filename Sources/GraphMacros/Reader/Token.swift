@@ -25,7 +25,7 @@ struct Token: Sendable {
     /// Whether white space or a comment lies between this token and the one before.
     let followsSpace: Bool
     /// The index of the bracket that closes this one, or of the `#endif` that closes this `#if`.
-    var partner: Int?
+    var closing: Int?
     /// The index of the `>` that closes this `<`, if nothing comes between that no list of types contains.
     var closingAngle: Int?
     /// Whether it is such a `>`, and so no operator.

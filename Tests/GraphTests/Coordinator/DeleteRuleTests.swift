@@ -145,7 +145,7 @@ struct DeleteRuleTests {
         #expect(coordinator.snapshot.value(for: page) == nil)
     }
 
-    @Test(.bug(id: "nullify conflicts")) func `letting go of a deleted object is no conflict`()
+    @Test(.bug(id: "nullify conflicts")) func `nullifying a reference to a deleted object is no conflict`()
         async throws
     {
         let (red, blue) = try await one.transaction { ($0.insert(Team(name: "red")).id, $0.insert(Team(name: "b")).id) }

@@ -56,7 +56,7 @@ struct RestoredChangesTests {
     }
 
     @Test(.bug(id: "one version twice", "a changed row was shown with the version of before"))
-    func `R1 R33 a partner taken from a row that counted from its own base makes a version of the row`()
+    func `R1 R33 a related object taken from a row that counted from its own base makes a version of the row`()
         async throws
     {
         let coordinator = try await Coordinator(for: Record.self, Sheet.self, Line.self, Tab.self, Seal.self)

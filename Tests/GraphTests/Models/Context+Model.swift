@@ -23,7 +23,9 @@ final class HeldObjects: @unchecked Sendable {
         for (id, object) in objects {
             let isDeleted = model.work.rows[id] == nil
             try demand(object.isDeleted == isDeleted) { "isDeleted of \(id) is \(object.isDeleted)" }
-            if let lost = model.lost[id] { try compare(StoreShape.types[id.entity], object, with: lost) }
+            if let detached = model.detachedRows[id] {
+                try compare(StoreShape.types[id.entity], object, with: detached)
+            }
         }
     }
 
@@ -31,11 +33,11 @@ final class HeldObjects: @unchecked Sendable {
     private func compare<E: StoreEntity>(
         _ type: E.Type,
         _ object: any AnyManagedObject,
-        with lost: ContextModel.Lost
+        with detached: ContextModel.DetachedRow
     ) throws {
         let value = (object as? ManagedObject<E>)?.value
-        try demand(value?.numbers == lost.ours.attributes && value?.targets == lost.ours.targets) {
-            "\(object.anyID) shows \(value?.numbers ?? []) and \(value?.targets ?? []), not \(lost.ours)"
+        try demand(value?.numbers == detached.ours.attributes && value?.targets == detached.ours.targets) {
+            "\(object.anyID) shows \(value?.numbers ?? []) and \(value?.targets ?? []), not \(detached.ours)"
         }
     }
 
@@ -142,8 +144,8 @@ extension Context {
     private func set<E: StoreEntity>(_ type: E.Type, _ row: RowNumber, _ attribute: Int, _ value: Int) throws {
         let id = PersistentID<E>(row: row)
         // One that others deleted is found among what is changed.
-        let lost = self[id] == nil ? updatedObjects.first { $0.anyID == AnyPersistentID(id) } : nil
-        E.attributes[attribute].write(try lost as? ManagedObject<E> ?? object(for: id), value)
+        let detached = self[id] == nil ? updatedObjects.first { $0.anyID == AnyPersistentID(id) } : nil
+        E.attributes[attribute].write(try detached as? ManagedObject<E> ?? object(for: id), value)
     }
 
     private func refer<E: StoreEntity>(
@@ -221,18 +223,18 @@ extension Context {
         with model: ContextModel,
         _ isSaving: Bool
     ) throws {
-        var found: [StoreModel.ID: ContextModel.Kept] = [:]
+        var found: [StoreModel.ID: ContextModel.KnownRow] = [:]
         if let number = state.working.schema.index(of: type) {
             state.working.changes[number].required.forEachRow { row, version, address in
                 let value = address.assumingMemoryBound(to: E.self).pointee
-                found[StoreModel.ID(entity: entity, row: row)] = ContextModel.Kept(
+                found[StoreModel.ID(entity: entity, row: row)] = ContextModel.KnownRow(
                     version: isSaving ? 0 : version.number,
                     known: StoreModel.Row(attributes: value.numbers, targets: value.targets)
                 )
             }
         }
         let expected = model.required.filter { $0.key.entity == entity }
-            .mapValues { isSaving ? ContextModel.Kept(version: 0, known: $0.known) : $0 }
+            .mapValues { isSaving ? ContextModel.KnownRow(version: 0, known: $0.known) : $0 }
         try demand(found == expected) { "required are \(found), not \(expected)" }
     }
 
@@ -278,11 +280,11 @@ extension Context {
         return objects.count
     }
 
-    func compareVersions(with store: StoreModel, _ kept: [StoreModel.ID: ContextModel.Kept] = [:]) throws {
+    func compareVersions(with store: StoreModel, _ known: [StoreModel.ID: ContextModel.KnownRow] = [:]) throws {
         func compare<E: StoreEntity>(_ type: E.Type, _ entity: Int) throws {
             for object in try fetch(type) {
                 let id = StoreModel.ID(entity: entity, row: object.id.row)
-                let version = kept[id]?.version ?? store.versions[id] ?? 0
+                let version = known[id]?.version ?? store.versions[id] ?? 0
                 try demand(object.version.number == version) {
                     "\(object) has version \(object.version), not \(version)"
                 }
@@ -293,7 +295,7 @@ extension Context {
 
     /// Reads in all other ways that there are, and checks the structures underneath.
     func compareThoroughly(with model: ContextModel) throws {
-        try compareVersions(with: model.base, model.kept)
+        try compareVersions(with: model.base, model.detachedBases)
         for (entity, type) in StoreShape.types.enumerated() { try compareThoroughly(type, entity, with: model) }
         try compareStructures()
     }

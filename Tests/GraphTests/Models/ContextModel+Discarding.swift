@@ -17,15 +17,15 @@ extension ContextModel {
     mutating func discardRows(_ ids: [StoreModel.ID], cascadingIn state: StoreModel) {
         var taken: Set<Int> = []
         for id in ids {
-            if lost[id] != nil {
-                lost[id] = nil
+            if detachedRows[id] != nil {
+                detachedRows[id] = nil
             } else if work.rows[id] == nil {
                 if base.rows[id] != nil, let number = deletes[id] { taken.insert(number) }
             } else if let original = base.rows[id] {
-                guard work.rows[id] != original || kept[id] != nil else { continue }
-                kept[id] = nil
+                guard work.rows[id] != original || detachedBases[id] != nil else { continue }
+                detachedBases[id] = nil
                 work.write(id, original)
-                restorePlaces(of: id)
+                restorePositions(of: id)
             } else {
                 missing = missing.filter { $0.list.ownerID != id }
                 work.forget(id)
@@ -52,18 +52,18 @@ extension ContextModel {
         }
         for id in taken {
             guard var row = base.rows[id] else { continue }
-            for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() where toOne.isCoupled {
+            for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() where toOne.changesOtherRows {
                 row.targets[slot] = 0
             }
             work.insert(id, row)
             work.lastRows[id] = nil
             deletes[id] = nil
-            kept[id] = nil
+            detachedBases[id] = nil
             for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
                 guard case .toOne(let inverse) = toOne.inverse else { continue }
-                for partner in work.ids(of: toOne.target)
-                where work.rows[partner]?.targets[inverse] == id.row && partner.row != base.rows[id]?.targets[slot] {
-                    work.setTarget(of: partner, inverse, to: 0)
+                for related in work.ids(of: toOne.target)
+                where work.rows[related]?.targets[inverse] == id.row && related.row != base.rows[id]?.targets[slot] {
+                    work.setTarget(of: related, inverse, to: 0)
                 }
             }
         }
@@ -75,28 +75,28 @@ extension ContextModel {
                     continue
                 }
                 work.setTarget(of: referrer, slot, to: id.row)
-                restorePlaces(of: referrer)
+                restorePositions(of: referrer)
             }
             for link in base.links(of: id) { restore(link) }
         }
         if !taken.isEmpty { linkMissing() }
     }
 
-    /// Gives a row its partners again, as far as they have found no others.
+    /// Restores the references of a row where they take nothing from other rows.
     private mutating func restoreReferences(of id: StoreModel.ID) {
         guard let original = base.rows[id] else { return }
-        for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() where toOne.isCoupled {
+        for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() where toOne.changesOtherRows {
             if case .toOne(let inverse) = toOne.inverse {
-                let partner = StoreModel.ID(entity: toOne.target, row: original.targets[slot])
-                if let other = work.rows[partner]?.targets[inverse], other != 0, other != id.row { continue }
+                let related = StoreModel.ID(entity: toOne.target, row: original.targets[slot])
+                if let other = work.rows[related]?.targets[inverse], other != 0, other != id.row { continue }
             }
             work.setTarget(of: id, slot, to: original.targets[slot])
         }
-        restorePlaces(of: id)
+        restorePositions(of: id)
     }
 
-    /// Gives a row the places of the base among the members of what it refers to.
-    mutating func restorePlaces(of id: StoreModel.ID) {
+    /// Restores the positions of a row in the base among the members of what it refers to.
+    mutating func restorePositions(of id: StoreModel.ID) {
         for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
             guard case .toMany(let number) = toOne.inverse, StoreShape.toManys[number].isOrdered,
                 let target = work.rows[id]?.targets[slot], target != 0
@@ -208,7 +208,7 @@ extension StoreModel {
         rows[id] = nil
     }
 
-    /// Has rows let go of what is not there, unless they need it.
+    /// Nullifies optional references that lead nowhere.
     mutating func dropDanglingReferences(since head: StoreModel) {
         for id in rows.keys.sorted() {
             for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() where !toOne.isRequired {
@@ -223,7 +223,7 @@ extension StoreModel {
 
 extension StoreShape.ToOne {
     /// Whether a write of it may change more than the row.
-    fileprivate var isCoupled: Bool {
+    fileprivate var changesOtherRows: Bool {
         switch inverse {
         case .none: false
         case .toOne: true

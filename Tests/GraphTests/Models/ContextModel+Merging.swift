@@ -45,14 +45,14 @@ extension ContextModel {
         discardRows(resolution.dropped, cascadingIn: theirs)
         reapply(to: theirs)
         for (id, row) in resolution.rows.sorted(by: { $0.key < $1.key }) {
-            lost[id] = nil
+            detachedRows[id] = nil
             if work.rows[id] == nil {
                 // One that was never in the store is new there.
                 if base.rows[id] == nil, let conflict = known[id], conflict.version != 0, let old = conflict.base {
-                    returning[id] = Kept(version: conflict.version, known: old)
+                    returning[id] = KnownRow(version: conflict.version, known: old)
                 }
                 work.insert(id, row)
-                work.meetReferrers(id)
+                work.referBack(from: id)
             } else {
                 work.write(id, row)
             }
@@ -70,7 +70,7 @@ extension ContextModel {
         var conflicts: [Conflict] = []
         for id in changes.inserted.union(changes.updated).union(changes.deleted).sorted() {
             let original = known(id)
-            let (ours, other) = (lost[id]?.ours ?? work.rows[id], theirs.rows[id])
+            let (ours, other) = (detachedRows[id]?.ours ?? work.rows[id], theirs.rows[id])
             let old = version(id)
             let new = theirs.versions[id] ?? 0
             let isChangedThere = comparison == .store ? old != new : original != other
@@ -78,7 +78,7 @@ extension ContextModel {
             if changes.inserted.contains(id) {
                 guard let other, ours != other else { continue }
             } else {
-                guard isChangedThere, ours != nil || other != nil, lost[id] != nil || !onlyNullifies(id) else {
+                guard isChangedThere, ours != nil || other != nil, detachedRows[id] != nil || !onlyNullifies(id) else {
                     continue
                 }
             }
@@ -86,15 +86,15 @@ extension ContextModel {
             conflicts.append(Conflict(id: id, base: original, ours: wanted, theirs: other, version: old, text: text))
         }
         let found = Set(conflicts.map(\.id))
-        for (id, kept) in required.sorted(by: { $0.key < $1.key }) where !found.contains(id) {
+        for (id, known) in required.sorted(by: { $0.key < $1.key }) where !found.contains(id) {
             let other = theirs.rows[id]
             let new = theirs.versions[id] ?? 0
-            guard comparison == .store ? kept.version != new : kept.known != other else { continue }
+            guard comparison == .store ? known.version != new : known.known != other else { continue }
             let change = other == nil ? "deleted" : "changed"
-            let text = comparison == .store ? "\(id) \(kept.version) \(new)" : "\(id) \(change)"
+            let text = comparison == .store ? "\(id) \(known.version) \(new)" : "\(id) \(change)"
             conflicts.append(
                 Conflict(
-                    id: id, base: kept.known, ours: work.rows[id], theirs: other, version: kept.version, text: text,
+                    id: id, base: known.known, ours: work.rows[id], theirs: other, version: known.version, text: text,
                     isRequirement: true))
         }
         return conflicts
@@ -213,7 +213,7 @@ extension ContextModel {
         missing = missing.filter { work.rows[$0.list.ownerID] == nil || state.rows[$0.list.ownerID] != nil }
         missing.formUnion(request.missing)
         returning.merge(request.returning.filter { base.rows[$0.key] == nil }) { _, new in new }
-        for id in state.rows.keys { lost[id] = nil }
+        for id in state.rows.keys { detachedRows[id] = nil }
         let before = work
         work = state
         linkMissing()

@@ -37,8 +37,8 @@ extension ContextModel {
             }
         case .set(let id, let attribute, let value):
             work.rows[id]?.attributes[attribute] = value
-            lost[id]?.ours.attributes[attribute] = value
-            if let row = lost[id], row.ours == row.base { lost[id] = nil }
+            detachedRows[id]?.ours.attributes[attribute] = value
+            if let row = detachedRows[id], row.ours == row.base { detachedRows[id] = nil }
         case .refer(let id, let slot, let target, _):
             work.setTarget(of: id, slot, to: target)
         case .change(let list, let change):
@@ -95,9 +95,9 @@ extension ContextModel {
             return .insert(id, row, members: lists)
         case .set(let entity, let row, let attribute, let value):
             // What others deleted, and is changed here, is written as well.
-            let lost = lost.keys.filter { $0.entity == entity }.sorted()
-            if !lost.isEmpty, row % 2 == 0 {
-                return .set(lost[row / 2 % lost.count], attribute: attribute, value: value)
+            let detached = detachedRows.keys.filter { $0.entity == entity }.sorted()
+            if !detached.isEmpty, row % 2 == 0 {
+                return .set(detached[row / 2 % detached.count], attribute: attribute, value: value)
             }
             return id(row, entity).map { .set($0, attribute: attribute, value: value) }
         case .refer(let entity, let row, let slot, let number, let asValue):

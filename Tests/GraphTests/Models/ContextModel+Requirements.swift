@@ -11,20 +11,20 @@ extension ContextModel {
     /// Has the next save require a row as it was read. One that is new here is nobody else's.
     mutating func require(_ id: StoreModel.ID) {
         guard required[id] == nil, let row = base.rows[id] else { return }
-        required[id] = Kept(version: base.versions[id] ?? 0, known: row)
+        required[id] = KnownRow(version: base.versions[id] ?? 0, known: row)
     }
 
     /// What is required when the base has moved.
     ///
     /// - Parameter keepingBases: whether the program has not been told, so that rows go on counting from what was known.
     mutating func reapplyRequirements(keepingBases: Bool) {
-        for (id, kept) in required {
+        for (id, known) in required {
             if !keepingBases, let row = base.rows[id] {
-                required[id] = Kept(version: base.versions[id] ?? 0, known: row)
+                required[id] = KnownRow(version: base.versions[id] ?? 0, known: row)
             } else if base.rows[id] == nil, work.rows[id] != nil {
                 required[id] = nil
             } else {
-                required[id] = kept
+                required[id] = known
             }
         }
     }
@@ -33,26 +33,26 @@ extension ContextModel {
     ///
     /// - Parameter before: what there was here before the other one's changes came.
     mutating func absorbRequirements(of request: ContextModel, newIn before: StoreModel) {
-        for (id, kept) in request.required where required[id] == nil {
+        for (id, known) in request.required where required[id] == nil {
             if base.rows[id] != nil {
                 require(id)
-            } else if kept.version != 0, before.rows[id] == nil, work.rows[id] == nil {
-                required[id] = kept
+            } else if known.version != 0, before.rows[id] == nil, work.rows[id] == nil {
+                required[id] = known
             }
         }
     }
 
     /// An undo takes back a group, and not what was required since.
     mutating func keepRequirements(of later: ContextModel, madeAfter group: ContextModel?) {
-        for (id, kept) in later.required where required[id] == nil && group?.required[id] == nil {
-            if base.rows[id] != nil || work.rows[id] == nil { required[id] = kept }
+        for (id, known) in later.required where required[id] == nil && group?.required[id] == nil {
+            if base.rows[id] != nil || work.rows[id] == nil { required[id] = known }
         }
     }
 
     /// Has what is changed and required of a row of the base count from another version.
     mutating func count(_ id: StoreModel.ID, from version: UInt64?) {
         base.versions[id] = version
-        if let kept = required[id], let version { required[id] = Kept(version: version, known: kept.known) }
+        if let known = required[id], let version { required[id] = KnownRow(version: version, known: known.known) }
     }
 
     /// R18: what a refresh to that state finds changed on both sides, and what of the required rows is not as it was.
@@ -63,14 +63,14 @@ extension ContextModel {
             guard let original = known(id) ?? returning[id]?.known else { continue }
             let theirs = head.rows[id]
             guard version(id) != head.versions[id] ?? 0 || theirs != original else { continue }
-            switch (lost[id]?.ours ?? work.rows[id], theirs) {
+            switch (detachedRows[id]?.ours ?? work.rows[id], theirs) {
             case (nil, nil):
                 break
             case (nil, _?):
                 overlaps[id] = Overlap(properties: [], isDeletedThere: false)
             case (_?, nil):
                 // A row that was gone when the base moved last has been named then; one that comes back is new there.
-                guard lost[id] == nil, !changes.inserted.contains(id), !onlyNullifies(id) else { break }
+                guard detachedRows[id] == nil, !changes.inserted.contains(id), !onlyNullifies(id) else { break }
                 overlaps[id] = Overlap(properties: [], isDeletedThere: true)
             case (let ours?, let theirs?):
                 let wanted = withoutNullify(id, from: original, to: ours)
@@ -78,9 +78,9 @@ extension ContextModel {
                 if !both.isEmpty { overlaps[id] = Overlap(properties: both, isDeletedThere: false) }
             }
         }
-        for (id, kept) in required where overlaps[id] == nil {
+        for (id, known) in required where overlaps[id] == nil {
             let theirs = head.rows[id]
-            let names = theirs.map { differences(of: id, kept.known, $0) } ?? []
+            let names = theirs.map { differences(of: id, known.known, $0) } ?? []
             guard theirs == nil || !names.isEmpty else { continue }
             overlaps[id] = Overlap(properties: names, isDeletedThere: theirs == nil)
         }

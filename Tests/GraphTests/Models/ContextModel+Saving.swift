@@ -104,8 +104,8 @@ extension StoreModel {
         var overwritten: Set<ID> = []
         /// Rows that are to be deleted unless others give way to them, each with those to which it belonged.
         var outgoing: [ID: Set<ID>] = [:]
-        /// By whom a partner was given up, and the slot.
-        var parted: [(survivor: ID, slot: Int, partner: ID)] = []
+        /// Survivors that displaced a one-to-one related row, with the slot.
+        var displaced: [(survivor: ID, slot: Int, related: ID)] = []
 
         func isLeaving(_ id: ID) -> Bool { outgoing[id] != nil && !survivors.contains(id) }
     }
@@ -268,25 +268,25 @@ extension StoreModel {
         for (slot, toOne) in toOnes.enumerated() {
             guard case .toOne(let inverse) = toOne.inverse else { continue }
             for (row, owner) in [(new, id), (old, survivor)] {
-                let partner = ID(entity: toOne.target, row: row.targets[slot])
-                guard partner != id, partner != survivor, let targets = rows[partner]?.targets,
+                let related = ID(entity: toOne.target, row: row.targets[slot])
+                guard related != id, related != survivor, let targets = rows[related]?.targets,
                     targets[inverse] != survivor.row
                 else { continue }
-                if toOne.rule == .cascade { replacing.outgoing[partner, default: []].formUnion([]) }
+                if toOne.rule == .cascade { replacing.outgoing[related, default: []].formUnion([]) }
                 if toOne.rule == .deny, owner == survivor, replacing.known.contains(survivor) {
-                    replacing.parted.append((survivor, slot, partner))
+                    replacing.displaced.append((survivor, slot, related))
                 }
             }
         }
     }
 
-    /// Partners that rows which stay would not have given up.
+    /// Displaced rows whose delete rule denies that.
     fileprivate func deniedReplacements(_ replacing: Replacing) -> Set<String> {
-        let denied = replacing.parted.filter { rows[$0.survivor] != nil && rows[$0.partner] != nil }
+        let denied = replacing.displaced.filter { rows[$0.survivor] != nil && rows[$0.related] != nil }
         return Set(
-            denied.map { survivor, slot, partner in
+            denied.map { survivor, slot, related in
                 let shape = StoreShape.entities[survivor.entity]
-                return "\(survivor) \(shape.name).\(shape.toOnes[slot].name) 1 \([partner]) replaced"
+                return "\(survivor) \(shape.name).\(shape.toOnes[slot].name) 1 \([related]) replaced"
             })
     }
 
@@ -348,7 +348,7 @@ extension StoreModel {
     // MARK: Committing
 
     /// The state that the next commit makes of this one, or head if there is nothing to commit.
-    fileprivate func committed(after head: StoreModel, returning: [ID: ContextModel.Kept]) -> StoreModel {
+    fileprivate func committed(after head: StoreModel, returning: [ID: ContextModel.KnownRow]) -> StoreModel {
         guard rows != head.rows || lists != head.lists else { return head }
         var state = self
         state.versions = head.versions.filter { rows[$0.key] != nil }

@@ -3,7 +3,7 @@
 /// What one context should see.
 struct ContextModel: Sendable {
     /// A row changed here that others had deleted by the last refresh.
-    struct Lost: Sendable {
+    struct DetachedRow: Sendable {
         let version: UInt64
         let base: StoreModel.Row
         var ours: StoreModel.Row
@@ -11,7 +11,7 @@ struct ContextModel: Sendable {
 
     /// What the changes of a row count from that is here, where that is not the base's row: of each property that both sides
     /// changed, when the base moved by itself, the value from before.
-    struct Kept: Equatable, Sendable {
+    struct KnownRow: Equatable, Sendable {
         let version: UInt64
         var known: StoreModel.Row
     }
@@ -30,17 +30,17 @@ struct ContextModel: Sendable {
 
     var base: StoreModel
     var work: StoreModel
-    var lost: [StoreModel.ID: Lost] = [:]
+    var detachedRows: [StoreModel.ID: DetachedRow] = [:]
     /// Of rows that the base has, deleted ones among them.
-    var kept: [StoreModel.ID: Kept] = [:]
+    var detachedBases: [StoreModel.ID: KnownRow] = [:]
     var missing: Set<Missing> = []
     /// Which of the context's deletes removed a row.
     var deletes: [StoreModel.ID: Int] = [:]
     var deleteCount = 0
     /// Rows that were in the store before, and were deleted there, and that this context inserts again, as it knew them last.
-    var returning: [StoreModel.ID: Kept] = [:]
+    var returning: [StoreModel.ID: KnownRow] = [:]
     /// Rows that the next save requires to be in the store as they were known here.
-    var required: [StoreModel.ID: Kept] = [:]
+    var required: [StoreModel.ID: KnownRow] = [:]
     var undo = UndoModel()
 
     init(base: StoreModel) {
@@ -49,30 +49,33 @@ struct ContextModel: Sendable {
     }
 
     /// Whether what is taken back by one change is over before the next one.
-    var isLookedAt: Bool { !kept.isEmpty || !lost.isEmpty }
+    var isLookedAt: Bool { !detachedBases.isEmpty || !detachedRows.isEmpty }
 
     /// What a row's changes count from.
-    func known(_ id: StoreModel.ID) -> StoreModel.Row? { lost[id]?.base ?? kept[id]?.known ?? base.rows[id] }
+    func known(_ id: StoreModel.ID) -> StoreModel.Row? {
+        detachedRows[id]?.base ?? detachedBases[id]?.known ?? base.rows[id]
+    }
     func version(_ id: StoreModel.ID) -> UInt64 {
-        lost[id]?.version ?? kept[id]?.version ?? base.versions[id] ?? returning[id]?.version ?? 0
+        detachedRows[id]?.version ?? detachedBases[id]?.version ?? base.versions[id] ?? returning[id]?.version ?? 0
     }
 
-    /// By comparing all rows, lost ones included.
+    /// By comparing all rows, detached ones included.
     var changes: Changes {
-        var changes = Changes(updated: Set(lost.keys))
+        var changes = Changes(updated: Set(detachedRows.keys))
         for (id, row) in work.rows {
             guard let original = base.rows[id] else {
                 changes.inserted.insert(id)
                 continue
             }
-            if row != original || kept[id] != nil { changes.updated.insert(id) }
+            if row != original || detachedBases[id] != nil { changes.updated.insert(id) }
         }
-        for id in base.rows.keys where work.rows[id] == nil && lost[id] == nil { changes.deleted.insert(id) }
+        for id in base.rows.keys where work.rows[id] == nil && detachedRows[id] == nil { changes.deleted.insert(id) }
         return changes
     }
 
     var hasChanges: Bool {
-        work.rows != base.rows || work.lists != base.lists || !lost.isEmpty || !kept.isEmpty || !missing.isEmpty
+        work.rows != base.rows || work.lists != base.lists || !detachedRows.isEmpty || !detachedBases.isEmpty
+            || !missing.isEmpty
             || !required.isEmpty
     }
 
@@ -99,7 +102,7 @@ struct ContextModel: Sendable {
         for (id, row) in commit.request where state.rows[id] != nil {
             state.rows[id]?.attributes = row.attributes
             // A hook may take back what was changed.
-            if kept[id] == nil, state.rows[id] == base.rows[id] { state.versions[id] = base.versions[id] }
+            if detachedBases[id] == nil, state.rows[id] == base.rows[id] { state.versions[id] = base.versions[id] }
         }
         for id in commit.overwritten where state.rows[id] != nil {
             guard let row = head.rows[id] else { continue }
@@ -140,46 +143,46 @@ struct ContextModel: Sendable {
     /// - Parameter keepingBases: whether rows that both sides changed alike go on counting from what this side knew.
     mutating func reapply(to head: StoreModel, keepingBases: Bool = false) {
         let changes = changes
-        var kept: [StoreModel.ID: Kept] = [:]
+        var detachedBases: [StoreModel.ID: KnownRow] = [:]
         var merged = head
-        var lost = lost
+        var detachedRows = detachedRows
         merged.denyingLinks = []
         merged.lastRows = work.lastRows.filter { changes.deleted.contains($0.key) }
         // What is deleted here is taken from nobody.
         for id in changes.deleted.sorted() {
             if keepingBases, let known = known(id), let theirs = head.versions[id], theirs != version(id) {
-                kept[id] = Kept(version: version(id), known: known)
+                detachedBases[id] = KnownRow(version: version(id), known: known)
             }
             merged.removeForReapplying(id)
         }
         for id in changes.inserted.union(changes.updated).sorted() {
-            if let ours = lost[id]?.ours ?? work.rows[id] {
+            if let ours = detachedRows[id]?.ours ?? work.rows[id] {
                 // Others may have brought a row back, too.
                 guard let original = known(id) ?? (head.rows[id] == nil ? nil : returning[id]?.known) else {
                     if merged.rows[id] == nil {
                         merged.insert(id, ours)
-                        merged.meetReferrers(id)
+                        merged.referBack(from: id)
                     } else {
                         merged.write(id, ours)
                     }
                     continue
                 }
                 if let theirs = merged.rows[id] {
-                    // Changes made before may have parted this row from its partner already.
+                    // Changes made before may have nullified this reference already.
                     var known = head.rows[id] ?? theirs
                     merged.write(id, self.merged(id, ours: ours, original: original, theirs: theirs, known: &known))
                     if keepingBases, let row = head.rows[id], known != row {
-                        kept[id] = Kept(version: version(id), known: known)
+                        detachedBases[id] = KnownRow(version: version(id), known: known)
                     }
-                    lost[id] = nil
-                } else if lost[id] == nil, !onlyNullifies(id) {
-                    lost[id] = Lost(version: version(id), base: original, ours: ours)
+                    detachedRows[id] = nil
+                } else if detachedRows[id] == nil, !onlyNullifies(id) {
+                    detachedRows[id] = DetachedRow(version: version(id), base: original, ours: ours)
                 }
             }
         }
         reapplyLists(to: &merged)
         for link in work.denyingLinks where !base.hasLink(link) { merged.denyingLinks.insert(link) }
-        (base, work, self.lost, self.kept) = (head, merged, lost, kept)
+        (base, work, self.detachedRows, self.detachedBases) = (head, merged, detachedRows, detachedBases)
         linkMissing()
         reapplyRequirements(keepingBases: keepingBases)
     }
@@ -222,29 +225,29 @@ struct ContextModel: Sendable {
 
     /// Has properties that are as they were known again show what the base has now.
     mutating func endRestoredChanges() {
-        for id in kept.keys.sorted() {
-            guard let row = work.rows[id], let original = base.rows[id], var known = kept[id]?.known,
-                let version = kept[id]?.version
+        for id in detachedBases.keys.sorted() {
+            guard let row = work.rows[id], let original = base.rows[id], var known = detachedBases[id]?.known,
+                let version = detachedBases[id]?.version
             else { continue }
             var written = row
             for number in row.attributes.indices where row.attributes[number] == known.attributes[number] {
                 written.attributes[number] = original.attributes[number]
                 known.attributes[number] = original.attributes[number]
             }
-            var partners: [Int] = []
+            var oneToOnes: [Int] = []
             for slot in row.targets.indices
             where row.targets[slot] == known.targets[slot] && known.targets[slot] != original.targets[slot] {
                 known.targets[slot] = original.targets[slot]
                 if case .toOne = StoreShape.entities[id.entity].toOnes[slot].inverse {
-                    partners.append(slot)
+                    oneToOnes.append(slot)
                 } else {
                     written.targets[slot] = original.targets[slot]
                 }
             }
-            guard known != kept[id]?.known else { continue }
-            kept[id] = known == original ? nil : Kept(version: version, known: known)
+            guard known != detachedBases[id]?.known else { continue }
+            detachedBases[id] = known == original ? nil : KnownRow(version: version, known: known)
             work.write(id, written)
-            for slot in partners {
+            for slot in oneToOnes {
                 let toOne = StoreShape.entities[id.entity].toOnes[slot]
                 let target = StoreModel.ID(entity: toOne.target, row: original.targets[slot])
                 guard case .toOne(let inverse) = toOne.inverse else { continue }
@@ -252,7 +255,7 @@ struct ContextModel: Sendable {
                 guard other == 0 || other == id.row else { continue }
                 work.setTarget(of: id, slot, to: target.row)
             }
-            restorePlaces(of: id)
+            restorePositions(of: id)
         }
     }
 
@@ -275,7 +278,7 @@ struct ContextModel: Sendable {
 
     /// Whether that is all that happened to a row.
     func onlyNullifies(_ id: StoreModel.ID) -> Bool {
-        guard kept[id] == nil, let ours = work.rows[id], let original = base.rows[id], ours != original else {
+        guard detachedBases[id] == nil, let ours = work.rows[id], let original = base.rows[id], ours != original else {
             return false
         }
         return withoutNullify(id, from: original, to: ours) == original

@@ -64,7 +64,7 @@ final class HistoryRecorder: Sendable {
         }
         var history = History(
             transactions: [states[0].beginning] + state.withLock { $0.transactions }, allowsCommuting: allowsCommuting)
-        contradictions += history.settle(states)
+        contradictions += history.resolve(states)
         history.transactions.append(states[states.count - 1].end(at: now()))
         return history
     }

@@ -10,10 +10,10 @@ struct SavedUndo {
     let current: StoreModel
     let result: StoreModel
     /// What the engine says that it left alone.
-    let remainders: [UndoConflict]
+    let conflicts: [UndoConflict]
 
     func check() throws {
-        let named = Set(remainders.map { StoreModel.ID($0.id) })
+        let named = Set(conflicts.map { StoreModel.ID($0.id) })
         for id in Set([before, after, current, result].flatMap(\.rows.keys)).sorted() {
             try check(id, isNamed: named.contains(id))
         }

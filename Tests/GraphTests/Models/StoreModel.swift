@@ -86,17 +86,17 @@ struct StoreModel: Sendable {
             leave(List(relationship: number, owner: old), id.row)
             if new != 0 { enter(List(relationship: number, owner: new), id.row) }
         case .toOne(let inverse):
-            let (oldPartner, newPartner) = (ID(entity: toOne.target, row: old), ID(entity: toOne.target, row: new))
-            if rows[oldPartner]?.targets[inverse] == id.row { rows[oldPartner]?.targets[inverse] = 0 }
-            guard let rival = rows[newPartner]?.targets[inverse], rival != id.row else { return }
+            let (oldTarget, newTarget) = (ID(entity: toOne.target, row: old), ID(entity: toOne.target, row: new))
+            if rows[oldTarget]?.targets[inverse] == id.row { rows[oldTarget]?.targets[inverse] = 0 }
+            guard let rival = rows[newTarget]?.targets[inverse], rival != id.row else { return }
             let rivalID = ID(entity: id.entity, row: rival)
             if rows[rivalID]?.targets[slot] == new { rows[rivalID]?.targets[slot] = 0 }
-            rows[newPartner]?.targets[inverse] = id.row
+            rows[newTarget]?.targets[inverse] = id.row
         }
     }
 
-    /// One to one: what referred to a row before it was there is its partner, unless it comes with another one.
-    mutating func meetReferrers(_ id: ID) {
+    /// One to one: refers back to a row that referred to this one before it existed, unless this one refers to another.
+    mutating func referBack(from id: ID) {
         for (slot, toOne) in StoreShape.entities[id.entity].toOnes.enumerated() {
             guard case .toOne(let inverse) = toOne.inverse else { continue }
             let referrers = rows.filter { $0.key.entity == toOne.target && $0.value.targets[inverse] == id.row }.keys

@@ -7,12 +7,12 @@ extension StoreProgramRun {
     mutating func undoSaved(_ c: Int) async throws {
         let model = models[c]
         guard let (before, after) = model.undo.savedGroup, !model.hasChanges else { return }
-        let (current, result, remainders) = await contexts[c].perform { context in
+        let (current, result, conflicts) = await contexts[c].perform { context in
             let current = context.storeModel()
-            let remainders = context.undo()
-            return (current, context.storeModel(), remainders)
+            let conflicts = context.undo()
+            return (current, context.storeModel(), conflicts)
         }
-        try SavedUndo(before: before, after: after, current: current, result: result, remainders: remainders).check()
+        try SavedUndo(before: before, after: after, current: current, result: result, conflicts: conflicts).check()
         await contexts[c].redo()
         try await compare(c)
         await contexts[c].undo()
@@ -52,10 +52,10 @@ extension StoreProgramRun {
         try checkSaved(undo: after, saved, isCurrent: models[c].base.commits == head.commits)
         head = saved
         try await compareStore()
-        let (current, result, remainders) = await contexts[c].perform { context in
+        let (current, result, conflicts) = await contexts[c].perform { context in
             let current = context.storeModel()
-            let remainders = context.redo()
-            return (current, context.storeModel(), remainders)
+            let conflicts = context.redo()
+            return (current, context.storeModel(), conflicts)
         }
         // What the hooks did to what was undone belongs to that.
         var undone = after
@@ -64,7 +64,7 @@ extension StoreProgramRun {
             StoreShape.willSave(&row, of: id.entity)
             if saved.rows[id]?.attributes == row.attributes { undone.rows[id]?.attributes = row.attributes }
         }
-        try SavedUndo(before: before, after: undone, current: current, result: result, remainders: remainders).check()
+        try SavedUndo(before: before, after: undone, current: current, result: result, conflicts: conflicts).check()
         try await contexts[c].perform { try $0.compareStructures() }
     }
 

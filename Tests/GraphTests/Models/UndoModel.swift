@@ -49,7 +49,7 @@ struct UndoModel: Sendable {
     mutating func endGroup(at model: ContextModel) {
         guard isOn, let before = mark.first else { return }
         let isChanged = before.work.rows != model.work.rows || before.work.lists != model.work.lists
-        if isChanged || before.lost.mapValues(\.ours) != model.lost.mapValues(\.ours) {
+        if isChanged || before.detachedRows.mapValues(\.ours) != model.detachedRows.mapValues(\.ours) {
             lastNumber += 1
             done.append(Group(before: [before], after: [Self.state(model)], number: lastNumber))
             undone = []

@@ -87,11 +87,11 @@ struct UndoProgram {
 
     private mutating func move(by distance: Int) async throws {
         guard states.indices.contains(position + distance) else { return }
-        let remainders = distance < 0 ? await context.undo() : await context.redo()
+        let conflicts = distance < 0 ? await context.undo() : await context.redo()
         position += distance
         let (found, expected) = (await context.nodeLines, states[position])
         let what = distance < 0 ? "undo" : "redo"
-        try demand(remainders.isEmpty) { "\(what) leaves \(remainders)" }
+        try demand(conflicts.isEmpty) { "\(what) leaves \(conflicts)" }
         try demand(found == expected) {
             "\(what) gives\n\(found.joined(separator: "\n"))\nnot\n\(expected.joined(separator: "\n"))"
         }

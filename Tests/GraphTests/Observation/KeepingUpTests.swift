@@ -49,7 +49,7 @@ struct KeepingUpTests {
         #expect(weakCoordinator == nil)
     }
 
-    @Test func `followers let go of the state in which they began`() async throws {
+    @Test func `followers release the state in which they began`() async throws {
         let coordinator = try await Coordinator(for: Holder.self)
         let id = try await coordinator.transaction { $0.insert(Holder(token: TokenOfRow(1))).id }
         weak let first = coordinator.snapshot.value(for: id)?.token

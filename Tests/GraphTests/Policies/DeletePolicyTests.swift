@@ -459,7 +459,10 @@ struct DeletePolicyTests {
         #expect(rivals.row(id) == Account(balance: 2, memo: "third"))
     }
 
-    @Test func `R14 a row that comes back lets go of what is gone, and is refused where it needs it`() async throws {
+    @Test
+    func `R14 a row that comes back nullifies references to what is gone, and is refused where they are required`()
+        async throws
+    {
         let rivals = try await Rivals(.overwrite)
         let (account, advisor, client, contract) = try await rivals.start { context in
             let account = context.insert(Account())
@@ -496,7 +499,7 @@ struct DeletePolicyTests {
         await rivals.expectCommitted(contract)
     }
 
-    @Test func `R12 a row that comes back takes its partner of one to one with it`() async throws {
+    @Test func `R12 a row that comes back takes its one-to-one inverse with it`() async throws {
         let rivals = try await Rivals(.overwrite)
         let (account, card) = try await rivals.start { context in
             let account = context.insert(Account())

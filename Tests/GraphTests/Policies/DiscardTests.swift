@@ -73,7 +73,7 @@ struct DiscardTests {
 
     // MARK: Inserts
 
-    @Test func `R8 an inserted object goes, and what refers or is linked to it lets go`() async throws {
+    @Test func `R8 an inserted object goes, and references and links to it are nullified`() async throws {
         let family = try await family()
         let (client, account) = await context.perform { context in
             let client = context.insert(Client(name: "new"))
@@ -90,7 +90,7 @@ struct DiscardTests {
             #expect(context[family.clubs[0]]?.members.count == 2 && context[family.clubs[2]]?.members.isEmpty == true)
             return (client.id, account.id)
         }
-        // What those that let go had before is for them to say.
+        // Their earlier references are not restored.
         let ids = [
             AnyPersistentID(family.accounts[0]), AnyPersistentID(family.advisor), AnyPersistentID(family.card),
             AnyPersistentID(family.accounts[1]),
@@ -166,7 +166,7 @@ struct DiscardTests {
         try await expectUnchanged()
     }
 
-    @Test func `R12 the partners of one to one follow`() async throws {
+    @Test func `R12 one-to-one inverses follow`() async throws {
         let family = try await family()
         try await context.perform { context in
             let card = try context.object(for: family.card)
@@ -238,7 +238,7 @@ struct DiscardTests {
         try await expectUnchanged()
     }
 
-    @Test func `R8 what comes back lets go of what another delete removed`() async throws {
+    @Test func `R8 what comes back has no reference to what another delete removed`() async throws {
         let family = try await family()
         await context.perform { context in
             context[family.accounts[0]]?.delete()
@@ -291,7 +291,7 @@ struct DiscardTests {
         try await ours.save()
     }
 
-    @Test func `R8 a partner who has found another one keeps that`() async throws {
+    @Test func `R8 a related object that has another inverse by now keeps it`() async throws {
         let family = try await family()
         await context.perform { context in
             context[family.accounts[1]]?.delete()
@@ -316,7 +316,7 @@ struct DiscardTests {
         try await expectUnchanged()
     }
 
-    @Test func `R12 what comes back is nobody's partner whom it did not have before`() async throws {
+    @Test func `R12 what comes back has no inverse that it did not have before`() async throws {
         let coordinator = try await Coordinator(for: Ring.self, Finger.self, checksEveryCommit: true)
         let context = Context(coordinator)
         let (ring, finger) = try await context.transaction { ($0.insert(Ring()).id, $0.insert(Finger()).id) }

@@ -152,7 +152,7 @@ struct KeptConflictTests {
     }
 
     /// Here the card has gone from one account to another, of which others know nothing.
-    @Test func `R32 an object that was parted from its partner here is no overlap`() async throws {
+    @Test func `R32 an object whose inverse was nullified here is no overlap`() async throws {
         let coordinator = try await Coordinator.bank()
         let (first, second, card) = try await coordinator.transaction { context in
             let (first, second) = (context.insert(Account()), context.insert(Account()))

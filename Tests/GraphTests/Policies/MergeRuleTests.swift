@@ -175,7 +175,7 @@ struct MergeRuleTests {
         await rivals.expectCommitted(client)
     }
 
-    @Test func `R14 a rule's row that refers to nothing lets go`() async throws {
+    @Test func `R14 a rule's row nullifies a reference that leads nowhere`() async throws {
         let (rivals, id) = try await Self.rivals(
             .bothUpdated,
             .custom(

@@ -59,7 +59,7 @@ struct OverlapTests {
     }
 
     /// R34: a reference that ended with its target is no change of the object that held it.
-    @Test func `R18 a refresh does not name objects that only let go of deleted ones`() async throws {
+    @Test func `R18 a refresh does not name objects that only nullify references to deleted ones`() async throws {
         let rivals = try await Rivals()
         let (account, advisor) = try await rivals.start { context in
             let account = context.insert(Account())

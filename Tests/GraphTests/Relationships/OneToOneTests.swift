@@ -12,7 +12,7 @@ struct OneToOneTests {
         context = Context(coordinator)
     }
 
-    @Test func `R12 writing either end writes both, and old partners are let go`() async throws {
+    @Test func `R12 writing either end writes both, and nullifies old inverses`() async throws {
         try await context.transaction { context in
             let (ada, bob) = (context.insert(Student(name: "Ada")), context.insert(Student(name: "Bob")))
             let (one, two) = (context.insert(Locker(number: 1)), context.insert(Locker(number: 2)))
@@ -49,7 +49,7 @@ struct OneToOneTests {
         #expect(coordinator.check() == [])
     }
 
-    @Test func `R13 a delete lets the partner go, or takes it along`() async throws {
+    @Test func `R13 a delete nullifies the inverse, or cascades`() async throws {
         let ids = try await context.transaction { context in
             let ada = context.insert(Student(name: "Ada"))
             let one = context.insert(Locker(number: 1))
@@ -104,7 +104,7 @@ struct OneToOneTests {
         #expect(second.snapshot.value(for: ids.0)?.locker.id == ids.1 && second.check() == [])
         try await second.close()
     }
-    @Test(.bug(id: "partners by computed properties", "the store could not be opened again"))
+    @Test(.bug(id: "inverses by computed properties", "the store could not be opened again"))
     func `R12 a reference set by a property of the program's own is written at both ends`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("school.graph")
@@ -127,8 +127,8 @@ struct OneToOneTests {
         try await second.close()
     }
 
-    @Test(.bug(id: "partners by computed properties", "what was written to the partner afterwards ended it"))
-    func `R12 a reference set by a property of the program's own outlasts writes to the partner`() async throws {
+    @Test(.bug(id: "inverses by computed properties", "a later write to the related object ended it"))
+    func `R12 a reference set by a property of the program's own outlasts writes to the related object`() async throws {
         let (ada, locker) = try await context.transaction { context in
             (context.insert(Student(name: "Ada")).id, context.insert(Locker(number: 1)).id)
         }

@@ -20,7 +20,7 @@ struct UndoEdgeTests {
         #expect(await context.perform { $0[id]?.balance } == 4)
     }
 
-    @Test(arguments: [false, true]) func `R22 a partner that was taken from another goes back`(isReversed: Bool)
+    @Test(arguments: [false, true]) func `R22 a related object that was taken from another goes back`(isReversed: Bool)
         async throws
     {
         let context = Context(try await Self.store())
@@ -44,7 +44,7 @@ struct UndoEdgeTests {
         try await context.save()
     }
 
-    @Test func `R22 partners that were swapped are swapped back`() async throws {
+    @Test func `R22 related objects that were swapped are swapped back`() async throws {
         let context = Context(try await Self.store())
         await context.limit(10)
         let (accounts, cards) = try await context.transaction { context in
@@ -62,7 +62,7 @@ struct UndoEdgeTests {
         #expect(await context.hasChanges == false)
     }
 
-    @Test func `R22 a deleted object gets its partner back from the one that took it`() async throws {
+    @Test func `R22 a deleted object gets its related object back from the one that took it`() async throws {
         let context = Context(try await Self.store())
         await context.limit(10)
         let (accounts, card) = try await context.transaction { context in

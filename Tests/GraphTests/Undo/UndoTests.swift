@@ -197,7 +197,7 @@ struct UndoTests {
         try await coordinator.close()
     }
 
-    @Test func `R22 an undo does not take partners from others`() async throws {
+    @Test func `R22 an undo does not take related objects from others`() async throws {
         let coordinator = try await Coordinator(for: Left.self, Right.self, checksEveryCommit: true)
         let context = Context(coordinator)
         await context.setUndoLimit(10)

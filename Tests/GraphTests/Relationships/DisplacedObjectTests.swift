@@ -45,7 +45,7 @@ import Testing
 }
 
 /// R39: what a one-to-one relationship loses when a new object takes the place of another one.
-struct DisplacedPartnerTests {
+struct DisplacedObjectTests {
     let coordinator: Coordinator
     let context: Context
 
@@ -65,7 +65,7 @@ struct DisplacedPartnerTests {
         }
     }
 
-    @Test func `R39 cascade: the displaced partner is deleted, and what cascades from it`() async throws {
+    @Test func `R39 cascade: the displaced object is deleted, and what cascades from it`() async throws {
         for number in 1...3 {
             try await context.transaction { context in
                 let record = context.insert(Record(key: "a"))
@@ -82,7 +82,7 @@ struct DisplacedPartnerTests {
         #expect(try snapshot.fetchValues(Line.self).map(\.text) == ["3"])
     }
 
-    @Test func `R39 cascade: objects of the displaced partner say that they are deleted`() async throws {
+    @Test func `R39 cascade: objects of the displaced object say that they are deleted`() async throws {
         let old = try await context.transaction { context in
             let record = context.insert(Record(key: "a"))
             record.sheet = context.insert(Sheet(number: 1))
@@ -99,7 +99,7 @@ struct DisplacedPartnerTests {
         }
     }
 
-    @Test func `R39 cascade: a partner that was imported again keeps its identifier`() async throws {
+    @Test func `R39 cascade: a related object that was imported again keeps its identifier`() async throws {
         var sheets: [[Sheet.ID]] = []
         for number in 1...2 {
             try await context.transaction { context in
@@ -113,7 +113,7 @@ struct DisplacedPartnerTests {
         #expect(try coordinator.snapshot.fetchValues(Record.self).map(\.sheet.id) == sheets[0].map { $0 })
     }
 
-    @Test func `R39 nullify: the displaced partner stays without its reference`() async throws {
+    @Test func `R39 nullify: the displaced object stays without its reference`() async throws {
         for text in ["old", "new"] {
             try await context.transaction { context in
                 let record = context.insert(Record(key: "a"))
@@ -124,7 +124,7 @@ struct DisplacedPartnerTests {
         #expect(labels.map(\.text) == ["old", "new"] && labels.map { $0.record.id == nil } == [true, false])
     }
 
-    @Test func `R39 deny: the save is refused, naming the partner, and goes through without one of its own`()
+    @Test func `R39 deny: the save is refused, naming the related object, and goes through without one of its own`()
         async throws
     {
         let (record, seal) = try await context.transaction { context in
@@ -163,7 +163,7 @@ struct DisplacedPartnerTests {
         #expect(seals.map(\.number) == [1, 2] && seals.map { $0.record.id == nil } == [true, false])
     }
 
-    @Test func `R39 keepExisting: the partner of the new object finds no place, and follows the rule`() async throws {
+    @Test func `R39 keepExisting: what the new object refers to is taken, and follows the rule`() async throws {
         for number in 1...2 {
             try await context.transaction { context in
                 let original = context.insert(Original(key: "a"))

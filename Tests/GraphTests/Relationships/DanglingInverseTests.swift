@@ -3,7 +3,7 @@ import Testing
 @testable import Graph
 
 /// R12: one to one, a reference that leads nowhere yet and the object that it is to lead to.
-struct DanglingPartnerTests {
+struct DanglingInverseTests {
     @Test(.bug(id: "half a pair", "a commit had one end of a one-to-one relationship without the other"))
     func `R12 a reference to what a transaction is about to insert has its other end, whoever gives way`() async throws
     {

@@ -7,7 +7,7 @@ extension History {
     /// - Parameter states: all of them, in order.
     /// - Returns: what no isolation level explains: commits that are missing, writes that no commit has or several have, and
     ///   writes of rejected transactions in a commit.
-    mutating func settle(_ states: [LedgerState]) -> [String] {
+    mutating func resolve(_ states: [LedgerState]) -> [String] {
         var contradictions: [String] = []
         for (before, after) in zip(states, states.dropFirst()) where after.commit != before.commit + 1 {
             contradictions.append("commit \(after.commit) follows commit \(before.commit)")
@@ -18,7 +18,7 @@ extension History {
             if transactions[place].outcome == .unknown, !transactions[place].happened(index, claimed) {
                 transactions[place].outcome = .rejected
             }
-            contradictions += transactions[place].settle(index).map { "T\(transactions[place].number) \($0)" }
+            contradictions += transactions[place].resolve(index).map { "T\(transactions[place].number) \($0)" }
         }
         for (row, end) in index.ends.sorted(by: { $0.key < $1.key })
         where !transactions.contains(where: { $0.deleted(row, in: end.commit) }) {
@@ -156,7 +156,7 @@ extension History.Transaction {
         return lastWrites.contains { _, write in index.ends[write.row].map { !claimed.contains($0.commit) } ?? false }
     }
 
-    fileprivate mutating func settle(_ index: CommitIndex) -> [String] {
+    fileprivate mutating func resolve(_ index: CommitIndex) -> [String] {
         var contradictions: [String] = []
         guard outcome != .rejected else {
             for case .write(let write) in operations where !write.isDerived {
@@ -168,7 +168,7 @@ extension History.Transaction {
             }
             return contradictions
         }
-        if let signature { return settle(signedBy: signature, index) }
+        if let signature { return resolve(signedBy: signature, index) }
         var commits: Set<UInt64> = []
         var deletes: [(place: Int, end: UInt64)] = []
         for (place, write) in lastWrites {
@@ -195,7 +195,7 @@ extension History.Transaction {
     }
 
     /// The same if the commit is known. What it has changed besides the writes must follow from a delete.
-    private mutating func settle(signedBy signature: Int, _ index: CommitIndex) -> [String] {
+    private mutating func resolve(signedBy signature: Int, _ index: CommitIndex) -> [String] {
         guard let commit = index.signatures[signature], let changes = index.changes[commit] else {
             return ["was committed, but no commit has its signature"]
         }
