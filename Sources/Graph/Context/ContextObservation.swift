@@ -94,8 +94,9 @@ final class ContextObservation: Observable {
         tellNoted()
         guard !before.isIdentical(to: state) else { return }
         let difference = SnapshotDifference(before: before, after: state)
+        for entity in state.schema.entities.indices { tellRows(of: entity, difference) }
+        // After all rows: an observer that reads members anew when told of them would be told of their rows once more.
         for (entity, description) in state.schema.entities.enumerated() {
-            tellRows(of: entity, difference)
             for relationship in description.toManys {
                 for owner in difference.changedOwners(through: relationship) {
                     tell(Key(entity: entity, row: owner, property: relationship.property))
