@@ -1,18 +1,16 @@
 extension Context {
-    /// The commits from now on, each once this context has taken it over: its own saves, and those of others that a merge, a
-    /// refresh or a save has brought. What the context's objects show is then at least as new as the element, with the unsaved
-    /// changes on top.
+    /// The commits from now on, each once this context shows it: its own saves, and others' that it takes over by a merge, a
+    /// refresh or a save. The context's objects are then at least as new as the element, with the unsaved changes on top.
     ///
-    /// A context that neither merges by itself (``automaticallyMergesChanges``) nor saves or refreshes takes nothing over. For a
-    /// nested context the commits are those that its parent has taken over before. See ``Coordinator/commits`` for all of them at
-    /// once.
+    /// A context that never merges (``automaticallyMergesChanges``), saves or refreshes takes nothing over. A nested context
+    /// takes over commits after its parent. ``Coordinator/commits`` has each commit at once.
     ///
-    /// Complexity: O(1).
+    /// Complexity: O(*c*) for *c* contexts of the coordinator whose commits or events the program follows.
     public var commits: Commits { commits { _ in true } }
 
-    /// The commits from now on that change objects of an entity, each once this context has taken it over; see ``commits``.
+    /// The commits from now on that change objects of an entity, each once this context shows it; see ``commits``.
     ///
-    /// Complexity: O(1).
+    /// Complexity: that of ``commits``.
     public func commits<E: Entity>(changing type: E.Type) -> Commits {
         commits { $0.hasChanges(of: type) }
     }
@@ -25,10 +23,10 @@ extension Context {
         return Commits(feed, from: coordinator.published, where: isWanted)
     }
 
-    /// The changes of one object from now on, each once this context has taken its commit over: the object in hand shows what
-    /// the element says, or unsaved changes of this context. See ``commits``.
+    /// The changes of one object from now on, each once this context shows its commit: the object has the element's values by
+    /// then, or unsaved changes of this context. See ``commits``.
     ///
-    /// Complexity: O(1).
+    /// Complexity: that of ``commits``.
     public func changes<E>(of id: PersistentID<E>) -> ObjectChanges<E> {
         ObjectChanges(commits: commits, id: id)
     }

@@ -3,9 +3,9 @@
 // therefore takes for everything else. Closures that wait have none: the compiler would check each of them twice.
 
 extension Context {
-    /// Runs a closure on this context. The object that it returns stays there.
+    /// Runs a closure on this context. The object that the closure returns stays there.
     ///
-    /// Complexity: as the `perform` that returns a result.
+    /// Complexity: that of the `perform` that returns a result.
     @discardableResult
     public func perform<E>(
         _ body: @Sendable (isolated Context) throws -> ManagedObject<E>
@@ -16,10 +16,10 @@ extension Context {
         }
     }
 
-    /// Runs a closure on this context and saves; otherwise the same as the `transaction` that returns a result. The object that the
-    /// closure returns stays there.
+    /// Runs a closure on this context and saves, as the `transaction` that returns a result does. The object that the closure
+    /// returns stays there.
     ///
-    /// Complexity: as that one.
+    /// Complexity: that of the `transaction` that returns a result.
     @discardableResult
     public func transaction<E>(
         mergePolicy: MergePolicy? = nil,
@@ -35,10 +35,10 @@ extension Context {
 }
 
 extension Coordinator {
-    /// Runs a closure on a fresh context and commits; otherwise the same as the `transaction` that returns a result. The object that
-    /// the closure returns goes with that context.
+    /// Runs a closure on a fresh context and commits, as the `transaction` that returns a result does. The object that the
+    /// closure returns is released with that context.
     ///
-    /// Complexity: as that one.
+    /// Complexity: that of the `transaction` that returns a result.
     @_disfavoredOverload @discardableResult
     public nonisolated func transaction<E>(
         isolation: IsolationLevel = .snapshot,
@@ -63,8 +63,8 @@ extension Coordinator {
     }
 }
 
-/// What `perform` and `transaction` return for a closure that returns an object: nothing of it, since an object cannot leave its
-/// context.
+/// What `perform` and `transaction` return for a closure that returns an object: an empty value, since an object cannot leave
+/// its context.
 ///
 /// ```swift
 /// try await context.transaction { $0.insert(Team(name: "Analysts")) }                 // the result is not used
@@ -72,7 +72,7 @@ extension Coordinator {
 /// ```
 @dynamicMemberLookup
 public struct ObjectLeftInContext<E: Entity>: Sendable {
-    /// Unavailable: the object is elsewhere.
+    /// Unavailable: the object stays in its context.
     @available(
         *, unavailable,
         message: "the object stays in its context: return its 'id' or its 'value' from the closure, or use it inside"
@@ -82,7 +82,7 @@ public struct ObjectLeftInContext<E: Entity>: Sendable {
         nonmutating set { _ = newValue }
     }
 
-    /// Unavailable: the object is elsewhere.
+    /// Unavailable: the object stays in its context.
     @available(*, unavailable, message: "the object stays in its context: delete it in the closure")
     public func delete() {}
 }

@@ -1,15 +1,15 @@
 extension Context {
-    /// The objects that match, unsaved changes included.
+    /// The objects that match, with unsaved changes applied.
     ///
     /// - Parameters:
-    ///   - predicate: called once at most for each row: in the order of insertion, or in that of an index which has the sort
-    ///     order, until the limit is reached.
-    ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
-    ///   - offset: how many of the first results to leave out.
-    ///   - limit: how many results to give at most.
+    ///   - predicate: called at most once for each row, in insertion order or along an index that has the sort order, until
+    ///     the limit is reached.
+    ///   - orderings: the sort criteria, the most significant one first; without any, results come in insertion order.
+    ///   - offset: how many of the first results to skip.
+    ///   - limit: how many results to return at most.
     /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`, and what the predicate throws.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``, indexes included.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
     @inlinable
     public func fetch<E: Entity>(
         _ type: E.Type = E.self,
@@ -27,15 +27,15 @@ extension Context {
         return objects
     }
 
-    /// All objects, unsaved changes included.
+    /// All objects, with unsaved changes applied.
     ///
     /// - Parameters:
-    ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
-    ///   - offset: how many of the first results to leave out.
-    ///   - limit: how many results to give at most.
+    ///   - orderings: the sort criteria, the most significant one first; without any, results come in insertion order.
+    ///   - offset: how many of the first results to skip.
+    ///   - limit: how many results to return at most.
     /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``, indexes included.
+    /// Complexity: that of ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable
     public func fetch<E: Entity>(
         _ type: E.Type = E.self,
@@ -52,9 +52,9 @@ extension Context {
         return objects
     }
 
-    /// The first object that matches, or nil; otherwise as `fetch`.
+    /// The first object that matches, or nil; otherwise the same as `fetch`.
     ///
-    /// Complexity: as ``fetch(_:where:sortedBy:offset:limit:)`` with a limit of 1.
+    /// Complexity: that of ``fetch(_:where:sortedBy:offset:limit:)`` with a limit of 1.
     @inlinable
     public func first<E: Entity>(
         _ type: E.Type = E.self,
@@ -64,14 +64,14 @@ extension Context {
         try fetch(type, where: predicate, sortedBy: orderings, limit: 1).first
     }
 
-    /// The values of the objects that match, without making objects of them; otherwise as `fetch`.
+    /// The values of the objects that match, without making objects; otherwise the same as `fetch`.
     ///
-    /// Code of another actor, such as the main actor, fetches with a predicate inside of `perform`, since a closure that it
-    /// writes outside is that actor's own, unless it begins with `@Sendable in`.
+    /// On another actor, such as the main actor, fetch with a predicate inside `perform`: a closure written outside belongs to
+    /// that actor, unless it begins with `@Sendable in`.
     ///
-    /// - Parameter includesPendingChanges: false gives the committed state that the context started from.
+    /// - Parameter includesPendingChanges: false fetches from the state that the context read, without its unsaved changes.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``, indexes included.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -85,11 +85,11 @@ extension Context {
             .fetchValues(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
-    /// The values of all objects, without making objects of them; otherwise as `fetch`.
+    /// The values of all objects, without making objects; otherwise the same as `fetch`.
     ///
-    /// - Parameter includesPendingChanges: false gives the committed state that the context started from.
+    /// - Parameter includesPendingChanges: false fetches from the state that the context read, without its unsaved changes.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``, indexes included.
+    /// Complexity: that of ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -102,9 +102,9 @@ extension Context {
             .fetchValues(type, sortedBy: orderings, offset: offset, limit: limit)
     }
 
-    /// The identifiers of the objects that match; otherwise as `fetchValues`.
+    /// The identifiers of the objects that match; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``, indexes included.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -118,9 +118,9 @@ extension Context {
             .fetchIDs(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
-    /// The identifiers of all objects; otherwise as `fetchValues`.
+    /// The identifiers of all objects; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``, indexes included.
+    /// Complexity: that of ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -133,9 +133,9 @@ extension Context {
             .fetchIDs(type, sortedBy: orderings, offset: offset, limit: limit)
     }
 
-    /// The values of the objects that match, each with its identifier; otherwise as `fetchValues`.
+    /// The values of the objects that match, each with its identifier; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIdentifiedValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -149,9 +149,9 @@ extension Context {
             .fetchIdentifiedValues(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
-    /// The values of all objects, each with its identifier; otherwise as `fetchValues`.
+    /// The values of all objects, each with its identifier; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``Snapshot/fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIdentifiedValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -164,14 +164,14 @@ extension Context {
             .fetchIdentifiedValues(type, sortedBy: orderings, offset: offset, limit: limit)
     }
 
-    /// The number of all objects; otherwise as `fetchValues`.
+    /// The number of all objects; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: O(1), and writing what objects have that were changed.
+    /// Complexity: O(1).
     public func fetchCount<E: Entity>(_ type: E.Type = E.self, includesPendingChanges: Bool = true) throws -> Int {
         try state.snapshot(toSearch: type, includesPendingChanges).fetchCount(type)
     }
 
-    /// The number of objects that match; otherwise as `fetchValues`.
+    /// The number of objects that match; otherwise the same as `fetchValues`.
     ///
     /// Complexity: O(*n*) for *n* objects of the entity.
     @inlinable

@@ -1,9 +1,9 @@
 extension Context: AutosavingContext {
-    /// Whether the context takes over what others commit by itself, soon after each commit and in their order, with its unsaved
-    /// changes on top. Off at first; in a nested context and in a transaction it has no effect.
+    /// Whether the context takes over others' commits automatically, soon after each one and in order, with its unsaved
+    /// changes on top. Off by default; no effect in a nested context or a transaction.
     ///
-    /// Unlike `refresh()` this is nothing that the program has looked at: where others have changed a property that is changed
-    /// here too, a save reports the conflict as it would have before.
+    /// Unlike after `refresh()`, the program has not seen the others' changes: if they changed a property that is changed here
+    /// too, a save still reports the conflict.
     public var automaticallyMergesChanges: Bool {
         get { merging != nil }
         set {
@@ -37,12 +37,14 @@ extension Context: AutosavingContext {
         return latest.commit
     }
 
-    /// How long after the first unsaved change the context saves by itself; nil, as at first, for never.
+    /// How long after the first unsaved change the context saves automatically; nil, the default, for never.
     ///
-    /// A save that fails leaves the changes pending; ``autosaveError`` and ``events`` tell why. The next change has it tried again,
-    /// and so has the next refresh or merge, as long after that. Closing the coordinator saves first, and fails if a save does; a
-    /// context that is released before loses its changes, as any other does. In a nested context it has no effect, and none in a
-    /// transaction, of which nothing is saved before its end.
+    /// If such a save fails, the changes stay pending, and ``autosaveError`` and ``events`` tell why. After the next change,
+    /// refresh or merge the context waits as long and tries again. Closing the coordinator saves first, and fails if that save
+    /// fails; a context that is released earlier loses its changes, like any other. No effect in a nested context or a
+    /// transaction.
+    ///
+    /// Complexity: O(1) to read; O(*c*) to write, for *c* contexts of the coordinator that save automatically.
     public var autosave: Duration? {
         get { autosaveDelay }
         set {
@@ -61,8 +63,8 @@ extension Context: AutosavingContext {
         }
     }
 
-    /// Why the last save that the context began by itself failed; nil if it did not, or if a save has succeeded since, or if there is
-    /// nothing to save any more. Observation tracks it where it tracks objects.
+    /// Why the last automatic save failed; nil if it succeeded, if a later save has succeeded, or if there is nothing left to
+    /// save. Observation tracks it where it tracks objects.
     public var autosaveError: GraphError? { state.isTrue(.autosaveError) ? state.autosaveError : nil }
 
     /// What `autosave` does. Who wants to know of a failure learns of it by the events or `autosaveError`.
@@ -84,7 +86,10 @@ extension Context: AutosavingContext {
         }
     }
 
-    /// What happens to this context from now on: its saves, and what it takes over from others.
+    /// The events of this context from now on: its saves, and what it takes over from others.
+    ///
+    /// Complexity: O(*c*) for *c* contexts of the coordinator whose commits or events the program follows, and O(*f*) for *f*
+    /// sequences of this context's events.
     public var events: ContextEvents {
         coordinator.followed.add(followers)
         return followers.add()

@@ -1,22 +1,23 @@
 extension Context {
-    /// Commits the changes; they are durable when it returns. A nested context hands them to its parent instead. In a transaction
-    /// they wait for its end, so this does nothing; once that has come, it throws `.transactionEnded`.
+    /// Commits the changes; they are durable when it returns. A nested context hands them to its parent instead. On a
+    /// transaction's own context it does nothing, since the transaction saves at its end; after that it throws
+    /// `.transactionEnded`.
     ///
-    /// What is changed on the context while the save runs stays pending. If the save fails, nothing of it happened and all
-    /// changes are pending as before. Saves of one context run one after another.
+    /// Changes made while the save runs stay pending. If the save fails, the store does not change and all changes are pending
+    /// again. Saves of one context run one after another.
     ///
-    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Parameter mergePolicy: what to do about conflicts; nil for the context's policy.
     /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.validationFailed`, `.notEncodable`,
-    ///   `.cancelled` if the task was cancelled before the changes were handed over, or what the store's file makes of it.
-    ///   After `.outcomeUnknown` the store takes no more saves.
+    ///   `.cancelled` if the task was cancelled before the changes were handed over, or an error of the store's file. After
+    ///   `.outcomeUnknown` the store takes no more saves.
     ///
-    /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. A
-    /// `catch` without a pattern after it, which throws on, avoids that.
+    /// Swift 6.3 crashes on a `catch` that names one case of this error, uses a closure, and is the last of its `do`. Add a
+    /// `catch` without a pattern that rethrows.
     ///
-    /// Complexity: O(*d* log *n*) for *d* objects, references and links that are changed here, or looked at because of
-    /// what is deleted, and `validate()` and `willSave()` of the changed objects. If others have committed since the
-    /// context read its state, also O(what they changed). With a file, one write and one sync, which saves at the same
-    /// time share.
+    /// Complexity: O(*d* log *n*) for *d* objects, references and links that the context changed or that its deletes lead to,
+    /// among *n* objects, besides `willSave()` and `validate()` of the changed objects. If others have committed since the
+    /// context read its state, also O(what they changed). With a file, also one write and one sync, which concurrent saves
+    /// share.
     public func save(
         mergePolicy: MergePolicy? = nil,
         fileID: StaticString = #fileID,
@@ -26,11 +27,12 @@ extension Context {
         try await save(mergePolicy, origin(fileID, line), isCancellable: true)
     }
 
-    /// Commits the changes as `save()` does; if others have changed the same objects, takes over what they did and tries again.
+    /// Commits the changes as `save()` does. If others have changed the same objects, takes over their changes and tries
+    /// again.
     ///
-    /// That helps where they changed other properties, as two people do who edit one object. Where they changed the same one, or
-    /// where one side deleted the object, the merge policy decides as it does without retries: under ``MergePolicy/error`` the
-    /// save throws the conflicts, since nobody has looked at the others' values yet.
+    /// That helps where the two sides changed different properties, as two people do who edit one object. Where both changed
+    /// one property, or one side deleted the object, the merge policy decides as it does without retries: under
+    /// ``MergePolicy/error`` the save throws the conflicts, since the program has not seen the others' values yet.
     ///
     /// ```swift
     /// try await context.save(retries: 3)
@@ -38,11 +40,11 @@ extension Context {
     ///
     /// - Parameters:
     ///   - retries: how often to try again at most.
-    ///   - mergePolicy: what to do about conflicts; the context's, if nil.
-    /// - Throws: as `save()`; `.retriesExhausted` if others were faster each time. The context has taken over what they committed
-    ///   then, with its changes on top.
+    ///   - mergePolicy: what to do about conflicts; nil for the context's policy.
+    /// - Throws: what `save()` throws; `.retriesExhausted` if others were faster each time. The context then shows what they
+    ///   committed, with its own changes on top.
     ///
-    /// Complexity: as `save()` and `refresh()`, for each attempt.
+    /// Complexity: that of `save()` and `refresh()`, for each attempt.
     public func save(
         retries: Int,
         mergePolicy: MergePolicy? = nil,
@@ -140,11 +142,11 @@ extension Context {
         )
     }
 
-    /// What a save would do, without doing it, once a save in flight has ended.
+    /// Tells what a save would do, without saving. Waits for a save in flight first.
     ///
-    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Parameter mergePolicy: what to do about conflicts; nil for the context's policy.
     ///
-    /// Complexity: as `save()` without its write.
+    /// Complexity: that of `save()` without its write.
     public func dryRun(
         mergePolicy: MergePolicy? = nil,
         fileID: StaticString = #fileID,
@@ -165,11 +167,11 @@ extension Context {
 
     // MARK: Moving
 
-    /// Drops all unsaved changes and reads the newest state, once a save in flight has ended. In a transaction it goes back to
-    /// where the transaction began, as `rollback()` does, whatever the parameter says.
+    /// Drops all unsaved changes and reads the given state, once a save in flight has ended. In a transaction it returns to
+    /// where the transaction began, as `rollback()` does, whatever the argument.
     ///
-    /// Complexity: O(*d* log *n*) for *d* unsaved changes; for the newest state also O(what others have committed
-    /// since), if there are objects of these entities in memory.
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes among *n* objects; for the newest state also O(what others have
+    /// committed since), if the context has objects of these entities in memory.
     public func rollback(to state: RollbackTarget) async {
         await beginSave()
         defer { endSave() }
@@ -179,21 +181,21 @@ extension Context {
         }
     }
 
-    /// Reads the newest durable state, or, in a nested context, what its parent has, once a save in flight has ended. The unsaved
-    /// changes are put on top of it, property by property.
+    /// Reads the newest durable state, or the parent's state in a nested context, once a save in flight has ended. Puts the
+    /// unsaved changes on top of it, property by property.
     ///
-    /// That is no conflict, and the next save counts from the new state. Only a row that others deleted stays one that they
-    /// deleted: it is gone from fetches, and a save reports changes made to it.
+    /// This resolves conflicts: the next save compares with the new state. Only an object that others deleted stays deleted:
+    /// fetches do not find it, and a save reports the changes made to it.
     ///
-    /// A transaction of the coordinator reads one state from its begin to its end: in it this does nothing. The context of a
-    /// context's transaction that waits is a nested one: this has it take over what was done meanwhile on the context around it,
-    /// and a rollback goes back to the transaction's beginning all the same.
+    /// A transaction of the coordinator reads one state from start to end, so a refresh does nothing in it. In a context's
+    /// transaction that waits, a refresh takes over what has happened in the context around it; a rollback still returns to
+    /// the transaction's start.
     ///
-    /// - Returns: the objects that both sides changed, and what of them; also those that the next save was to require unchanged and
-    ///   that others have changed. From then on they are required as they are now.
+    /// - Returns: the objects that both sides changed, with their properties; also those that others changed and the next save
+    ///   was to require unchanged. That save requires their new state instead.
     ///
-    /// Complexity: O(*d* log *n*) for *d* unsaved changes; also O(what others have committed since), if there are
-    /// objects of these entities in memory.
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes among *n* objects; also O(what others have committed since), if the
+    /// context has objects of these entities in memory.
     @discardableResult
     public func refresh() async -> [RefreshConflict] {
         await beginSave()
@@ -201,11 +203,11 @@ extension Context {
         return state.refresh(to: await latest())
     }
 
-    /// Drops all unsaved changes, reads the newest state, and forgets every object that nobody holds, retained ones included,
-    /// and what could be undone. Objects that somebody holds go on as they are in that state. In a transaction that state is the
-    /// one in which the transaction began.
+    /// Drops all unsaved changes, reads the newest state, and forgets the undo history and every object that the program does
+    /// not hold, retained ones included. Objects that it holds move to the new state. In a transaction that is the state in
+    /// which it began.
     ///
-    /// Complexity: as `rollback(to: .latest)`, and O(objects in memory).
+    /// Complexity: that of `rollback(to: .latest)`, and O(objects in memory).
     public func reset() async {
         await beginSave()
         defer { endSave() }
@@ -237,25 +239,25 @@ extension Context {
     }
 }
 
-/// Where `Context.rollback(to:)` goes.
+/// The state that `Context.rollback(to:)` returns to.
 public enum RollbackTarget: Sendable {
     /// The state that the context has read.
     case base
-    /// The newest durable state; for a nested context, what its parent has.
+    /// The newest durable state; for a nested context, the parent's state.
     case latest
 }
 
 /// What a save would do.
 public struct SavePreview: Sendable {
-    /// Why the save would fail; nil if it would not.
+    /// Why the save would fail; nil if it would succeed.
     public let error: GraphError?
-    /// The objects that it would insert, entity by entity in the order of insertion; so are the others.
+    /// The objects that it would insert, entity by entity in the order of insertion. The other lists have the same order.
     public let inserted: [AnyPersistentID]
-    /// The objects that it would change, those included that only let go of deleted ones.
+    /// The objects that it would change, including those that only lose a reference to a deleted object.
     public let updated: [AnyPersistentID]
-    /// The objects that it would delete, with all that cascades.
+    /// The objects that it would delete, including those that cascade.
     public let deleted: [AnyPersistentID]
-    /// New objects that would give way to others because of a unique value, and to which.
+    /// New objects that would give way to others because of a unique value, each with the object that stays.
     public let replaced: [AnyPersistentID: AnyPersistentID]
 
     init(error: GraphError) {

@@ -1,16 +1,15 @@
 extension Context {
-    /// Runs a closure on this context and gives back what it returns.
+    /// Runs a closure on this context and returns its result.
     ///
-    /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
+    /// Complexity: that of the closure, and O(*k*) for *k* objects that it brought into memory.
     @discardableResult
     public func perform<Result>(_ body: @Sendable (isolated Context) throws -> Result) async rethrows -> Result {
         try inTurn(body)
     }
 
-    /// Runs a closure on this context and gives back what it returns. Other work may run on the context wherever the closure
-    /// waits.
+    /// Runs a closure on this context and returns its result. Other work may run on the context while the closure waits.
     ///
-    /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
+    /// Complexity: that of the closure, and O(*k*) for *k* objects that it brought into memory.
     @_disfavoredOverload @discardableResult
     public func perform<Result>(
         _ body: @Sendable (isolated Context) async throws -> Result
@@ -22,13 +21,13 @@ extension Context {
 
     /// Runs a closure on this context and saves, earlier unsaved changes included.
     ///
-    /// If the closure throws, or the save fails, what the closure did is undone; earlier changes stay. On a context that is
-    /// itself a transaction's this is a savepoint: nothing is saved before that transaction ends.
+    /// If the closure throws or the save fails, the context undoes what the closure did; earlier changes stay. In another
+    /// transaction this is a savepoint: nothing is saved before that transaction ends.
     ///
-    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Parameter mergePolicy: what to do about conflicts; nil for the context's policy.
     /// - Throws: what the closure throws, and what `save()` throws.
     ///
-    /// Complexity: as `save()`, besides the closure. To undo what the closure did takes O(*d* log *n*) for *d* changes.
+    /// Complexity: that of the closure and `save()`; O(*d* log *n*) to undo *d* changes of the closure among *n* objects.
     @discardableResult
     public func transaction<Result>(
         mergePolicy: MergePolicy? = nil,
@@ -39,17 +38,18 @@ extension Context {
         try await saving(mergePolicy, fileID, line) { try body(self) }
     }
 
-    /// Runs a closure that may wait, on a context of its own nested in this one, takes over what it did, and saves, earlier
-    /// unsaved changes included.
+    /// Runs a closure that may wait, on a nested context of its own, takes over its changes, and saves, earlier unsaved
+    /// changes included.
     ///
-    /// Whatever runs on this context while the closure waits is none of the transaction, and a closure that throws leaves no
-    /// trace. Where both changed the same object, the merge policy decides, as between any nested context and its parent.
+    /// Work that runs on this context while the closure waits is not part of the transaction. If the closure throws, its
+    /// changes are dropped. Where both changed the same object, the merge policy decides, as between any nested context and
+    /// its parent.
     ///
-    /// - Parameter mergePolicy: what to do about conflicts; the context's, if nil.
+    /// - Parameter mergePolicy: what to do about conflicts; nil for the context's policy.
     /// - Throws: what the closure throws, and what `save()` throws.
     ///
-    /// Complexity: as `save()`, besides the closure; also O(*d* log *n*) to take over *d* changes of the closure. Its
-    /// context takes O(1) to make.
+    /// Complexity: that of the closure and `save()`, and O(*d* log *n*) to take over *d* changes of the closure among *n*
+    /// objects.
     @_disfavoredOverload @discardableResult
     public func transaction<Result>(
         mergePolicy: MergePolicy? = nil,
@@ -72,9 +72,9 @@ extension Context {
 
     // MARK: From code on the same executor
 
-    /// Runs a closure of code that is where the context is, which may use the objects around it, and saves, earlier unsaved changes
-    /// included; otherwise the same as `transaction`: if the closure throws, or the save fails, what the closure did is undone;
-    /// earlier changes stay.
+    /// Runs a closure that may use objects which the caller holds, and saves, earlier unsaved changes included. Otherwise the
+    /// same as `transaction`: if the closure throws or the save fails, the context undoes what the closure did; earlier
+    /// changes stay.
     ///
     /// ```swift
     /// @MainActor func rename(_ item: Item.Object, to title: String) async throws {
@@ -85,17 +85,17 @@ extension Context {
     /// }
     /// ```
     ///
-    /// That code is an extension of `Context`, a ``ContextActor``, or the main actor's, for a context that is made with
-    /// `executor: .main`. The closure does not wait. Only this context's objects are undone: neither other contexts' nor what else
-    /// the closure changes.
+    /// For code that runs where the context does: an extension of `Context`, a ``ContextActor``, or the main actor's code for
+    /// a context made with `executor: .main`. The closure cannot wait. Only this context's objects are undone, not other
+    /// contexts' or anything else that the closure changed.
     ///
     /// - Parameters:
-    ///   - isolation: the caller's actor; leave it to the compiler.
-    ///   - mergePolicy: what to do about conflicts; the context's, if nil.
+    ///   - isolation: the caller's actor, which the compiler fills in.
+    ///   - mergePolicy: what to do about conflicts; nil for the context's policy.
     /// - Throws: what the closure throws, and what `save()` throws.
     /// - Precondition: the caller runs on the context's executor.
     ///
-    /// Complexity: as `transaction`.
+    /// Complexity: that of the closure and `save()`; O(*d* log *n*) to undo *d* changes of the closure among *n* objects.
     @discardableResult
     public func atomically<Result>(
         isolation: isolated any Actor = #isolation,
@@ -104,8 +104,8 @@ extension Context {
         line: UInt = #line,
         _ body: () throws -> Result
     ) async throws -> Result {
-        isolation.preconditionIsolated("Context.atomically was called from elsewhere than its actor")
-        executor.requireCurrent("Context.atomically is for code that runs where the context does")
+        isolation.preconditionIsolated("call Context.atomically on the actor that it gets as 'isolation'")
+        executor.requireCurrent("call Context.atomically where the context runs; elsewhere use 'transaction'")
         return try await withoutActuallyEscaping(body) { body in
             _ = isolation
             // Sound, because the executor has just said that it is the one running: it runs the closure, and nothing else does
@@ -115,23 +115,23 @@ extension Context {
         }.value
     }
 
-    /// Runs a closure on this context at once and gives back what it returns, which may be objects: for code that runs where the
+    /// Runs a closure on this context at once and returns its result, which may be objects. For code that runs where the
     /// context does, on the main actor or on a ``ContextActor``.
     ///
-    /// The closure takes values and identifiers from outside, and gives objects; those that the caller has already it uses itself.
+    /// The closure can take values and identifiers from outside, but no objects: the caller uses its objects directly.
     ///
     /// - Parameters:
-    ///   - isolation: the caller's actor; leave it to the compiler.
+    ///   - isolation: the caller's actor, which the compiler fills in.
     /// - Precondition: the caller runs on the context's executor.
     ///
-    /// Complexity: O(1) besides the closure, and a look at the objects that were made while it ran.
+    /// Complexity: that of the closure, and O(*k*) for *k* objects that it brought into memory.
     @discardableResult
     public func sync<Result>(
         isolation: isolated any Actor = #isolation,
         _ body: @Sendable (isolated Context) throws -> Result
     ) rethrows -> Result {
-        isolation.preconditionIsolated("Context.sync was called from elsewhere than its actor")
-        executor.requireCurrent("Context.sync is for code that runs where the context does")
+        isolation.preconditionIsolated("call Context.sync on the actor that it gets as 'isolation'")
+        executor.requireCurrent("call Context.sync where the context runs; elsewhere use 'perform'")
         // Sound, because the executor has just said that it is the one running: what `assumeIsolated` does, for results that
         // stay where they are.
         return try withoutActuallyEscaping(body) { body in

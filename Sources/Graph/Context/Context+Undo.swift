@@ -1,11 +1,13 @@
 extension Context {
-    /// How many groups of changes `undo()` can step back through; 0, as at first, for none. Another number than 0 keeps what
-    /// there is, as far as it fits.
+    /// How many groups of changes `undo()` can step back through; 0, the default, for none. A change from one positive limit
+    /// to another keeps the groups that fit.
     ///
-    /// A group is what one `transaction`, one `perform` or one explicit group changes; what is changed outside of these, up to
-    /// the next of them, is one too. What other work does on the context while a `perform` waits belongs to the same group: let
-    /// work that is to be undone apart be a `transaction`. What changes nothing in the end is no group. Keeping groups costs
+    /// A group is what one `transaction`, one `perform` or one explicit group changes; changes made outside of these, up to
+    /// the next one, form a group too. What other work changes while a `perform` waits belongs to the same group, so use a
+    /// `transaction` for work that should be undone separately. Changes that cancel each other out form no group. Groups take
     /// memory for what they changed.
+    ///
+    /// Complexity: O(1) to read; O(*g*) to write, for *g* groups.
     public var undoLimit: Int {
         get { state.undoLimit }
         set {
@@ -14,51 +16,50 @@ extension Context {
         }
     }
 
-    /// Whether there is a group to undo. What a save in flight has taken is out of reach until it ends, and everything while an
-    /// explicit group is open.
+    /// Whether there is a group to undo. A group that a save in flight took is out of reach until the save ends, and all
+    /// groups are while an explicit one is open.
     ///
-    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
+    /// Complexity: O(log *n*) for *n* objects, and O(*d*) if *d* objects were written but have their old values.
     public var canUndo: Bool {
         state.isTrue(.canUndo)
     }
 
-    /// Whether there is a group to do again: one that was undone, with nothing changed since.
+    /// Whether there is a group to redo: one that was undone, with no changes since.
     ///
-    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
+    /// Complexity: that of ``canUndo``.
     public var canRedo: Bool {
         state.isTrue(.canRedo)
     }
 
-    /// Takes back the last group of changes, saved or not. In a transaction, which ends as a whole or not at all, this does
-    /// nothing.
+    /// Undoes the last group of changes, saved or not. Does nothing in a transaction, which ends as a whole or not at all.
     ///
-    /// A group that is not saved was never there: the context shows what it did before, on top of all that others have
-    /// committed since, and a property that is as the context read it shows its value of now. Taking back a saved group is a
-    /// change to be saved again, of what still is as the group left it: what others or later changes have set since, and what
-    /// they have made of its objects, is left alone.
+    /// Undoing a group that is not saved drops its changes: the context shows what it did before, on top of everything that
+    /// others have committed since. A property that returns to what the context read shows its newest value. Undoing a saved
+    /// group makes changes that have to be saved again. They touch only what is still as the group left it, and leave alone
+    /// what others or later changes have set since.
     ///
-    /// - Returns: what of the group did not become as it was before, since others have put something else in its place. Nothing,
-    ///   too, if there was no group.
+    /// - Returns: what could not return to its earlier state, because something else has taken its place. Empty, too, if there
+    ///   was no group.
     ///
     /// Complexity: O((*g* + *d*) log *n*) for *g* objects, references and links that the group changed, and *d* unsaved
-    /// changes.
+    /// changes, among *n* objects.
     @discardableResult
     public func undo() -> [UndoConflict] {
         state.undo()
     }
 
-    /// Does again what the last `undo()` took back, in the same way.
+    /// Redoes what the last `undo()` undid, in the same way.
     ///
     /// Complexity: O((*g* + *d*) log *n*) for *g* objects, references and links that the group changed, and *d* unsaved
-    /// changes.
+    /// changes, among *n* objects.
     @discardableResult
     public func redo() -> [UndoConflict] {
         state.redo()
     }
 
-    /// Makes one group of everything up to `endUndoGroup()`. Groups inside it are part of it.
+    /// Collects all changes up to `endUndoGroup()` in one group. Groups inside it become part of it.
     ///
-    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
+    /// Complexity: that of ``canUndo``.
     public func beginUndoGroup() {
         state.beginExplicitUndoGroup()
         state.tellChanges()
@@ -66,7 +67,7 @@ extension Context {
 
     /// Ends the group that the last `beginUndoGroup()` began.
     ///
-    /// Complexity: O(1), unless *d* objects were written and are as before: O(*d*).
+    /// Complexity: that of ``canUndo``.
     public func endUndoGroup() {
         state.endExplicitUndoGroup()
         state.tellChanges()

@@ -1,15 +1,15 @@
-/// A place to work with objects: reads one committed state of the store, and keeps its own changes until they are saved.
+/// A working view of a store: it reads one committed state, and keeps its own changes until it saves them.
 ///
-/// A context sees the snapshot that it started from plus its own changes, and nothing else, until it saves, refreshes or
-/// rolls back. What others commit meanwhile never shows half way, and never shows by itself unless it is asked to.
+/// A context sees the state that it started from plus its own changes, and nothing else, until it saves, refreshes or rolls
+/// back. Others' commits show only then, or with ``automaticallyMergesChanges``, and never in part.
 ///
-/// A context is an actor, and its objects are not `Sendable`: that they stay inside is what the compiler checks. Write
-/// operations of your own as extensions, or pass a closure to `perform` or `transaction`.
+/// A context is an actor, and its objects are not `Sendable`, so the compiler keeps them inside. Write your own operations as
+/// extensions, or pass a closure to `perform` or `transaction`.
 ///
-/// What is written to an object goes into the context's state, with its index entries, when the context next looks at that as a
-/// whole: in a fetch, a look at members, a question about changes, a save. The complexities that are given here leave that out:
-/// O(log *n*) for each object written, among *n* of its entity. They leave out observation, too: a context that is tracked tells of
-/// each property that has become another one.
+/// A write to an object reaches the context's state, with its index entries, when the context next needs that state as a
+/// whole: for a fetch, for members, for a question about changes, for a save. The complexities stated here leave that out:
+/// O(log *n*) for each object written, among *n* of its entity. They also leave out observation: a tracked context reports
+/// each property that has changed.
 ///
 /// ```swift
 /// extension Context {
@@ -24,7 +24,7 @@ public actor Context {
     public nonisolated let coordinator: Coordinator
     /// The context that this one reads from and saves to instead, if it is nested.
     public nonisolated let parent: Context?
-    /// What saves do about conflicts, unless they are told otherwise.
+    /// What a save does about conflicts, unless the call says otherwise.
     public nonisolated let mergePolicy: MergePolicy
     /// Who makes the changes: a name for conflicts, observers and the journal.
     public nonisolated let author: String?
@@ -43,14 +43,14 @@ public actor Context {
     var merging: Task<Void, Never>?
     var autosaveDelay: Duration?
 
-    /// A context on the newest durable state.
+    /// Creates a context on the newest durable state.
     ///
     /// - Parameters:
-    ///   - mergePolicy: what saves do about conflicts, unless they are told otherwise.
+    ///   - mergePolicy: what a save does about conflicts, unless the call says otherwise.
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
-    ///   - executor: where the context runs; nil gives it a place of its own, as actors have.
-    ///   - isObservable: whether `withObservationTracking`, and with it views, can track what is read here: properties, members,
-    ///     and what fetches look at. That makes each read and write slower. nil: on the main actor.
+    ///   - executor: where the context runs; nil for an executor of its own, as actors have.
+    ///   - isObservable: whether `withObservationTracking`, and with it views, can track properties, members and fetches here.
+    ///     Tracking makes each read and write slower. nil tracks on the main actor only.
     ///
     /// Complexity: O(1), whatever the size of the store.
     public init(
@@ -94,17 +94,18 @@ public actor Context {
         )
     }
 
-    /// A context nested in another one: it starts from what the other one has, unsaved changes included, and saves into it.
+    /// Creates a context nested in another one: it starts from the parent's state, unsaved changes included, and saves into
+    /// it.
     ///
-    /// What is saved is durable once the outermost context has saved. Whatever the other one does meanwhile, this one goes on
-    /// with the state that it started from until it refreshes; a save compares rows, so that two contexts nested in one do not
-    /// overwrite each other's changes unless their merge policy says so.
+    /// Its changes are durable once the outermost context has saved. Whatever the parent does meanwhile, a nested context
+    /// keeps the state that it started from until it refreshes. A save compares rows, so two contexts nested in one parent
+    /// overwrite each other's changes only if their merge policy says so.
     ///
     /// - Parameters:
-    ///   - mergePolicy: the parent's, if nil.
-    ///   - author: the parent's, if nil.
-    ///   - executor: where the context runs; nil gives it a place of its own.
-    ///   - isObservable: whether what is read here can be tracked; nil: on the main actor.
+    ///   - mergePolicy: nil for the parent's.
+    ///   - author: nil for the parent's.
+    ///   - executor: where the context runs; nil for an executor of its own.
+    ///   - isObservable: whether observation can track what is read here; nil tracks on the main actor only.
     ///
     /// Complexity: O(1), whatever the size of the store and the number of the parent's changes.
     public init(
@@ -186,15 +187,14 @@ public actor Context {
         )
     }
 
-    /// Where the context runs.
+    /// The executor on which the context runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.unowned }
 
     // MARK: Objects
 
     /// The object of an identifier whose entity is known only at run time, or nil if this context's state does not have it.
     ///
-    /// Complexity: O(1) for an object that the context has in memory, otherwise O(log *n*) for *n* objects of the
-    /// entity.
+    /// Complexity: O(1) for an object that the context has in memory, otherwise O(log *n*) for *n* objects of the entity.
     public func object(for id: AnyPersistentID) -> (any AnyManagedObject)? {
         func find<E: Entity>(_ type: E.Type) -> (any AnyManagedObject)? {
             state.object(for: PersistentID<E>(row: id.row), in: registry)
@@ -202,15 +202,15 @@ public actor Context {
         return state.schema.index(named: id.entityName).flatMap { find(state.schema.entities[$0].type) }
     }
 
-    /// The object if somebody holds it or it has unsaved changes; nil otherwise, even if the store has it.
+    /// The object if the program holds it or it has unsaved changes; otherwise nil, even if the store has it.
     ///
     /// Complexity: O(1).
     public func registeredObject<E>(for id: PersistentID<E>) -> ManagedObject<E>? {
         state.registeredObject(for: id)
     }
 
-    /// Whether every object that was ever made stays in memory until `reset()`, instead of as long as somebody holds it or
-    /// it has unsaved changes. Off at first.
+    /// Whether all objects stay in memory until `reset()`. If not, as by default, an object stays only while the program holds
+    /// it or it has unsaved changes.
     public var retainsRegisteredObjects: Bool {
         get { registry.retainsAll }
         set { registry.retainsAll = newValue }
@@ -218,10 +218,10 @@ public actor Context {
 
     // MARK: Changes
 
-    /// Whether there is anything to save, or being saved.
+    /// Whether the context has unsaved changes, or a save is in flight.
     ///
-    /// The three lists below, and what objects say of themselves, leave out what a save in flight took with it: it counts as
-    /// saved, until the save fails.
+    /// The three lists below, and the objects' own properties, leave out the changes that a save in flight took: these count
+    /// as saved unless the save fails.
     ///
     /// Complexity: O(1).
     public var hasChanges: Bool { state.isTrue(.hasChanges) }
@@ -231,18 +231,18 @@ public actor Context {
     /// Complexity: O(*d* log *n*) for *d* unsaved changes of any kind among *n* objects.
     public var insertedObjects: [any AnyManagedObject] { state.objects(.inserted) }
 
-    /// The objects that differ from what the context read, inserted ones left out.
+    /// The objects that differ from what the context read, in the same order. Inserted objects are not among them.
     ///
     /// Complexity: O(*d* log *n*) for *d* unsaved changes of any kind among *n* objects.
     public var updatedObjects: [any AnyManagedObject] { state.objects(.updated) }
 
-    /// The objects deleted since the last save; they keep their last values.
+    /// The objects deleted since the last save, in the same order. Each keeps its last value.
     ///
     /// Complexity: O(*d* log *n*) for *d* unsaved changes of any kind among *n* objects.
     public var deletedObjects: [any AnyManagedObject] { state.objects(.deleted) }
 
-    /// Has the next save fail, or its merge policy asked, if others have changed or deleted the object since this context read
-    /// it, although nothing of it is changed here: for changes that follow from it.
+    /// Makes the next save fail, or ask its merge policy, if others have changed or deleted the object since this context read
+    /// it, even if nothing changes it here. For changes that depend on the object.
     ///
     /// - Precondition: the object belongs to this context.
     ///
@@ -252,14 +252,14 @@ public actor Context {
         object.contextState.require(object.rowID)
     }
 
-    /// Drops the unsaved changes of single objects: inserted ones go, updated ones are as the context read them, and deleted ones
-    /// come back with all that their delete took along. The way on after a save failed because of them.
+    /// Drops the unsaved changes of single objects: inserted ones disappear, updated ones return to what the context read, and
+    /// deleted ones come back with everything that their delete removed. Use it to go on after these objects made a save fail.
     ///
-    /// Changes that a save in flight took with it are out of reach. Identifiers of other objects, and of objects without changes,
-    /// are passed over.
+    /// It cannot reach changes that a save in flight took. It ignores identifiers of other objects, and of objects without
+    /// changes.
     ///
-    /// Complexity: O((*k* + *d*) log *n*) for *k* objects, references and links that go, come back or are looked at on
-    /// the way, and *d* objects that are deleted and not saved, with what refers or is linked to them.
+    /// Complexity: O((*k* + *d*) log *n*) for *k* objects, references and links that disappear, come back or need a check, and
+    /// *d* unsaved changes, with everything that refers or is linked to a deleted object, among *n* objects.
     public func discard(_ ids: some Sequence<AnyPersistentID>) {
         state.discard(
             ids.compactMap { id in
@@ -268,22 +268,22 @@ public actor Context {
         )
     }
 
-    /// The same for one object.
+    /// Drops the unsaved changes of one object.
     ///
     /// - Precondition: the object belongs to this context.
     ///
-    /// Complexity: as for several.
+    /// Complexity: that of ``discard(_:)-(Sequence<AnyPersistentID>)``.
     public nonisolated func discard<E>(_ object: ManagedObject<E>) {
         object.requireContext(self)
         object.discardChanges()
     }
 
-    /// Drops all unsaved changes. The context goes on with the state that it had read. In a transaction it goes back to where the
-    /// transaction began, with the changes from before it.
+    /// Drops all unsaved changes; the context goes on with the state that it had read. In a transaction it returns to where
+    /// the transaction began, and keeps the changes made before that.
     ///
-    /// Changes that a save in flight took with it are out of reach.
+    /// It cannot reach changes that a save in flight took.
     ///
-    /// Complexity: O(*d* log *n*) for *d* unsaved changes.
+    /// Complexity: O(*d* log *n*) for *d* unsaved changes among *n* objects.
     public func rollback() {
         state.rollback(to: nil)
         registry.endTurn()

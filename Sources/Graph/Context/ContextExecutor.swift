@@ -1,14 +1,14 @@
 /// Where a context runs.
 ///
 /// Contexts on one executor take turns there, and code on it reaches each of them without waiting: see `Context.sync`. Their
-/// objects are still kept apart; a relationship between objects of two contexts is a programming error and stops the program.
+/// objects stay separate: a relationship between objects of two contexts is a programming error and stops the program.
 public struct ContextExecutor: Sendable {
     let unowned: UnownedSerialExecutor
     /// Keeps the executor alive.
     private let owner: (any AnyObject & Sendable)?
     private let precondition: @Sendable (String) -> Void
 
-    /// The main actor's.
+    /// The main actor's executor.
     public static let main = ContextExecutor(
         unowned: MainActor.sharedUnownedExecutor,
         owner: nil,
@@ -16,6 +16,8 @@ public struct ContextExecutor: Sendable {
     )
 
     /// A program's own executor.
+    ///
+    /// Complexity: O(1).
     public static func custom(_ executor: some SerialExecutor) -> ContextExecutor {
         ContextExecutor(
             unowned: executor.asUnownedSerialExecutor(),
@@ -49,7 +51,7 @@ public struct ContextExecutor: Sendable {
 /// executor it expected, by the name of this type: so the name says what to do.
 actor `context: use objects, sync and atomically where it runs; elsewhere pass ids or values, and await` {}
 
-/// An actor that runs where a context does, and so uses the context and its objects without waiting.
+/// An actor that runs where its context does, and so uses the context and its objects without waiting.
 ///
 /// ```swift
 /// actor Importer: ContextActor {
@@ -63,17 +65,17 @@ actor `context: use objects, sync and atomically where it runs; elsewhere pass i
 /// }
 /// ```
 public protocol ContextActor: Actor {
-    /// The context. Always the same one.
+    /// The actor's context. Return the same one each time.
     nonisolated var context: Context { get }
 }
 
 extension ContextActor {
-    /// The context's.
+    /// The context's executor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { context.unownedExecutor }
 
-    /// Runs a closure on the context at once and gives back what it returns; objects are the actor's own.
+    /// Runs a closure on the context at once and returns its result, which may be objects.
     ///
-    /// Complexity: as ``Context/sync(isolation:_:)``.
+    /// Complexity: that of ``Context/sync(isolation:_:)``.
     @discardableResult
     public func withContext<Result>(_ body: @Sendable (isolated Context) throws -> Result) rethrows -> Result {
         try context.sync(body)

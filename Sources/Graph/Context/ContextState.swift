@@ -85,7 +85,7 @@ final class ContextState {
     func checkIsolation() {
         // When the context is gone, whoever still has the object has it alone.
         guard registry != nil else { return }
-        executor.requireCurrent("an object was used outside of its context")
+        executor.requireCurrent("an object was used outside of its context: pass its 'id' or its 'value' instead")
     }
 
     // MARK: Objects
@@ -93,7 +93,7 @@ final class ContextState {
     @usableFromInline
     func entityIndex<E: Entity>(of type: E.Type) -> Int {
         guard let entity = schema.index(of: type) else {
-            preconditionFailure("the store was opened without the entity \(type): give it to Coordinator(for:)")
+            preconditionFailure("the store was opened without the entity \(type): add it to Coordinator(for:)")
         }
         return entity
     }
@@ -289,7 +289,9 @@ final class ContextState {
 
     @inlinable
     func requireOwn<E>(_ object: ManagedObject<E>) {
-        precondition(object.contextState === self, "\(object.id) belongs to another context")
+        precondition(
+            object.contextState === self,
+            "\(object.id) belongs to another context: use the object that this one has for its 'id'")
     }
 
     // MARK: Changes

@@ -1,34 +1,35 @@
 import Synchronization
 
-/// What a transaction is protected from.
+/// How far a transaction is isolated from others.
 public enum IsolationLevel: Sendable {
-    /// It reads one state, and of two that change the same object the first one to commit wins. Two transactions that each read
-    /// what the other one changes may both commit (write skew).
+    /// The transaction reads one state. If two transactions change one object, the first one to commit wins. Two transactions
+    /// that each read what the other one changes may both commit (write skew).
     case snapshot
-    /// What it has read is validated too: rows, looked up in vain or not, members of relationships, and every object of an entity
-    /// that it searched. Such transactions have the effect that they would have one after another.
+    /// Committing also checks what the transaction read: rows, found or not, members of relationships, and every object of an
+    /// entity that it searched. Such transactions have the same effect as if they ran one after another.
     case serializable
 }
 
 extension Coordinator {
-    /// Runs a closure on a fresh context and commits what it did; on conflict it runs again, on the newest durable state.
+    /// Runs a closure on a fresh context and commits its changes. On conflict it runs the closure again, on the newest durable
+    /// state.
     ///
-    /// The closure may thus run several times. What it throws is thrown on, and nothing is saved. `save()` in it does nothing:
-    /// the transaction is one commit.
+    /// So the closure may run several times. If it throws, nothing is saved and the transaction throws the same error.
+    /// `save()` does nothing in the closure: the transaction is one commit.
     ///
     /// - Parameters:
-    ///   - isolation: what the transaction is protected from. Reads of `coordinator.snapshot`, and what `dryRun()` says of others'
-    ///     changes, are not part of it.
-    ///   - retries: how often the closure runs again at most. Transactions that do take turns, so that each meets as few others
-    ///     as possible, unless one takes long: the closure may wait for other tasks, and for their transactions.
-    ///   - mergePolicy: what to do about conflicts instead, at the level `.snapshot`.
+    ///   - isolation: how far the transaction is isolated from others. That leaves out reads of `coordinator.snapshot`, and
+    ///     what `dryRun()` says about others' changes.
+    ///   - retries: how often to run the closure again at most. Transactions that retry take turns, so that each one meets few
+    ///     others. A turn that takes long ends early, since the closure may wait for other tasks and their transactions.
+    ///   - mergePolicy: how to resolve conflicts instead, at the level `.snapshot`.
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
-    /// - Throws: what the closure throws; `.retriesExhausted` with the last conflicts; what `Context.save()` throws, if it would
-    ///   without the changes of others too, `.cancelled` among that.
+    /// - Throws: what the closure throws; `.retriesExhausted` with the last conflicts; what `Context.save()` throws for
+    ///   reasons other than others' changes, including `.cancelled`.
     ///
-    /// Complexity: as ``Context/save(mergePolicy:fileID:line:)``, for each attempt, besides the closure. A serializable
-    /// one also compares what it has read: O(*r* log *n*) for *r* objects and members, and for each entity that it
-    /// searched O(what others have changed there since).
+    /// Complexity: for each attempt, that of the closure and of ``Context/save(mergePolicy:fileID:line:)``. A serializable
+    /// transaction also compares what it read: O(*r* log *n*) for *r* objects and members among *n*, and O(what others have
+    /// changed since) for each entity that it searched.
     @discardableResult
     public nonisolated func transaction<Result: Sendable>(
         isolation: IsolationLevel = .snapshot,

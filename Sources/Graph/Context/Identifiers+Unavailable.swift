@@ -2,49 +2,49 @@
 // what to write instead.
 
 extension Context {
-    /// Unavailable: an identifier is no object.
+    /// Unavailable: an identifier is not an object.
     @available(
-        *, unavailable, message: "delete the object that the context has under this identifier: context[id]?.delete()"
+        *, unavailable, message: "delete the object with this identifier: context[id]?.delete()"
     )
     public nonisolated func delete<E>(_ id: PersistentID<E>) {}
 }
 
 extension RelatedObjects {
-    /// Unavailable: an identifier is no object.
+    /// Unavailable: an identifier is not an object.
     @available(
         *, unavailable,
         message: """
-            members are objects: add the one under this identifier, as in members.append(try context.object(for: id))
+            members are objects: add the object with this identifier, as in members.append(try context.object(for: id))
             """
     )
     public func append(_ id: PersistentID<Target>) {}
 
-    /// Unavailable: identifiers are no objects.
+    /// Unavailable: identifiers are not objects.
     @available(
         *, unavailable,
         message: """
-            members are objects: add those under these identifiers, as in \
+            members are objects: add the objects with these identifiers, as in \
             members.append(contentsOf: ids.compactMap { context[$0] })
             """
     )
     public func append(contentsOf ids: some Sequence<PersistentID<Target>>) {}
 
-    /// Unavailable: an identifier is no object.
+    /// Unavailable: an identifier is not an object.
     @available(
         *, unavailable,
         message: """
-            members are objects: add the one under this identifier, as in members.insert(try context.object(for: id))
+            members are objects: add the object with this identifier, as in members.insert(try context.object(for: id))
             """
     )
     public func insert(_ id: PersistentID<Target>) {}
 }
 
 extension Snapshot {
-    /// Unavailable: a snapshot has values.
+    /// Unavailable: a snapshot has values, not objects.
     @available(*, unavailable, message: "a snapshot has values, not objects: snapshot.value(for: id)")
     public subscript<E>(id: PersistentID<E>) -> E? { fatalError() }
 
-    /// Unavailable: a snapshot has values.
+    /// Unavailable: a snapshot has values, not objects.
     @available(
         *, unavailable, message: "a snapshot has values, not objects: fetchValues, fetchIDs or fetchIdentifiedValues"
     )

@@ -2,14 +2,17 @@
 // object or the live collection wherever the program does not ask for these types.
 
 extension ManagedObject {
-    /// The identifier of the object that this one refers to; nil if there is none. A new one is followed by the inverse at once;
-    /// whether its object exists is checked when it is saved.
+    /// The objects that refer to this one, or are linked to it, as an array that later changes leave alone. Writing a new
+    /// value makes only the additions, removals and moves that lead to it.
     ///
     /// ```swift
-    /// image.topic = topic.id
+    /// team.members = try context.fetch(Person.self, where: { $0.age < 20 })
+    /// team.members = team.members.filter { $0.age < 20 }
     /// ```
     ///
-    /// Complexity: O(1) to read; O(log *n*) to write, at once or with the row.
+    /// - Precondition: the property is a stored one; new members belong to the same context.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* old and new members, among *n* members of all objects.
     @_disfavoredOverload @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> PersistentID<Target>? {
         get { self[dynamicMember: keyPath].id }

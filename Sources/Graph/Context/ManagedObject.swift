@@ -1,4 +1,4 @@
-/// An object of a context: one row, shown live, with its properties as if they were its own.
+/// An object of a context: one row, shown live, with the row's properties as its own.
 ///
 /// ```swift
 /// person.age += 1                 // an attribute
@@ -6,25 +6,24 @@
 /// team.members.append(person)     // a to-many relationship is a collection of objects
 /// ```
 ///
-/// There is at most one object for each row in a context. An object belongs to its context: it is not `Sendable`, and
-/// the compiler rejects what would take it elsewhere. What crosses is `value`, a plain struct, or `id`.
+/// There is at most one object for each row in a context. An object belongs to its context: it is not `Sendable`, and the
+/// compiler rejects code that would take it elsewhere. Pass its `value`, a plain struct, or its `id` instead.
 ///
-/// An transient property is the object's own: written, it changes nothing that anybody else sees. It lasts as long as the
-/// object, which a program must hold for that.
+/// A transient property is the object's own: nobody else sees what is written to it. It lasts as long as the object, so the
+/// program must hold the object.
 ///
-/// An object whose row is deleted, by whomever, says so in `isDeleted` and keeps its last value, the one that it had in the
-/// last state of the context that had the row; so does an object whose insert was rolled back. Writing to it changes nothing,
-/// unless it has a change that others' delete has left pending: what is written then is part of that.
+/// If the object's row is deleted, here or elsewhere, `isDeleted` says so, and the object keeps the last value that the
+/// context had; so does an object whose insert was rolled back. Writing to it changes nothing, unless it has a change that
+/// others' delete left pending: the write then becomes part of that change.
 ///
-/// An object does not keep its context. One that outlives it has no ``context``, shows the values that it had, and says of
-/// itself what was true then, except that it has no changes any more: nobody can save them. What is written to it reaches
-/// nobody.
+/// An object does not retain its context. If it outlives the context, it has no ``context`` and keeps its values and its
+/// state, except that it has no changes any more, since nobody can save them. Nobody else sees what is written to it.
 ///
-/// Code of the program that a write runs, in an observer (`didSet`) or a setter, may use the object and its context. It gets
-/// a copy of the row: what it writes to the object by another way stays, except to a property that the copy changes too.
+/// A write may run code of the program: an observer (`didSet`) or a setter. That code may use the object and its context. It
+/// gets a copy of the row; what it writes to the object in another way stays, except to a property that the copy changes too.
 @dynamicMemberLookup
 public final class ManagedObject<E: Entity> {
-    /// Identifies the object for good, from its insert on.
+    /// Identifies the object permanently, from its insert on.
     public let id: PersistentID<E>
     @usableFromInline let contextState: ContextState
     // The exclusivity checks are off because they would protect nothing: the object is not Sendable, so all access is in
@@ -93,38 +92,40 @@ struct ObjectFlags: OptionSet, Sendable {
 }
 
 extension ManagedObject {
-    /// The row as a plain value, which may go anywhere. A to-many relationship shows nothing in it; see `ToMany`.
+    /// The row as a plain value, which may go anywhere. Its to-many relationships have no members; see `ToMany`.
     ///
-    /// Complexity: O(1); O(log *n*) where the context's state has moved since the last access, by a refresh, a
-    /// rollback, a delete or a change of relationships, say.
+    /// Complexity: O(1), or O(log *n*) for *n* objects of the entity if the context's state has moved since the last access:
+    /// by a refresh, a rollback, a delete or a change of relationships, for example.
     @inlinable
     public var value: E {
         checkIsolation()
         return _fastPath(epoch.isCurrent) ? row : caughtUp { nil }
     }
 
-    /// How often the object was committed: 0 until its first save. One that was deleted and has come back counts on from the
-    /// number of the commit that brought it back. The context's base decides, not others' newer commits, and for a changed
-    /// row the base that the change began from.
+    /// How often the object was committed: 0 until its first save. A deleted object that comes back counts on from the number
+    /// of the commit that brings it back. The version is that of the context's base, whatever others have committed since; for
+    /// a changed object, that of the base when the change began.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public var version: RowVersion { contextState.version(of: rowID) }
 
-    /// The context that the object belongs to; nil once that is gone, since objects do not keep it.
+    /// The context that the object belongs to; nil once that is gone, since objects do not retain it.
     public var context: Context? { contextState.reference.context }
 
-    /// Whether the object's insert is not saved yet.
+    /// Whether the object was inserted and is not saved yet.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public var isInserted: Bool { contextState.changeKind(of: rowID) == .inserted }
 
-    /// Whether the object differs from what it was when the context read it.
+    /// Whether the object differs from what the context read.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public var isUpdated: Bool { contextState.changeKind(of: rowID) == .updated }
 
-    /// Whether the context's state lacks the object: deleted here, saved or not, or by others. Once the context is gone it stays
-    /// as it was.
+    /// Whether the context's state lacks the object: deleted here, saved or not, or by others. It does not change any more
+    /// once the context is gone.
+    ///
+    /// Complexity: that of ``value``.
     @inlinable
     public var isDeleted: Bool {
         checkIsolation()
@@ -132,8 +133,8 @@ extension ManagedObject {
         return flags.isDeleted
     }
 
-    /// The object that a save put in this new one's place, because both had the same unique value; see `UniquenessPolicy`.
-    /// This one is deleted then.
+    /// The object that a save put in the place of this new one, because both had the same unique value; see
+    /// `UniquenessPolicy`. This object is then deleted.
     public var replacedBy: PersistentID<E>? {
         contextState.replacement(of: rowID).map { PersistentID(row: $0) }
     }
@@ -143,13 +144,13 @@ extension ManagedObject {
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public var hasChanges: Bool { contextState.changeKind(of: rowID) != nil }
 
-    /// The row as the context's base has it: without unsaved changes. nil for an object that was never saved.
+    /// The row in the context's base, without unsaved changes; nil for an object that was never saved.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public var committedValue: E? { contextState.committedValue(of: id, entity) }
 
-    /// The attributes and to-one relationships whose values differ from what the context read, by name: all of a new object's,
-    /// and none of a deleted one's. To-many relationships are kept by the members, or by links.
+    /// The attributes and to-one relationships that differ from what the context read, by name: all of them for a new object,
+    /// none for a deleted one. To-many relationships are not included: the members, or link tables, store those.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity, and O(properties).
     public var changedValues: [String: Any] {
@@ -161,9 +162,9 @@ extension ManagedObject {
         return Dictionary(uniqueKeysWithValues: pairs)
     }
 
-    /// Deletes the object, with what its relationships' delete rules say. Does nothing if it is deleted already.
+    /// Deletes the object and applies its relationships' delete rules. Does nothing if the object is already deleted.
     ///
-    /// Complexity: O(*r* log *n*) for *r* objects that are deleted, references that end, and links that end.
+    /// Complexity: O(*r* log *n*) for *r* deleted objects, nullified references and removed links, among *n* objects.
     public func delete() {
         // The value that it keeps is the last one.
         if !epoch.isCurrent { catchUp() }
@@ -172,15 +173,16 @@ extension ManagedObject {
         contextState.registry?.keep(self)
     }
 
-    /// Has the whole context read the newest durable state, with its unsaved changes on top: objects of one context always show one
-    /// state. It does not wait: while a save is in flight the state moves when that ends. In a nested context the state stays.
+    /// Moves the whole context to the newest durable state, with its unsaved changes on top: objects of one context always
+    /// show one state. This does not wait: if a save is in flight, the state moves when the save ends. In a nested context the
+    /// state stays.
     ///
-    /// This object's changes count from that state, as after `Context.refresh()`. Those of others do as they do in a context that
-    /// merges by itself: where others have changed the same property of them, a save still reports the conflict.
+    /// The next save compares this object with that state, as after `Context.refresh()`. For other objects this counts as an
+    /// automatic merge: if others have changed the same property, the save still reports the conflict.
     ///
-    /// - Parameter mergeChanges: whether this object's unsaved changes stay too; if not, they are dropped first.
+    /// - Parameter mergeChanges: whether to keep this object's unsaved changes; false drops them first.
     ///
-    /// Complexity: as ``Context/refresh()``.
+    /// Complexity: that of ``Context/refresh()``.
     public func refresh(mergeChanges: Bool) {
         if !mergeChanges { discardChanges() }
         contextState.refreshToPublished(for: rowID)
@@ -189,7 +191,7 @@ extension ManagedObject {
 
     /// Drops the object's unsaved changes; see `Context.discard(_:)`.
     ///
-    /// Complexity: as ``Context/discard(_:)-(Sequence<AnyPersistentID>)``.
+    /// Complexity: that of ``Context/discard(_:)-(Sequence<AnyPersistentID>)``.
     public func discardChanges() {
         contextState.discard([rowID])
     }
@@ -200,18 +202,18 @@ extension ManagedObject {
 
     /// The current value of a property.
     ///
-    /// Complexity: O(1); O(log *n*) where the context's state has moved since the last access, by a refresh, a
-    /// rollback, a delete or a change of relationships, say.
+    /// Complexity: that of ``value``.
     @inlinable
     public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V {
         checkIsolation()
         return _fastPath(epoch.isCurrent) ? read(keyPath) : caughtUp { keyPath }[keyPath: keyPath]
     }
 
-    /// The current value of a property. A new value is part of every fetch and traversal at once, and is saved with the
-    /// context; an equal one is no change.
+    /// The current value of a property. Every fetch and traversal sees a new value at once, and the context's next save stores
+    /// it; writing an equal value is no change.
     ///
-    /// Complexity: O(1), and O(log *n*) for each index of the property when the row is written.
+    /// Complexity: that of ``value``; to write also O(log *n*) for each index of the property, among *n* objects, when the
+    /// context writes the row.
     @_disfavoredOverload @inlinable
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get {
@@ -232,12 +234,12 @@ extension ManagedObject {
         }
     }
 
-    /// The object that this one refers to; nil if there is none. The inverse follows at once.
+    /// The object that this one refers to; nil if there is none. Writing it changes the inverse at once.
     ///
     /// - Precondition: a new value belongs to the same context.
     ///
-    /// Complexity: O(1) to read, if the context has the target in memory, otherwise O(log *n*); O(log *n*) to write, at
-    /// once or with the row.
+    /// Complexity: O(1) to read if the context has the target in memory, otherwise O(log *n*) for *n* objects; O(log *n*) to
+    /// write, at once or with the row.
     @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ManagedObject<Target>? {
         get {
@@ -251,10 +253,9 @@ extension ManagedObject {
         }
     }
 
-    /// A reference as the row has it. A new one is followed by the inverse at once; whether its object exists is checked when
-    /// it is saved.
+    /// The reference as the row stores it. Writing it changes the inverse at once; a save checks that the new target exists.
     ///
-    /// Complexity: O(1) to read; O(log *n*) to write, at once or with the row.
+    /// Complexity: that of ``value`` to read; O(log *n*) to write, among *n* objects, at once or with the row.
     @_disfavoredOverload @inlinable
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToOne<Target>>) -> ToOne<Target> {
         get {
@@ -360,12 +361,13 @@ extension ManagedObject {
         }
     }
 
-    /// The objects that refer to this one, or are linked to it. A new value is applied as the additions, removals and moves
-    /// that it amounts to.
+    /// The objects that refer to this one, or are linked to it. Writing a new value makes only the additions, removals and
+    /// moves that lead to it.
     ///
     /// - Precondition: the property is a stored one; new members belong to the same context.
     ///
-    /// Complexity: O(1) to read: no members are looked at. O(*k* log *n*) to write, for *k* old and new members.
+    /// Complexity: O(1) to read, which looks at no members. O(*k* log *n*) to write, for *k* old and new members among *n*
+    /// objects.
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> RelatedObjects<Target> {
         get { relatedObjects(keyPath) }
         set { relatedObjects(keyPath).replaceMembers(by: newValue) }
@@ -376,10 +378,10 @@ extension ManagedObject {
             context: contextState, owner: id.row, relationship: contextState.schema.toMany(keyPath, of: entity))
     }
 
-    /// A new value says which objects are to refer to this one, and applies at once. Reading gives the plain value, which
-    /// shows no members.
+    /// The plain value of the relationship. Writing it makes exactly these objects the members, at once. Reading it returns a
+    /// value without members.
     ///
-    /// Complexity: O(1) to read; O(*k* log *n*) to write, for *k* old and new members.
+    /// Complexity: that of ``value`` to read; O(*k* log *n*) to write, for *k* old and new members among *n* objects.
     @_disfavoredOverload
     public subscript<Target>(dynamicMember keyPath: WritableKeyPath<E, ToMany<Target>>) -> ToMany<Target> {
         get { value[keyPath: keyPath] }
@@ -395,7 +397,8 @@ extension ManagedObject {
     // MARK: Keeping up with the context
 
     func requireContext(_ context: Context) {
-        precondition(self.context === context, "\(id) belongs to another context")
+        precondition(
+            self.context === context, "\(id) belongs to another context: use the object that this one has for its 'id'")
     }
 
     /// Takes over the row from the working state after it moved under the object; transient values stay the object's own.
@@ -462,11 +465,11 @@ extension ManagedObject {
 
 /// An object of a context, whatever its entity.
 public protocol AnyManagedObject: AnyObject {
-    /// Identifies the object for good, from its insert on.
+    /// Identifies the object permanently, from its insert on.
     var anyID: AnyPersistentID { get }
-    /// Whether the object's insert is not saved yet.
+    /// Whether the object was inserted and is not saved yet.
     var isInserted: Bool { get }
-    /// Whether the object differs from what it was when the context read it.
+    /// Whether the object differs from what the context read.
     var isUpdated: Bool { get }
     /// Whether the context's state lacks the object: deleted here, saved or not, or by others.
     var isDeleted: Bool { get }
@@ -474,7 +477,9 @@ public protocol AnyManagedObject: AnyObject {
     var hasChanges: Bool { get }
     /// The context that the object belongs to; nil once that is gone.
     var context: Context? { get }
-    /// Deletes the object, with what its relationships' delete rules say.
+    /// Deletes the object and applies its relationships' delete rules.
+    ///
+    /// Complexity: that of ``ManagedObject/delete()``.
     func delete()
 }
 
@@ -487,7 +492,7 @@ extension ManagedObject: Hashable {
     /// Whether both are the same object.
     public static func == (lhs: ManagedObject, rhs: ManagedObject) -> Bool { lhs === rhs }
 
-    /// By identity.
+    /// Hashes the object's identity.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
     }
@@ -498,7 +503,7 @@ extension ManagedObject: Identifiable {}
 
 // Not `CustomStringConvertible`: a real member hides a property of the same name, and `description` is a common one.
 extension ManagedObject: CustomDebugStringConvertible {
-    /// Identifier and value: `Person/p26 { name = "fan", age = 0 }`. Printing an object shows it.
+    /// The identifier and the value, which printing an object shows: `Person/p26 { name = "fan", age = 0 }`.
     public var debugDescription: String {
         let value = value
         let text = withUnsafePointer(to: value) { contextState.schema.entities[entity].describe($0) }

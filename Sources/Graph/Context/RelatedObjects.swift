@@ -1,17 +1,18 @@
 /// The objects at the other end of a to-many relationship, live.
 ///
-/// It holds no members of its own: each question is answered from the context's working state, pending changes included,
-/// without touching more members than the answer needs. Members come in the order of their insertion into the store, or,
-/// in an ordered relationship, in the one that insertions and moves gave them.
+/// The collection stores no members: each question goes to the context's working state, unsaved changes included, and touches
+/// only as many members as the answer needs. Members come in the order of their insertion into the store or, in an ordered
+/// relationship, in the order that insertions and moves gave them.
 ///
 /// ```swift
 /// team.members.append(ada)
-/// team.members = [ada, grace]                       // as the additions and removals that it amounts to
+/// team.members = [ada, grace]                       // makes only the additions and removals that lead to it
 /// album.photos.move(from: 3, to: 0)                 // of an ordered relationship
 /// team.members.forEachValue { total += $0.age }      // without making objects
 /// ```
 ///
-/// An array literal, or `RelatedObjects(objects)`, makes a collection that belongs to no object until it is assigned.
+/// An array literal, or `RelatedObjects(objects)`, makes a collection that belongs to no object until it is assigned. Until
+/// then it is an array, and takes as long as one.
 public struct RelatedObjects<Target: Entity> {
     private enum Source {
         case relationship(ContextState, owner: RowNumber, ToManyDescription)
@@ -25,7 +26,7 @@ public struct RelatedObjects<Target: Entity> {
         source = .relationship(context, owner: owner, relationship)
     }
 
-    /// Objects to be assigned to a relationship.
+    /// Objects to assign to a relationship.
     ///
     /// Complexity: O(*k*) for *k* objects.
     public init(_ objects: some Sequence<ManagedObject<Target>>) {
@@ -44,7 +45,7 @@ public struct RelatedObjects<Target: Entity> {
         }
     }
 
-    /// The members' values, in order, without making objects of them.
+    /// The members' values, in order, without making objects.
     ///
     /// Complexity: O(*k* log *n*) for *k* members, among *n* objects.
     @inlinable public var values: [Target] {
@@ -53,8 +54,8 @@ public struct RelatedObjects<Target: Entity> {
         return values
     }
 
-    /// Calls the body with each member's value, in order, without making objects or copies of rows: the way to add up what a
-    /// large collection has.
+    /// Calls the body with each member's value, in order, without making objects or copying rows: the fast way to add up
+    /// values of a large collection.
     ///
     /// - Parameter body: may change objects; the values stay those of the time of the call.
     ///
@@ -102,8 +103,8 @@ public struct RelatedObjects<Target: Entity> {
 
     // MARK: Changing
 
-    /// Makes an object a member. Where the relationship is one-to-many, it leaves the object that had it before; where it is
-    /// ordered, a new member comes last.
+    /// Makes an object a member. In a one-to-many relationship it leaves the object that had it before; in an ordered
+    /// relationship a new member comes last.
     ///
     /// - Precondition: the object belongs to the same context.
     ///
@@ -119,7 +120,7 @@ public struct RelatedObjects<Target: Entity> {
         }
     }
 
-    /// The same as `insert`: only an ordered relationship knows a last place, and there a new member has it anyway.
+    /// The same as `insert`: only an ordered relationship has a last place, and `insert` puts a new member there.
     ///
     /// Complexity: O(log *n*) for *n* members of all objects.
     public func append(_ member: ManagedObject<Target>) {
@@ -133,32 +134,34 @@ public struct RelatedObjects<Target: Entity> {
         for member in members { insert(member) }
     }
 
-    /// Gives a member, new or not, the place at which it is to be found afterwards.
+    /// Puts an object, a member or not, at an index, which is its index afterwards.
     ///
-    /// - Precondition: the relationship is ordered, the object belongs to the same context, and there is such a place.
+    /// - Precondition: the relationship is ordered, the object belongs to the same context, and the index is in range.
     ///
-    /// Complexity: O(log *n*) for *n* members of all objects. Where several contexts have put members at one place, also O(*k*) for
-    /// *k* members.
+    /// Complexity: O(log *n*) for *n* members of all objects. Where several contexts have put members at one place, also
+    /// O(*k*) for *k* members.
     public func insert(_ member: ManagedObject<Target>, at index: Int) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
-        precondition(relationship.isOrdered, "members of this relationship have no order of their own")
+        precondition(relationship.isOrdered, "only an ordered relationship has places: declare it with 'ordered: true'")
         context.requireOwn(member)
         guard !member.isDeleted, context.exists(RowID(entity: relationship.entity, row: owner)) else { return }
         let others = count - (contains(member) ? 1 : 0)
-        precondition(index >= 0 && index <= others, "there is no place \(index) among \(others) members")
+        precondition(index >= 0 && index <= others, "index \(index) is out of range: there are \(others) other members")
         context.changeMembers(relationship) { $0.place(member.id.row, of: owner, through: relationship, at: index) }
     }
 
-    /// Moves the member at one place to another, at which it is to be found afterwards.
+    /// Moves the member at an index to another one, which is its index afterwards.
     ///
-    /// - Precondition: the relationship is ordered, and both places exist.
+    /// - Precondition: the relationship is ordered, and both indices are in range.
     ///
-    /// Complexity: as ``insert(_:at:)``.
+    /// Complexity: that of ``insert(_:at:)``.
     public func move(from index: Int, to other: Int) {
         insert(self[index], at: other)
     }
 
-    /// Makes an object no member. Does nothing if it is none.
+    /// Removes an object from the members. Does nothing if it is not a member.
+    ///
+    /// - Precondition: the object belongs to the same context.
     ///
     /// Complexity: O(log *n*) for *n* members of all objects.
     public func remove(_ member: ManagedObject<Target>) {
@@ -172,9 +175,9 @@ public struct RelatedObjects<Target: Entity> {
         }
     }
 
-    /// Makes the object at a place no member, and gives it back.
+    /// Removes the member at an index and returns it.
     ///
-    /// - Precondition: there is such a place.
+    /// - Precondition: the index is in range.
     ///
     /// Complexity: O(log *n*) for *n* members of all objects.
     @discardableResult
@@ -184,7 +187,7 @@ public struct RelatedObjects<Target: Entity> {
         return member
     }
 
-    /// Makes no object a member.
+    /// Removes all members.
     ///
     /// Complexity: O(*k* log *n*) for *k* members, among *n* of all objects.
     public func removeAll() {
@@ -194,10 +197,10 @@ public struct RelatedObjects<Target: Entity> {
         }
     }
 
-    /// Makes no member of the objects that the closure accepts. It is asked about each of the members at the time of the call, in
-    /// their order, before the first of them leaves; if it throws, all stay.
+    /// Removes the members that the closure accepts. It calls the closure with each member at the time of the call, in order,
+    /// before it removes the first one; if the closure throws, all stay.
     ///
-    /// Complexity: O(*m* log *n*) for *m* members here of *n* members of all objects.
+    /// Complexity: O(*k* log *n*) for *k* members, among *n* of all objects.
     public func removeAll(where shouldBeRemoved: (ManagedObject<Target>) throws -> Bool) rethrows {
         for member in try filter(shouldBeRemoved) { remove(member) }
     }
@@ -224,17 +227,17 @@ public struct RelatedObjects<Target: Entity> {
     }
 
     private func unowned() {
-        preconditionFailure("these objects belong to no relationship: assign them to one first")
+        preconditionFailure("this collection belongs to no object: assign it to a relationship first")
     }
 }
 
 extension RelatedObjects: RandomAccessCollection {
-    /// 0; of a part, its place in the whole.
+    /// 0, or for a slice the index where it begins in the whole.
     public var startIndex: Int {
         if case .list(_, let start) = source { start } else { 0 }
     }
 
-    /// The place after the last one.
+    /// The index after the last member's.
     ///
     /// Complexity: O(log *n*) for *n* members of all objects.
     public var endIndex: Int { startIndex + count }
@@ -269,7 +272,9 @@ extension RelatedObjects: RandomAccessCollection {
         }
     }
 
-    /// The member at a place. Places are counted anew after each change.
+    /// The member at an index. Changes of the members may change their indices.
+    ///
+    /// - Precondition: the index is in range.
     ///
     /// Complexity: O(log *n*) for *n* members of all objects.
     public subscript(position: Int) -> ManagedObject<Target> {
@@ -279,7 +284,7 @@ extension RelatedObjects: RandomAccessCollection {
                 at: position, of: owner, through: relationship)
             guard let object = row.flatMap({ context.object(for: PersistentID<Target>(row: $0), in: context.registry) })
             else {
-                preconditionFailure("there is no member \(position) of \(count)")
+                preconditionFailure("index \(position) is out of range: there are \(count) members")
             }
             return object
         case .list(let objects, let start):
@@ -287,17 +292,19 @@ extension RelatedObjects: RandomAccessCollection {
         }
     }
 
-    /// The members at these places at the time of the call, which later changes of the relationship do not change.
+    /// The members at these indices at the time of the call. Later changes of the relationship leave the slice alone.
     ///
-    /// Complexity: O(*k* log *n*) for *k* places, among *n* members of all objects.
+    /// Complexity: O(*k* log *n*) for *k* indices, among *n* members of all objects.
     public subscript(bounds: Range<Int>) -> Slice<RelatedObjects> {
-        precondition(bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex, "there are no places \(bounds)")
+        precondition(
+            bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex,
+            "the range \(bounds) is out of bounds: there are \(count) members")
         var part = RelatedObjects(bounds.map { self[$0] })
         if case .list(let objects, _) = part.source { part.source = .list(objects, from: bounds.lowerBound) }
         return Slice(base: part, bounds: bounds)
     }
 
-    /// What the closure makes of each of the members at the time of the call. It may change the relationship.
+    /// The closure's results for the members at the time of the call, in order. The closure may change the relationship.
     ///
     /// Complexity: O(*k* log *n*) for *k* members, among *n* of all objects, besides the closure.
     public func map<Result, Failure>(
@@ -313,7 +320,7 @@ extension RelatedObjects: RandomAccessCollection {
     /// Complexity: O(*k* log *n*) for *k* members, among *n* of all objects.
     public func reversed() -> [ManagedObject<Target>] { Array(self).reversed() }
 
-    /// The members at the time of the call; changes made while iterating do not disturb the iteration.
+    /// Iterates over the members at the time of the call; changes made meanwhile do not disturb it.
     ///
     /// Complexity: O(log *n* + *k*) for *k* members, among *n* of all objects.
     public func makeIterator() -> Iterator {
@@ -325,7 +332,7 @@ extension RelatedObjects: RandomAccessCollection {
         }
     }
 
-    /// Gives the members one after another. Objects are made of them one at a time.
+    /// Returns the members one after another, and makes objects one at a time.
     public struct Iterator: IteratorProtocol {
         @usableFromInline var context: ContextState?
         @usableFromInline var entity = 0
@@ -337,7 +344,7 @@ extension RelatedObjects: RandomAccessCollection {
 
         /// The next member that still exists.
         ///
-        /// Complexity: O(1) for a member that the context has in memory, otherwise O(log *n*) for *n* objects.
+        /// Complexity: O(log *n*) for *n* objects of the entity, also for one that the context has in memory.
         @inlinable
         public mutating func next() -> ManagedObject<Target>? {
             guard let context else { return objects.next() }
@@ -353,7 +360,7 @@ extension RelatedObjects: RandomAccessCollection {
 }
 
 extension RelatedObjects: ExpressibleByArrayLiteral {
-    /// Objects to be assigned to a relationship.
+    /// Objects to assign to a relationship.
     ///
     /// Complexity: O(*k*) for *k* objects.
     public init(arrayLiteral elements: ManagedObject<Target>...) {
@@ -362,7 +369,7 @@ extension RelatedObjects: ExpressibleByArrayLiteral {
 }
 
 extension RelatedObjects: Equatable {
-    /// Whether both have the same members; in the same order, if one of them belongs to an ordered relationship.
+    /// Whether both have the same members, and in the same order if one of them belongs to an ordered relationship.
     ///
     /// Complexity: O(*k* log *n*) for *k* members of both, among *n* of all objects.
     public static func == (lhs: RelatedObjects, rhs: RelatedObjects) -> Bool {

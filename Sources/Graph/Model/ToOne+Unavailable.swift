@@ -7,7 +7,7 @@ extension ToOne {
         *, unavailable,
         message: """
             a ToOne holds the identifier of an object and none of its properties: read them from the object, person.team?.name, \
-            or from a snapshot, snapshot.value(for: id)?.name; in place of .ascending(\\.team.name) sort what was fetched
+            or from a snapshot, snapshot.value(for: id)?.name; instead of .ascending(\\.team.name) sort the results of the fetch
             """
     )
     public subscript<V>(dynamicMember keyPath: KeyPath<Target, V>) -> V { fatalError() }

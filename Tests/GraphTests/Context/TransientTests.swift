@@ -4,7 +4,7 @@ import Testing
 
 @testable import Graph
 
-/// R28a: an transient value lives in the object: never compared, merged, journaled or published.
+/// R28a: a transient value lives in the object: never compared, merged, journaled or published.
 struct TransientTests {
     private let coordinator: Coordinator
     private let context: Context

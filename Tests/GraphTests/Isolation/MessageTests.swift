@@ -27,7 +27,7 @@ struct MessageTests {
     private static let reference =
         "'subscript(dynamicMember:)' is unavailable: a ToOne holds the identifier of an object and none of its "
         + "properties: read them from the object, person.team?.name, or from a snapshot, snapshot.value(for: id)?.name; "
-        + #"in place of .ascending(\.team.name) sort what was fetched"#
+        + #"instead of .ascending(\.team.name) sort the results of the fetch"#
 
     private static let snapshotHasValues =
         "is unavailable: a snapshot has values, not objects: fetchValues, fetchIDs or fetchIdentifiedValues"
@@ -61,21 +61,21 @@ struct MessageTests {
         ("use(person.team.name)", reference),
         (
             "await context.perform { $0.delete(id) }",
-            "'delete' is unavailable: delete the object that the context has under this identifier: context[id]?.delete()"
+            "'delete' is unavailable: delete the object with this identifier: context[id]?.delete()"
         ),
         (
             "await context.perform { for team in (try? $0.fetch(Team.self)) ?? [] { team.members.append(id) } }",
-            "'append' is unavailable: members are objects: add the one under this identifier, "
+            "'append' is unavailable: members are objects: add the object with this identifier, "
                 + "as in members.append(try context.object(for: id))"
         ),
         (
             "await context.perform { for t in (try? $0.fetch(Team.self)) ?? [] { t.members.append(contentsOf: [id]) } }",
-            "'append(contentsOf:)' is unavailable: members are objects: add those under these identifiers, "
+            "'append(contentsOf:)' is unavailable: members are objects: add the objects with these identifiers, "
                 + "as in members.append(contentsOf: ids.compactMap { context[$0] })"
         ),
         (
             "await context.perform { for team in (try? $0.fetch(Team.self)) ?? [] { team.members.insert(id) } }",
-            "'insert' is unavailable: members are objects: add the one under this identifier, "
+            "'insert' is unavailable: members are objects: add the object with this identifier, "
                 + "as in members.insert(try context.object(for: id))"
         ),
         (
