@@ -14,7 +14,7 @@ struct JournalLocation: Sendable, Equatable {
             throw .unusableFile(path: text, reason: "the path is empty: name a file, or nil for a store in memory")
         }
         guard !text.utf8.contains(0) else {
-            throw .unusableFile(path: text, reason: "not a path: there is a zero byte in it")
+            throw .unusableFile(path: text, reason: "not a path: it contains a zero byte")
         }
         let path = StorePath(text)
         do throws(IOError) {
@@ -25,7 +25,7 @@ struct JournalLocation: Sendable, Equatable {
             switch error.reason {
             case .missing: break
             case .notDirectory: throw .directoryMissing(path: parent.text)
-            case .symbolicLink: throw .unusableFile(path: text, reason: "symbolic links in a circle")
+            case .symbolicLink: throw .unusableFile(path: text, reason: "its symbolic links form a loop")
             default: throw error.graphError(path: text)
             }
             guard !last.bytes.isEmpty, last != StorePath("."), last != StorePath("..") else {

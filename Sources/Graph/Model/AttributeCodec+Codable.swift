@@ -25,7 +25,7 @@ extension AttributeCodec {
                         _ = try bytes.withUnsafeBytes { try CBORCoders.decode(Value.self, from: $0) }
                     } catch {
                         let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
-                        throw NotReadable(description: "\(Value.self) could not be decoded again: \(reason)")
+                        throw NotReadable(description: "\(Value.self) cannot decode what it encoded: \(reason)")
                     }
                     writer.appendVarint(UInt64(bytes.count + 1))
                     writer.append(StoredForm.cbor)

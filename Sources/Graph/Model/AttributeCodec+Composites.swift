@@ -183,7 +183,7 @@ extension AttributeCodec {
             encode: { value, writer in
                 let rawValue = value.rawValue
                 guard let read = Value(rawValue: rawValue), raw.areIdentical(read.rawValue, rawValue) else {
-                    throw NotReadable(description: "\(Value.self) could not be made of its raw value \(rawValue) again")
+                    throw NotReadable(description: "\(Value.self) cannot be created from its own raw value \(rawValue)")
                 }
                 try withUnsafePointer(to: rawValue) { try raw.encode($0, &writer) }
             },

@@ -137,7 +137,7 @@ extension Bool: OrderedAttributeValue {
             encode: { $1.append($0 ? 1 : 0) },
             decode: { reader in
                 let byte = try reader.readByte()
-                guard byte <= 1 else { throw reader.failure("\(byte) is no Boolean") }
+                guard byte <= 1 else { throw reader.failure("\(byte) is not a Boolean") }
                 return byte == 1
             },
             isIdentical: { $0 == $1 }
@@ -386,7 +386,9 @@ extension URL: AttributeValue {
             encode: { value, writer in
                 let base = value.baseURL?.absoluteString ?? ""
                 guard URL(stored: value.relativeString, base: base) != nil else {
-                    throw NotReadable(description: "no URL could be made of \(value.debugDescription) again")
+                    throw NotReadable(
+                        description:
+                            "\(value.debugDescription) cannot be stored, because it cannot be read back as a URL")
                 }
                 writer.appendString(value.relativeString)
                 writer.appendString(base)

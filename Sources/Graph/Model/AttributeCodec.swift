@@ -33,8 +33,8 @@ struct KeyOperations: Sendable {
     let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
 }
 
-/// How values of one type are stored, compared and ordered. Made by Graph for the types that it knows; types of your
-/// own are stored through `RawRepresentable` or `Codable`.
+/// How values of one type are stored, compared and ordered. Graph makes it for the types that it knows; types of your own are
+/// stored through `RawRepresentable` or `Codable`.
 public struct AttributeCodec<Value: Sendable>: Sendable {
     let operations: AttributeOperations
 
@@ -86,18 +86,19 @@ public struct AttributeCodec<Value: Sendable>: Sendable {
     }
 }
 
-/// A type whose values Graph stores as they are.
+/// A type whose values Graph stores directly.
 ///
-/// The integers, `Bool`, `Float`, `Double`, `String`, `Date`, `UUID`, `Data`, `URL`, `Decimal`, and optionals, arrays,
-/// sets and dictionaries of these. Enumerations with a raw value and types that are `Codable`, `Equatable` and `Sendable`
-/// need no conformance: the schema takes them as they are.
+/// These are the integers, `Bool`, `Float`, `Double`, `String`, `Date`, `UUID`, `Data`, `URL`, `Decimal`, and optionals,
+/// arrays, sets and dictionaries of these. Enumerations with a raw value and types that are `Codable`, `Equatable` and
+/// `Sendable` need no conformance: the schema takes them without it.
 public protocol AttributeValue: Sendable {
     /// How values of this type are stored. For Graph's own use.
     static var attributeCodec: AttributeCodec<Self> { get }
 }
 
-/// A type whose values have one total order, so that they can be indexed, unique, and sorted by.
+/// A type whose values have a total order, so that they can be indexed, unique and sorted by.
 ///
-/// Numbers, dates and `Bool` by value (floating point as IEEE 754's totalOrder, -0.0 before 0.0 and NaN at the ends),
-/// strings as `<` has them, by canonical equivalence, data by their bytes, UUIDs as their text; nil before everything.
+/// Numbers, dates and `Bool` are ordered by value (floating point by IEEE 754's totalOrder, -0.0 before 0.0 and NaN at the
+/// ends), strings as `<` orders them, by canonical equivalence, data by their bytes, and UUIDs as their text. nil comes before
+/// everything.
 public protocol OrderedAttributeValue: AttributeValue {}

@@ -23,39 +23,44 @@
 /// }
 /// ```
 ///
-/// The schema names every stored property, because a property that it left out would be lost without a word; opening a
-/// coordinator checks that against the struct's memory layout, whoever wrote the schema. What is not meant to be saved is
-/// transient.
+/// The schema must name every stored property, since one that it left out would be lost silently. Opening a coordinator checks
+/// the schema against the struct's memory layout, whether the macro or the program wrote it. Declare as transient what should
+/// not be saved.
 ///
-/// Entities and properties can be renamed: the schema then says, as `originalName`, what files written before call them.
-/// See `EntitySchema.Declaration`.
+/// Entities and properties can be renamed: `originalName` in the schema then says what older files call them. See
+/// `EntitySchema.Declaration`.
 public protocol Entity: Sendable {
-    /// What the engine knows of this type. The same value each time: write `static let`.
+    /// What the engine knows about this type. Return the same value each time: write `static let`.
     static var schema: EntitySchema<Self> { get }
 
-    /// Brings a row up to date before it is saved: a date of change, a total. Called once for each inserted or changed row of
-    /// a save, on the context, and again for rows that such calls changed for the first time. The context's objects show
-    /// the result when the save succeeds; if it fails, nothing happened to them.
+    /// Updates a row before it is saved: a modification date, a total. The context calls this once for each inserted or
+    /// changed row of a save, and then for rows that only these calls changed. Its objects show the result when the save
+    /// succeeds; if the save fails, they stay as they were.
     ///
-    /// It sees the row as this context has it, before a merge policy puts both sides' changes together: what follows from several
-    /// properties may not fit the merged row. See <doc:MergingChanges>.
+    /// The row is the one that this context has, before a merge policy combines both sides' changes: a value that follows from
+    /// several properties may not fit the merged row. See <doc:MergingChanges>.
     ///
-    /// Rows that a save only takes a reference from, because its target was deleted, are left alone. Transient properties have
-    /// their defaults here: they are the objects' own.
+    /// It is not called for rows that only lose a reference because a save deletes the target. Transient properties have their
+    /// defaults here, since their values belong to the objects.
     mutating func willSave()
 
-    /// Throws if this row may not be saved as it is: a ``ValidationError``, or any other. Called on the coordinator for each
-    /// inserted or changed row as it would be in the store, after all other rules. The save fails with all that is thrown.
+    /// Throws if this row may not be saved as it is: a ``ValidationError``, or any other error. The coordinator calls this for
+    /// each inserted or changed row as it would be in the store, after checking all other rules. The save fails with
+    /// everything that is thrown.
     ///
-    /// To be a pure function of the row: saves of others wait for it.
+    /// Must be a pure function of the row, and quick: other saves wait for it.
     func validate() throws
 }
 
 extension Entity {
-    /// Leaves the row as it is.
+    /// Does not change the row.
+    ///
+    /// Complexity: O(1).
     public mutating func willSave() { Self.schema.hooks.willSaveIsMissing() }
 
     /// Accepts the row.
+    ///
+    /// Complexity: O(1).
     public func validate() throws { Self.schema.hooks.validateIsMissing() }
 }
 

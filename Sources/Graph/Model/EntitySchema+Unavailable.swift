@@ -15,7 +15,7 @@ extension EntitySchema.Declaration {
     public mutating func attribute<V>(_ name: String, _ keyPath: KeyPath<E, V>, originalName: String? = nil) {}
 
     /// Unavailable: the type cannot be compared.
-    @available(*, unavailable, message: "to be stored, a Codable type has to be Equatable and Sendable too")
+    @available(*, unavailable, message: "a Codable type must also be Equatable and Sendable to be stored")
     @_disfavoredOverload
     public mutating func attribute<V: Codable>(_ name: String, _ keyPath: KeyPath<E, V>, originalName: String? = nil) {}
 
@@ -38,29 +38,31 @@ extension EntitySchema.Declaration {
     ) {}
 
     /// Unavailable: an entity is no attribute.
-    @available(*, unavailable, message: "an entity is referred to, not stored in another: declare a ToOne<…>")
+    @available(*, unavailable, message: "an entity cannot be stored in another one: declare a ToOne<…>")
     public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, T>, originalName: String? = nil) {}
 
     /// Unavailable: an entity is no attribute.
-    @available(*, unavailable, message: "an entity is referred to, not stored in another: declare a ToOne<…>")
+    @available(*, unavailable, message: "an entity cannot be stored in another one: declare a ToOne<…>")
     public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, T?>, originalName: String? = nil) {}
 
     /// Unavailable: entities are no attribute.
-    @available(*, unavailable, message: "entities are referred to, not stored in another: declare a ToMany<…>")
+    @available(*, unavailable, message: "entities cannot be stored in another one: declare a ToMany<…>")
     public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, [T]>, originalName: String? = nil) {
     }
 
     /// Unavailable: a relationship is declared as one.
     @available(
         *, unavailable,
-        message: "this is a relationship: write its type as ToOne<…>, so that @Entity sees it, or 'toOne' in a schema"
+        message:
+            "this is a relationship: write its type as ToOne<…>, so that @Entity sees it, or use 'toOne' in a schema"
     )
     public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToOne<T>>, originalName: String? = nil) {}
 
     /// Unavailable: a relationship is declared as one.
     @available(
         *, unavailable,
-        message: "this is a relationship: write its type as ToMany<…>, so that @Entity sees it, or 'toMany' in a schema"
+        message:
+            "this is a relationship: write its type as ToMany<…>, so that @Entity sees it, or use 'toMany' in a schema"
     )
     public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToMany<T>>, originalName: String? = nil) {}
 

@@ -1,8 +1,8 @@
-/// What Graph knows of one entity: its name in the file and its stored properties.
+/// What Graph knows about one entity: its name in the file and its stored properties.
 ///
-/// `@Entity` writes it; see `Entity` for how to do so by hand. Every stored property of the struct appears once: as an
-/// attribute or a relationship, which the file holds, or as transient. That is checked, with everything else a
-/// declaration can get wrong, when a `Coordinator` opens, and reported as `GraphError.invalidSchema`.
+/// `@Entity` writes it; `Entity` shows how to write it by hand. Every stored property of the struct appears once: as an
+/// attribute or a relationship, which the file stores, or as transient. Opening a `Coordinator` checks that, with everything
+/// else that a declaration can get wrong, and throws `GraphError.invalidSchema`.
 public struct EntitySchema<E: Entity>: Sendable {
     /// The entity's name in the file, in identifiers and in messages.
     public let name: String
@@ -12,11 +12,15 @@ public struct EntitySchema<E: Entity>: Sendable {
     let compounds: [CompoundIndex]
     let hooks: EntityHooks
 
+    /// Declares an entity.
+    ///
     /// - Parameters:
-    ///   - originalName: what the entity was called when files were written that are still to be opened. Opening one
-    ///     renames the entity in it for good; see `Declaration`.
-    ///   - declare: calls one method of its argument for each stored property of the struct, in any order. Rows are
-    ///     written to the file in that order, without what is transient.
+    ///   - originalName: the entity's name in files written before it was renamed. Opening such a file renames the entity in
+    ///     it for good; see `Declaration`.
+    ///   - declare: calls one method of its argument for each stored property of the struct, in any order. The file stores the
+    ///     properties in that order, without transient ones.
+    ///
+    /// Complexity: O(properties).
     @inlinable
     public init(_ name: String, originalName: String? = nil, _ declare: (inout Declaration) -> Void) {
         var declaration = Declaration()
@@ -50,14 +54,14 @@ public struct EntitySchema<E: Entity>: Sendable {
 
     /// Collects the properties of an entity.
     ///
-    /// A property that was renamed in the program says with `originalName` what files written before call it:
+    /// A property that the program has renamed says with `originalName` what older files call it:
     ///
     /// ```swift
     /// $0.attribute("fullName", \.fullName, originalName: "name")
     /// ```
     ///
-    /// The first opening of such a file records the new names in it, before anything else is saved there. From then on that
-    /// file needs no original names any more, and programs that know only the old ones are refused.
+    /// The first opening of such a file records the new names in it, before anything else is saved there. After that the file
+    /// needs no original names, and it refuses programs that know only the old ones.
     public struct Declaration {
         @usableFromInline var properties: [Property] = []
         @usableFromInline var compounds: [CompoundIndex] = []
@@ -68,7 +72,9 @@ public struct EntitySchema<E: Entity>: Sendable {
 }
 
 extension EntitySchema.Declaration {
-    /// A property of a type that Graph stores as it is.
+    /// Declares a property of a type that Graph stores directly.
+    ///
+    /// Complexity: O(1).
     public mutating func attribute<V: AttributeValue>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
@@ -77,14 +83,16 @@ extension EntitySchema.Declaration {
         add(name, keyPath, V.attributeCodec, originalName: originalName)
     }
 
-    /// A property with an order.
+    /// Declares a property with an order.
     ///
     /// - Parameters:
-    ///   - unique: keeps two objects from having the same value. nil equals nothing.
-    ///   - onConflict: what a save does with a new object whose value another one has.
-    ///   - indexed: keeps an index, so that look-ups by value, and fetches of the first in its order, need
-    ///     not read every row. Unique properties have one anyway.
-    ///   - originalName: what the property was called before it was renamed; see `Declaration`. So in all methods.
+    ///   - unique: prevents two objects from having the same value. nil equals nothing.
+    ///   - onConflict: what a save does with a new object if another one has its value.
+    ///   - indexed: keeps an index, so that look-ups by value, and fetches of the first in its order, need not read every row.
+    ///     Unique properties always have one.
+    ///   - originalName: the property's name before it was renamed; see `Declaration`. The same in all methods.
+    ///
+    /// Complexity: O(1).
     public mutating func attribute<V: OrderedAttributeValue>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
@@ -98,7 +106,9 @@ extension EntitySchema.Declaration {
             originalName: originalName)
     }
 
-    /// A property of an enumeration (or other type) that has a raw value, stored as that.
+    /// Declares a property of an enumeration, or another type with a raw value, stored as its raw value.
+    ///
+    /// Complexity: O(1).
     public mutating func attribute<V: RawRepresentable & Sendable>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
@@ -111,7 +121,9 @@ extension EntitySchema.Declaration {
         add(name, keyPath, codec, uniqueness: unique ? onConflict : nil, indexed: indexed, originalName: originalName)
     }
 
-    /// An optional property of an enumeration (or other type) that has a raw value, stored as that.
+    /// Declares an optional property of an enumeration, or another type with a raw value, stored as its raw value.
+    ///
+    /// Complexity: O(1).
     public mutating func attribute<V: RawRepresentable & Sendable>(
         _ name: String,
         _ keyPath: any KeyPath<E, V?> & Sendable,
@@ -124,10 +136,12 @@ extension EntitySchema.Declaration {
         add(name, keyPath, codec, uniqueness: unique ? onConflict : nil, indexed: indexed, originalName: originalName)
     }
 
-    /// A property of a type of your own, stored as what it encodes, in CBOR (RFC 8949).
+    /// Declares a property of a type of your own, stored as what it encodes, in CBOR (RFC 8949).
     ///
-    /// Two values are the same if they encode the same, whatever the type's `==` says. A store must be able to read what earlier
+    /// Two values are the same if they encode the same, whatever the type's `==` says. The type must read what earlier
     /// versions of the program wrote: see <doc:TypesOfYourOwn>.
+    ///
+    /// Complexity: O(1).
     @_disfavoredOverload
     public mutating func attribute<V: Codable & Equatable & Sendable>(
         _ name: String,
@@ -137,12 +151,14 @@ extension EntitySchema.Declaration {
         add(name, keyPath, AttributeCodec<V>.codable(), originalName: originalName)
     }
 
-    /// A reference to one object or none.
+    /// Declares a reference to one object or none.
     ///
     /// - Parameters:
-    ///   - deleteRule: what happens to the object referred to when this one is deleted.
-    ///   - minimum: 1 makes the reference a required one. Where no relationship of its target is the inverse, the
-    ///     target can then not be deleted.
+    ///   - deleteRule: what happens to the target when this object is deleted.
+    ///   - minimum: 1 makes the reference required. Without an inverse, a target cannot be deleted then while objects refer to
+    ///     it.
+    ///
+    /// Complexity: O(1).
     public mutating func toOne<Target>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
@@ -153,13 +169,15 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: nil, deleteRule, minimum: minimum, originalName: originalName)
     }
 
-    /// A reference to one object or none, and the relationship at the other end: many to one or, where that is a
-    /// reference too, one to one.
+    /// Declares a reference to one object or none, and its inverse: many to one or, if the inverse is a reference too, one to
+    /// one.
     ///
     /// - Parameters:
     ///   - inverse: the `ToOne` or `ToMany` at the other end; name it on one side only. Writing either writes both.
-    ///   - deleteRule: what happens to the object referred to when this one is deleted.
-    ///   - minimum: 1 makes the reference a required one.
+    ///   - deleteRule: what happens to the target when this object is deleted.
+    ///   - minimum: 1 makes the reference required.
+    ///
+    /// Complexity: O(1).
     public mutating func toOne<Target, Inverse: RelationshipValue<E>>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
@@ -171,15 +189,17 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: inverse, deleteRule, minimum: minimum, originalName: originalName)
     }
 
-    /// The objects that refer to this one, or are linked to it, where the relationship at the other end names this one
-    /// as its inverse.
+    /// Declares a to-many relationship whose inverse names it at the other end: the objects that refer to this one, or are
+    /// linked to it.
     ///
     /// - Parameters:
     ///   - deleteRule: what happens to those objects when this one is deleted.
     ///   - ordered: whether members have an order of their own, which insertions and moves decide; otherwise they come in the
     ///     order of their insertion into the store.
-    ///   - minimum: how many there are at least when the object is saved.
-    ///   - maximum: how many there are at most when the object is saved; nil sets no limit.
+    ///   - minimum: the fewest members when the object is saved.
+    ///   - maximum: the most members when the object is saved; nil sets no limit.
+    ///
+    /// Complexity: O(1).
     public mutating func toMany<Target>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
@@ -193,16 +213,18 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: nil, deleteRule, ordered, counts, originalName: originalName)
     }
 
-    /// The objects that refer to this one or, where the relationship at the other end is a `ToMany` too, are linked to
-    /// it: many to many.
+    /// Declares a to-many relationship and its inverse: the objects that refer to this one or, if the inverse is a `ToMany`
+    /// too, are linked to it, many to many.
     ///
     /// - Parameters:
     ///   - inverse: the `ToOne` or `ToMany` at the other end; name it on one side only.
-    ///   - deleteRule: what happens to those objects when this one is deleted: `.nullify` ends references and links.
+    ///   - deleteRule: what happens to those objects when this one is deleted: `.nullify` removes references and links.
     ///   - ordered: whether members have an order of their own, which insertions and moves decide; otherwise they come in the
     ///     order of their insertion into the store.
-    ///   - minimum: how many there are at least when the object is saved.
-    ///   - maximum: how many there are at most when the object is saved; nil sets no limit.
+    ///   - minimum: the fewest members when the object is saved.
+    ///   - maximum: the most members when the object is saved; nil sets no limit.
+    ///
+    /// Complexity: O(1).
     public mutating func toMany<Target, Inverse: RelationshipValue<E>>(
         _ name: String,
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
@@ -217,37 +239,43 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: inverse, deleteRule, ordered, counts, originalName: originalName)
     }
 
-    /// Keeps two objects from having the same values of all these properties: attributes with an order, or references to one
-    /// object. A combination with nil in it equals nothing.
+    /// Prevents two objects from having the same values of all these properties: attributes with an order, or references to
+    /// one object. A combination with nil in it equals nothing.
     ///
     /// - Parameters:
-    ///   - properties: their names, in the order in which they are compared.
-    ///   - onConflict: what a save does with a new object whose combination another one has.
+    ///   - properties: their names, in the order in which values are compared.
+    ///   - onConflict: what a save does with a new object if another one has the same combination.
+    ///
+    /// Complexity: O(*k*) for *k* properties.
     public mutating func unique(_ properties: String..., onConflict: UniquenessPolicy = .reject) {
         compounds.append(CompoundIndex(properties: properties, uniqueness: onConflict))
     }
 
     /// Keeps an index of the combined values of these properties: attributes with an order, or references to one object.
     ///
-    /// - Parameter properties: their names, in the order in which they are compared.
+    /// - Parameter properties: their names, in the order in which values are compared.
+    ///
+    /// Complexity: O(*k*) for *k* properties.
     public mutating func index(_ properties: String...) {
         compounds.append(CompoundIndex(properties: properties, uniqueness: nil))
     }
 
-    /// A property of the program's own, of any type, that objects hold and the store does not: whether a row is selected
-    /// in a list, say.
+    /// Declares a property of any type that objects hold and the store does not: whether a row is selected in a list, for
+    /// example.
     ///
     /// ```swift
     /// $0.transient("isSelected", \.isSelected, default: false)
     /// ```
     ///
-    /// A value written to an object stays in it for as long as the object lives, whatever a save, a refresh or a rollback
-    /// does to its other properties. It is no change: it is not compared, merged, saved or published. All others see the
-    /// default: fetches and their closures, snapshots, committed values, conflicts, and an object made anew.
+    /// A value written to an object stays in it as long as the object lives, whatever a save, a refresh or a rollback does to
+    /// its other properties. Writing it is no change: Graph does not compare, merge, save or publish it. Everything else sees
+    /// the default: fetches and their closures, snapshots, committed values, conflicts, and a new object for the same row.
     ///
-    /// The file knows nothing of it, so that a program may add, change and remove transient properties freely.
+    /// The file does not mention transient properties, so a program may add, change and remove them freely.
     ///
     /// - Parameter value: evaluated for each row that is written or read from the file.
+    ///
+    /// Complexity: O(1).
     public mutating func transient<V: Sendable>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,

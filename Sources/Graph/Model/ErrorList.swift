@@ -1,4 +1,4 @@
-/// What an error lists: the first of what it is about, at most 10,000, and how many there are in all.
+/// The items of an error: the first 10,000 at most, and how many there are in all.
 ///
 /// ```swift
 /// } catch GraphError.notUnique(let violations) {
@@ -10,7 +10,7 @@
 /// Its description has the first ten at most, in about 2,000 characters.
 public struct ErrorList<Element: Sendable>: Sendable {
     private var elements: [Element]
-    /// How many there are; `count` is how many of them are listed.
+    /// How many items there are; `count` is how many of them the list holds.
     public private(set) var totalCount: Int
 
     /// The maximum length, so that an error about a million objects does not list them all.
@@ -44,19 +44,21 @@ public struct ErrorList<Element: Sendable>: Sendable {
 }
 
 extension ErrorList: RandomAccessCollection {
-    /// 0.
+    /// Always 0.
     public var startIndex: Int { 0 }
-    /// How many are listed.
+    /// The number of items in the list.
     public var endIndex: Int { elements.count }
 
-    /// The element at a position, from 0.
+    /// The item at a position, counted from 0.
     ///
     /// Complexity: O(1).
     public subscript(position: Int) -> Element { elements[position] }
 }
 
 extension ErrorList: ExpressibleByArrayLiteral {
-    /// A list of these.
+    /// A list of these items.
+    ///
+    /// Complexity: O(*k*) for *k* items.
     public init(arrayLiteral elements: Element...) {
         self.init(elements)
     }
@@ -66,7 +68,7 @@ extension ErrorList: Equatable where Element: Equatable {}
 extension ErrorList: Hashable where Element: Hashable {}
 
 extension ErrorList: CustomStringConvertible {
-    /// The first ten, one line each or more, and how many others there are.
+    /// The first ten items, each on a line or more, and how many others there are.
     public var description: String { lines(indent: "").joined(separator: "\n") }
 
     func lines(indent: String) -> [String] {

@@ -46,7 +46,7 @@ struct IOError: Error, Sendable, Equatable {
     var summary: String {
         let words =
             switch reason {
-            case .missing: ": the file is not there"
+            case .missing: ": the file does not exist"
             case .permission: ": permission denied"
             case .diskFull: ": no space left"
             case .noProgress: ": no byte was transferred"

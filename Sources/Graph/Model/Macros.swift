@@ -7,21 +7,21 @@
 /// }
 /// ```
 ///
-/// Every stored property becomes part of the schema, in the order of declaration: a `ToOne` or `ToMany` as a relationship,
-/// any other as an attribute. Computed and static members are the struct's own affair. Where there is no type
-/// annotation, the initial value has to begin with a literal or the name of a type.
+/// Every stored property becomes part of the schema, in the order of declaration: a `ToOne` or `ToMany` as a relationship, any
+/// other as an attribute. Computed and static members do not. Without a type annotation, the initial value must begin with a
+/// literal or the name of a type.
 ///
-/// The struct stands at the top of a file or in a type, not in a function and not in a generic type.
+/// Declare the struct at the top of a file or in a type, not in a function and not in a generic type.
 ///
-/// What the macro adds is what ``Entity`` shows as the hand-written form. In a module whose default isolation is the main
-/// actor, types of the program's own that attributes have are to be `nonisolated`.
+/// The macro writes what ``Entity`` shows as the hand-written form. In a module whose default isolation is the main actor,
+/// declare your own types of attributes `nonisolated`.
 ///
-/// The struct may have a `willSave()` and a `validate()`, in its body or in an extension. In its body, a form that no
-/// save would call is an error: one that awaits or returns something, a `willSave()` that throws, a `validate()` that
-/// is mutating.
+/// The struct may have a `willSave()` and a `validate()`, in its body or in an extension. In the body, the macro rejects a
+/// form that no save would call: one that awaits or returns something, a `willSave()` that throws, a `validate()` that is
+/// mutating.
 ///
-/// Constraints and indexes over several properties name them as strings, since key paths into the struct would be
-/// circular references here. Each is a list of attributes with an order and of `ToOne`s:
+/// Constraints and indexes over several properties name them as strings, since key paths into the struct would be circular
+/// references here. Each is a list of attributes with an order and of `ToOne`s:
 ///
 /// ```swift
 /// @Entity(unique: [["lastName", "firstName"], ["team", "number"]], indexed: [["team", "joined"]])
@@ -35,13 +35,13 @@
 /// ```
 ///
 /// - Parameters:
-///   - originalName: what the entity was called in files that were written before it was renamed.
-///   - unique: of which properties no two objects have the same combination of values. A combination with nil in it
-///     equals nothing.
-///   - indexed: of which properties an index of the combined values is kept. Fetches sorted by the first of them, or by all,
-///     use it; predicates do not.
-///   - onConflict: what a save does with a new object whose combination another one has, for all lists in `unique`.
-///     Where they are to differ, write the schema by hand. ``Unique(onConflict:)`` has a policy of its own.
+///   - originalName: the entity's name in files written before it was renamed.
+///   - unique: lists of properties of which no two objects may have the same combination of values. A combination with nil in
+///     it equals nothing.
+///   - indexed: lists of properties, each with an index of the combined values. Fetches sorted by the first of them, or by
+///     all, use it; predicates do not.
+///   - onConflict: what a save does with a new object if another one has the same combination, for all lists in `unique`. To
+///     use different policies, write the schema by hand. ``Unique(onConflict:)`` has a policy of its own.
 @attached(member, names: named(schema), named(Object))
 @attached(extension, conformances: Entity)
 public macro Entity(
@@ -51,35 +51,36 @@ public macro Entity(
     onConflict: UniquenessPolicy = .reject
 ) = #externalMacro(module: "GraphMacrosPlugin", type: "EntityMacro")
 
-/// Says more about an attribute of an `@Entity` struct.
+/// Adds options to an attribute of an `@Entity` struct.
 ///
-/// - Parameter originalName: what it was called in files that were written before it was renamed.
+/// - Parameter originalName: the attribute's name in files written before it was renamed.
 @attached(peer)
 public macro Attribute(originalName: String) = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
-/// Keeps two objects of an `@Entity` struct from having the same value of this attribute. nil equals nothing. Numbers with a
-/// fraction, and dates, are the same if their bits are: 0.0 and -0.0 are two values, and NaN is one.
+/// Prevents two objects of an `@Entity` struct from having the same value of this attribute. nil equals nothing.
+/// Floating-point numbers and dates are equal if their bits are: 0.0 and -0.0 are two values, and NaN is one.
 ///
-/// - Parameter onConflict: what a save does with a new object whose value another one has.
+/// - Parameter onConflict: what a save does with a new object if another one has its value.
 @attached(peer)
 public macro Unique(onConflict: UniquenessPolicy = .reject) =
     #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
 /// Keeps an index of this attribute of an `@Entity` struct. Fetches sorted by it use the index; predicates do not.
 ///
-/// Unique attributes and relationships have one anyway.
+/// Unique attributes and relationships always have an index.
 @attached(peer)
 public macro Indexed() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
-/// Keeps a value of an `@Entity` struct in its object alone: it is no change, and neither saved nor seen by other contexts.
+/// Keeps a value of an `@Entity` struct in its object alone: writing it is no change, no save stores it, and no other context
+/// sees it.
 ///
-/// Everywhere but in the object, and in a new object of the same row, it has its initial value.
+/// Everywhere else, and in a new object for the same row, the property has its initial value.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
-/// Says more about a relationship of an `@Entity` struct.
+/// Adds options to a relationship of an `@Entity` struct.
 ///
-/// Which kind of relationship it is follows from its two ends: each is a `ToOne` or a `ToMany`, also where both are
+/// The types of its two ends, a `ToOne` or a `ToMany` each, decide what kind of relationship it is. Both ends may be
 /// properties of one struct.
 ///
 /// ```swift
@@ -89,8 +90,8 @@ public macro Transient() = #externalMacro(module: "GraphMacrosPlugin", type: "Pr
 /// }
 /// ```
 ///
-/// A relationship that is its own inverse, as friendship is, cannot say so in an attribute, since the compiler would
-/// have to know the property before it has read its attributes. Such an entity has its schema written by hand:
+/// A relationship that is its own inverse, as friendship is, cannot name itself in an attribute, since the compiler would have
+/// to know the property before it has read its attributes. Write the schema of such an entity by hand:
 ///
 /// ```swift
 /// struct Person: Entity {
@@ -104,13 +105,13 @@ public macro Transient() = #externalMacro(module: "GraphMacrosPlugin", type: "Pr
 ///
 /// - Parameters:
 ///   - deleteRule: what happens to the objects at the other end when this one is deleted.
-///   - inverse: the property at the other end, a `ToOne` or `ToMany` that leads back. A to-many relationship has one,
-///     named here or there, but not at both ends, which the compiler would report as a circular reference.
-///   - ordered: whether the members of a `ToMany` have an order of their own, which insertions and moves decide;
-///     otherwise they come in the order of their insertion into the store.
-///   - minimum: how many objects there are at least when this one is saved. 1 makes a `ToOne` a required one.
-///   - maximum: how many objects there are at most at the other end of a `ToMany`; nil sets no limit.
-///   - originalName: what the relationship was called in files that were written before it was renamed.
+///   - inverse: the property at the other end, a `ToOne` or `ToMany` that leads back. A to-many relationship needs one. Name
+///     it at one end only: naming it at both ends is a circular reference for the compiler.
+///   - ordered: whether the members of a `ToMany` have an order of their own, which insertions and moves decide; otherwise
+///     they come in the order of their insertion into the store.
+///   - minimum: the fewest objects at the other end when this one is saved. 1 makes a `ToOne` required.
+///   - maximum: the most objects at the other end of a `ToMany` when this one is saved; nil sets no limit.
+///   - originalName: the relationship's name in files written before it was renamed.
 @attached(peer)
 public macro Relationship(
     _ deleteRule: DeleteRule = .nullify,

@@ -1,25 +1,25 @@
-/// An object that this save changes, deletes or depends on, and that others have committed since the context read it.
+/// An object that this save changes, deletes or depends on, and that others have changed or deleted since the context read it.
 public struct MergeConflict: Sendable, CustomStringConvertible {
     /// The object.
     public let id: AnyPersistentID
-    /// The version that the context had read; 0 if the object was not there.
+    /// The version that the context read; 0 if the object did not exist then.
     public let oldVersion: RowVersion
-    /// The version in the store; 0 if it was deleted there. A context and its parent have no versions between them: if the
-    /// object is in both, this is the old version then.
+    /// The version in the store; 0 if it was deleted there. Between a context and its parent there are no versions: if both
+    /// have the object, this is the old version.
     public let newVersion: RowVersion
-    /// The row that the context had read.
+    /// The row that the context read.
     public let base: (any Entity)?
-    /// The row that was to be saved; nil if it was to be deleted.
+    /// The row to save; nil if the save deletes it.
     public let ours: (any Entity)?
     /// The row in the store; nil if it was deleted there.
     public let theirs: (any Entity)?
-    /// What the merge policy's function threw, if it did.
+    /// What the merge policy's function threw, if it threw.
     public internal(set) var reason: String?
-    /// Who was to save this, and where in the program.
+    /// Who made this save, and where in the program.
     public internal(set) var ourOrigin: ChangeOrigin?
-    /// Who made the newest commit that changed the object, if that was not long ago.
+    /// Who made the newest commit that changed the object, if that was recent.
     public internal(set) var theirOrigin: ChangeOrigin?
-    /// Whether the conflict is one between a nested context and its parent: `theirs` is then the parent's row.
+    /// Whether the conflict is between a nested context and its parent; `theirs` is then the parent's row.
     public internal(set) var isWithParent = false
 
     /// For printing on demand only: a save may have very many conflicts.
@@ -39,12 +39,12 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
         (self.base, self.ours, self.theirs) = (base, ours, theirs)
     }
 
-    /// The properties that either side changed, in the order of their declaration; none where one side has no row.
+    /// The properties that either side changed, in the order of declaration; empty if one side has no row.
     ///
-    /// Complexity: O(properties).
+    /// Complexity: O(properties), and printing those that differ.
     public var differences: [PropertyDifference] { entity.differences(base, ours, theirs) }
 
-    /// The three rows with their type; nil if the object is of another entity.
+    /// The three rows with their type; nil if the object belongs to another entity.
     ///
     /// Complexity: O(1).
     public func rows<E: Entity>(of type: E.Type = E.self) -> (base: E?, ours: E?, theirs: E?)? {
@@ -52,7 +52,7 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
         return (base as? E, ours as? E, theirs as? E)
     }
 
-    /// The versions in one line and the three rows in one line each, in which long values are cut.
+    /// The versions on one line, then each of the three rows on a line, with long values cut.
     public var description: String {
         """
           \(id): oldVersion = \(oldVersion), newVersion = \(newVersion)
@@ -72,13 +72,13 @@ extension GraphError {
     }
 }
 
-/// What both sides made of one property.
+/// One property, as both sides changed it.
 public struct PropertyDifference: Sendable, Hashable {
     /// The property's name.
     public let property: String
-    /// The values, printed, and cut if they are long.
+    /// The values as text, cut if they are long.
     public let base, ours, theirs: String
-    /// Whether the save was to change it.
+    /// Whether the save changes it.
     public let isChangedHere: Bool
     /// Whether others have changed it.
     public let isChangedThere: Bool
@@ -86,16 +86,16 @@ public struct PropertyDifference: Sendable, Hashable {
 
 /// Where a change comes from.
 public struct ChangeOrigin: Sendable, Hashable, CustomStringConvertible {
-    /// The context's author, as it was made with.
+    /// The context's author.
     public internal(set) var author: String?
     /// The file and the line that called `save()` or `transaction`.
     public internal(set) var callSite: CallSite?
-    /// The commit; nil for one that has not happened.
+    /// The commit's number; nil for a change that is not committed.
     public internal(set) var commit: CommitNumber?
-    /// Whether the context saved by itself; there is no place in the program then.
+    /// Whether the context saved automatically; the change then has no call site.
     public internal(set) var isAutosave = false
 
-    /// What is known of it: `by import (App/Library.swift:12), commit 4`.
+    /// What is known of the origin: `by import (App/Library.swift:12), commit 4`.
     public var description: String {
         let parts = [who, commit.map { "commit \($0)" } ?? ""].filter { !$0.isEmpty }
         return parts.isEmpty ? "unknown" : parts.joined(separator: ", ")
@@ -111,7 +111,7 @@ public struct ChangeOrigin: Sendable, Hashable, CustomStringConvertible {
 /// A place in the program's source.
 public struct CallSite: Sendable, Hashable, CustomStringConvertible {
     private let file: StaticString
-    /// From 1.
+    /// The line, counted from 1.
     public let line: UInt
 
     init(_ file: StaticString, _ line: UInt) {
@@ -120,6 +120,8 @@ public struct CallSite: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Module and file: `App/Library.swift`.
+    ///
+    /// Complexity: O(length of the name).
     public var fileID: String { file.description }
 
     /// `App/Library.swift:12`
@@ -128,7 +130,7 @@ public struct CallSite: Sendable, Hashable, CustomStringConvertible {
     /// Whether both are the same place.
     public static func == (lhs: CallSite, rhs: CallSite) -> Bool { lhs.line == rhs.line && lhs.fileID == rhs.fileID }
 
-    /// By file and line.
+    /// Hashes file and line.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(fileID)
         hasher.combine(line)

@@ -3,14 +3,14 @@
 /// | policy | an object that both sides changed | changed here, deleted there | deleted here, changed there |
 /// |---|---|---|---|
 /// | ``error`` | the save fails and reports it | the save fails | the save fails |
-/// | ``mergeByPropertyStoreTrump`` | property by property, theirs where both changed it | stays deleted | stays, as it is there |
+/// | ``mergeByPropertyStoreTrump`` | property by property, theirs where both changed it | stays deleted | stays as it is there |
 /// | ``mergeByPropertyObjectTrump`` | property by property, ours where both changed it | comes back | is deleted |
 /// | ``overwrite`` | ours, every property | comes back | is deleted |
-/// | ``rollback`` | theirs, every property | stays deleted | stays, as it is there |
+/// | ``rollback`` | theirs, every property | stays deleted | stays as it is there |
 ///
-/// Conflicts are found by row versions. Links, and the order of members, belong to no row: what different contexts do to them
-/// adds up under every policy. A delete is dropped as a whole, with all that cascaded from it. A reference to an object that
-/// others deleted becomes nil under every policy but ``error``, unless the relationship needs an object.
+/// Row versions reveal conflicts. Links, and the order of members, belong to no row: what different contexts do to them adds up
+/// under every policy. A policy that drops a delete also drops everything that cascaded from it. A reference to an object that
+/// others deleted becomes nil under every policy but ``error``, unless the relationship requires an object.
 public struct MergePolicy: Sendable {
     enum Kind: Sendable {
         case error
@@ -23,18 +23,18 @@ public struct MergePolicy: Sendable {
     let kind: Kind
     var rules: [MergeRule] = []
 
-    /// Nothing is saved; the error lists all conflicts. The policy of contexts that are made without one.
+    /// Nothing is saved; the error lists all conflicts. The default policy of a context.
     public static let error = MergePolicy(kind: .error)
-    /// Each property is theirs if they changed it, otherwise ours.
+    /// Each property has their value if they changed it, otherwise ours.
     public static let mergeByPropertyStoreTrump = MergePolicy(kind: .storeTrump)
-    /// Each property is ours if we changed it, otherwise theirs.
+    /// Each property has our value if we changed it, otherwise theirs.
     public static let mergeByPropertyObjectTrump = MergePolicy(kind: .objectTrump)
     /// Conflicting objects are saved as they are here.
     public static let overwrite = MergePolicy(kind: .overwrite)
     /// Conflicting objects stay as they are in the store; the rest is saved.
     public static let rollback = MergePolicy(kind: .rollback)
 
-    /// Functions of the program decide.
+    /// Functions of the program resolve conflicts.
     ///
     /// ```swift
     /// let context = Context(coordinator, mergePolicy: .custom(
@@ -45,12 +45,14 @@ public struct MergePolicy: Sendable {
     /// ))
     /// ```
     ///
-    /// An entity's rule decides alone. A property with a rule is merged in any case: by the rule where both sides changed it,
-    /// otherwise it is as the side has it that did. If rules cover all that was changed here, the rest of the row is theirs; if
-    /// not, `otherwise` decides about it.
+    /// An entity's rule decides alone. A property with a rule is always merged: by the rule if both sides changed it,
+    /// otherwise with the value of the side that did. If rules cover all that was changed here, the rest of the row is theirs;
+    /// if not, `otherwise` decides about the rest.
     ///
-    /// - Parameter otherwise: what holds where no rule does, deletes under rules for properties included.
+    /// - Parameter otherwise: the policy where no rule applies; rules for properties do not apply to a deleted object.
     /// - Precondition: every key path leads to a stored property of an entity that the coordinator was opened with.
+    ///
+    /// Complexity: O(*k*) for *k* rules.
     public static func custom(_ rules: MergeRule..., otherwise: MergePolicy = .error) -> MergePolicy {
         MergePolicy(kind: otherwise.kind, rules: rules + otherwise.rules)
     }
@@ -72,8 +74,8 @@ extension MergePolicy: CustomStringConvertible {
     }
 }
 
-/// How conflicts of one entity, or of one property, are merged. Rules run on the coordinator while other saves wait: they are
-/// to be pure functions.
+/// How to merge conflicts of one entity, or of one property. Rules must be pure functions: they run on the coordinator while
+/// other saves wait.
 public struct MergeRule: Sendable {
     enum Scope: Sendable {
         /// Base, ours, theirs; the last one is the row to merge into.
@@ -96,10 +98,12 @@ public struct MergeRule: Sendable {
     let entity: any Entity.Type
     let scope: Scope
 
-    /// Decides about whole objects: from the row that the context had read, ours (nil if it was deleted here), and theirs (nil if
-    /// it was deleted there). `base` is nil only for an object whose delete both sides took back.
+    /// Resolves conflicts of whole objects, from the row that the context read, ours (nil if deleted here), and theirs (nil if
+    /// deleted there). `base` is nil only for an object whose delete both sides took back.
     ///
-    /// What the function throws becomes part of the conflict that the save then reports.
+    /// If the function throws, the save reports the conflict with that error.
+    ///
+    /// Complexity: O(1).
     public static func entity<E: Entity>(
         _ type: E.Type,
         _ merge: @escaping @Sendable (_ base: E?, _ ours: E?, _ theirs: E?) throws -> MergeResolution<E>
@@ -120,6 +124,8 @@ public struct MergeRule: Sendable {
     }
 
     /// Merges one property where both sides changed it.
+    ///
+    /// Complexity: O(1).
     public static func property<E: Entity, V: Sendable>(
         _ keyPath: any WritableKeyPath<E, V> & Sendable,
         _ merge: PropertyMerge<V>
@@ -135,36 +141,40 @@ public struct MergeRule: Sendable {
     }
 }
 
-/// What becomes of an object in conflict.
+/// How to resolve one object's conflict.
 public enum MergeResolution<E: Entity>: Sendable {
-    /// The object is saved with these values; deleted on one side, it comes back. To-many properties in them say nothing.
+    /// Saves the object with these values; if one side deleted it, it comes back. To-many properties in the values are
+    /// ignored.
     case row(E)
-    /// The object stays as it is in the store.
+    /// Keeps the object as it is in the store.
     case keep
-    /// The object is deleted.
+    /// Deletes the object.
     case delete
 }
 
-/// How two changes of one value become one.
+/// Merges two changes of one value into one.
 public struct PropertyMerge<Value: Sendable>: Sendable {
     let merge: @Sendable (_ base: Value, _ ours: Value, _ theirs: Value) throws -> Value
 
-    /// A function of the value before both changes and of the two after them. What it throws becomes part of the conflict.
+    /// Merges with a function of the value before both changes and of the two values after them. If it throws, the save
+    /// reports the conflict with that error.
+    ///
+    /// Complexity: O(1).
     public init(_ merge: @escaping @Sendable (_ base: Value, _ ours: Value, _ theirs: Value) throws -> Value) {
         self.merge = merge
     }
 
-    /// The value of the last to save, which is ours.
+    /// Our value, since ours is the later save.
     public static var lastWriter: PropertyMerge { PropertyMerge { _, ours, _ in ours } }
 }
 
 extension PropertyMerge where Value: AdditiveArithmetic {
-    /// Both changes add up: theirs plus what we added.
+    /// The sum of both changes: theirs plus what we added.
     public static var counter: PropertyMerge { PropertyMerge { base, ours, theirs in theirs + (ours - base) } }
 }
 
 extension PropertyMerge where Value: FixedWidthInteger {
-    /// Both changes add up: theirs plus what we added. A sum that the type cannot hold is a conflict.
+    /// The sum of both changes: theirs plus what we added. A sum that does not fit the type is a conflict.
     public static var counter: PropertyMerge {
         PropertyMerge { base, ours, theirs in
             // The wrapped sum is right if both steps overflowed: the second one then wrapped back.
@@ -181,9 +191,9 @@ struct CounterOverflow: Error, CustomStringConvertible {
 }
 
 extension PropertyMerge where Value: Comparable {
-    /// The larger one of ours and theirs.
+    /// The larger of ours and theirs.
     public static var max: PropertyMerge { PropertyMerge { _, ours, theirs in Swift.max(ours, theirs) } }
-    /// The smaller one of ours and theirs.
+    /// The smaller of ours and theirs.
     public static var min: PropertyMerge { PropertyMerge { _, ours, theirs in Swift.min(ours, theirs) } }
 }
 

@@ -1,5 +1,5 @@
-/// Identifies an object of one entity, for good: the number is given at insert, never changes, and is never given to
-/// another object, not even after the object is deleted or the store is reopened.
+/// Identifies an object of one entity permanently. The object gets its number at insert; the number never changes, and no
+/// other object ever gets it, not even after the object is deleted or the store is reopened.
 ///
 /// Eight bytes. Comparing two identifiers orders them by insertion.
 public struct PersistentID<E: Entity>: Sendable, Hashable, Comparable {
@@ -21,19 +21,19 @@ extension PersistentID: CustomStringConvertible {
 }
 
 extension PersistentID: Codable {
-    /// Reads the number that `encode(to:)` wrote. Whether such an object exists is for a context to say.
+    /// Reads the number that `encode(to:)` wrote. Ask a context whether such an object exists.
     ///
     /// - Throws: `DecodingError.dataCorrupted` for 0, which identifies nothing.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let row = try container.decode(UInt64.self)
         guard row != 0 else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "0 is no identifier")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "0 is not an identifier")
         }
         self.init(row: row)
     }
 
-    /// Writes the number alone; which entity it belongs to is the reader's to know.
+    /// Writes the number alone; the reader must know the entity.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(row)
@@ -42,7 +42,7 @@ extension PersistentID: Codable {
 
 /// Identifies an object of any entity: a `PersistentID` whose entity is known only at run time.
 public struct AnyPersistentID: Sendable, Hashable {
-    /// The entity's name, as its schema gives it.
+    /// The entity's name in its schema.
     public let entityName: String
     let row: RowNumber
 
@@ -52,11 +52,15 @@ public struct AnyPersistentID: Sendable, Hashable {
     }
 
     /// The same identifier without its type.
+    ///
+    /// Complexity: O(1).
     public init<E>(_ id: PersistentID<E>) {
         self.init(entityName: E.schema.name, row: id.row)
     }
 
     /// The same identifier with its type, or nil if it belongs to another entity.
+    ///
+    /// Complexity: O(length of the entity's name).
     public func typed<E: Entity>(as type: E.Type) -> PersistentID<E>? {
         entityName == E.schema.name ? PersistentID(row: row) : nil
     }

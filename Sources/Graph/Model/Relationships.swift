@@ -4,32 +4,33 @@ public enum DeleteRule: String, Sendable, Hashable {
     case nullify
     /// They are deleted too.
     case cascade
-    /// The save is refused while any of them is left.
+    /// The save fails while any of them is left.
     case deny
 }
 
-/// What a save does with a new object whose value of a unique property, or combination of values, another object has.
+/// What a save does with a new object if another object has the same value of a unique property, or the same combination.
 ///
-/// An object that is not new and takes on such a value is always refused.
+/// The save always fails if an object that is not new takes on such a value.
 public enum UniquenessPolicy: String, Sendable, Hashable {
-    /// The save is refused.
+    /// The save fails.
     case reject
-    /// The object that was there keeps its identifier and takes over all of the new one's attributes, also those that are nil or
-    /// at their initial values, the references that the new one makes, and what refers or is linked to the new one. A reference
-    /// that the new one leaves nil stays what it was, and members that the new one does not have stay members. A new object that
-    /// collides with two different ones is refused.
+    /// The existing object keeps its identifier. From the new one it takes all attributes, even nil and initial values, the
+    /// references that the new one makes, and whatever refers or is linked to the new one. A reference that the new one leaves
+    /// nil keeps its value, and members that the new one does not have stay members. The save fails if a new object collides
+    /// with two different ones.
     ///
-    /// An object that was one to one with it and has to make room for another follows the delete rule of the relationship, as if
-    /// the object had been deleted: it is deleted too, loses its reference, or the save is refused.
+    /// An object in a one-to-one relationship with the existing one may have to make room for another. It then follows the
+    /// relationship's delete rule, as if the existing object had been deleted: it is deleted too, loses its reference, or
+    /// makes the save fail.
     case upsert
-    /// As `upsert`, and what the object owns is exchanged: objects to which its relationships with the delete rule `cascade`
-    /// lead, and which the new one does not have, are deleted; the new one's take their place. Of these relationships, nil and
-    /// an empty collection count as what the new one has; other relationships are handed over as by `upsert`.
+    /// The same as `upsert`, and the new object's owned objects replace the existing one's. Owned objects are those at the
+    /// other end of a relationship with the delete rule `cascade`; those that the new object does not have are deleted. For
+    /// these relationships nil and an empty collection count as a value, too; others follow `upsert`.
     ///
-    /// An owned object that has a unique value of its own, and to which a new one gives way in the same save, stays.
+    /// An owned object stays if it has a unique value of its own and a new object gives way to it in the same save.
     case replace
-    /// The object that was there stays as it is, and what refers to the new one refers to it instead. What was one to one with the
-    /// new one, and finds its place taken, follows the delete rule.
+    /// The existing object stays as it is, and whatever refers to the new one refers to it instead. An object in a one-to-one
+    /// relationship with the new one that finds its place taken follows the delete rule.
     case keepExisting
 }
 
@@ -47,19 +48,23 @@ public struct ToOne<Target: Entity>: RelationshipValue, Hashable, ExpressibleByN
     @usableFromInline
     var row: RowNumber
 
-    /// The identifier of the object referred to, or nil.
+    /// The identifier of the target, or nil.
     @inlinable
     public var id: PersistentID<Target>? {
         row == 0 ? nil : PersistentID(row: row)
     }
 
-    /// A reference to that object, or to none. That the object exists is checked when it is saved.
+    /// A reference to this object, or to none. A save checks that the object exists.
+    ///
+    /// Complexity: O(1).
     @inlinable
     public init(_ id: PersistentID<Target>?) {
         row = id?.row ?? 0
     }
 
-    /// A reference to nothing.
+    /// A reference to no object.
+    ///
+    /// Complexity: O(1).
     @inlinable
     public init(nilLiteral: ()) {
         row = 0
@@ -86,12 +91,12 @@ extension ToOne: Codable {
 
 /// The objects of another entity that refer to this one or are linked to it, as a row declares them.
 ///
-/// A row does not store them: they are found through their own `ToOne`, or through links. A value given at insert says
-/// which objects the new one is to have; the members of a stored object are read through its `ManagedObject` or a
-/// `Snapshot`, so a plain value offers no way to traverse them that could come out wrongly empty.
+/// A row does not store its members: their own `ToOne`, or link tables, do. A value given at insert names the members of the
+/// new object. Read the members of a stored object through its `ManagedObject` or a `Snapshot`; a plain value cannot traverse
+/// them, so it never looks empty by mistake.
 ///
-/// Two values are equal if both were given the same identifiers, or none: those of stored rows always are, so that entities
-/// may be `Hashable` by what else they have.
+/// Two values are equal if both were given the same identifiers, or none. Values of stored rows are always equal, so an entity
+/// can be `Hashable` by its other properties.
 public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleByArrayLiteral {
     /// The initializer's argument, until a write has applied it; nil in every stored row.
     private(set) var initialIDs: [PersistentID<Target>]?
@@ -101,15 +106,15 @@ public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleBy
         initialIDs = nil
     }
 
-    /// These objects and no others, when the value is written. The order counts where the relationship is
-    /// ordered; doubles count once.
+    /// Makes exactly these objects the members when the value is written. The order counts in an ordered relationship;
+    /// duplicates count once.
     ///
     /// Complexity: O(*k*) for *k* identifiers.
     public init(_ ids: some Sequence<PersistentID<Target>>) {
         initialIDs = Array(ids)
     }
 
-    /// These objects and no others, when the value is written.
+    /// Makes exactly these objects the members when the value is written.
     ///
     /// Complexity: O(*k*) for *k* identifiers.
     @inlinable
@@ -124,7 +129,7 @@ extension ToMany: Codable {
         initialIDs = try decoder.singleValueContainer().decode([PersistentID<Target>]?.self)
     }
 
-    /// Writes the identifiers that it was given; nil in every stored row, which does not hold its members.
+    /// Writes the identifiers that the value was given; nil for a stored row, which does not store its members.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(initialIDs)
@@ -135,13 +140,13 @@ extension ToMany {
     /// Whether both were given the same identifiers in the same order.
     public static func == (lhs: ToMany, rhs: ToMany) -> Bool { lhs.initialIDs ?? [] == rhs.initialIDs ?? [] }
 
-    /// By the identifiers that it was given.
+    /// Hashes the identifiers that the value was given.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(initialIDs ?? [])
     }
 }
 
 extension ToMany: CustomStringConvertible {
-    /// The identifiers that the value was given, or `[…]`: rows do not hold their members.
+    /// The identifiers that the value was given, or `[…]`: rows do not store their members.
     public var description: String { initialIDs?.description ?? "[…]" }
 }

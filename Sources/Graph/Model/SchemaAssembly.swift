@@ -36,14 +36,14 @@ struct SchemaAssembly {
             let isSame = Set(types).count < types.count
             report(
                 entity, nil,
-                "the name occurs twice among the store's entities: \(isSame ? "one type is given twice" : types.joined(separator: " and "))"
+                "two of the store's entities have this name: \(isSame ? "one type is given twice" : types.joined(separator: " and "))"
             )
         }
         for entity in entities.indices {
             if entities[entity].name.isEmpty { report(entity, nil, "the name is empty") }
             var names: Set<String> = []
             for property in entities[entity].properties where !names.insert(property.name).inserted {
-                report(entity, property.name, "the name occurs twice in the schema")
+                report(entity, property.name, "the schema has this name twice")
             }
         }
         checkOriginalNames()
@@ -69,11 +69,11 @@ struct SchemaAssembly {
     ) -> String? {
         guard let original = names[index].original else { return nil }
         if original.isEmpty { return "the original name is empty" }
-        if original == names[index].name { return "the original name is the name itself" }
+        if original == names[index].name { return "the original name is the same as the name" }
         for other in names.indices where other != index {
-            if original == names[other].name { return "the original name '\(original)' is the name of another" }
+            if original == names[other].name { return "the original name '\(original)' is the name of another one" }
             if original == names[other].original {
-                return "the original name '\(original)' is also the one of '\(names[other].name)'"
+                return "the original name '\(original)' is also that of '\(names[other].name)'"
             }
         }
         return nil
@@ -87,7 +87,7 @@ struct SchemaAssembly {
         }
         let stored = StoredProperty.all(of: entities[entity].type)
         if entities[entity].layout.alignment > RowLayout.maximumAlignment {
-            report(entity, nil, "rows need an alignment of more than \(RowLayout.maximumAlignment) bytes")
+            report(entity, nil, "its rows need an alignment of more than \(RowLayout.maximumAlignment) bytes")
         }
         for index in entities[entity].properties.indices {
             let property = entities[entity].properties[index]
@@ -101,7 +101,7 @@ struct SchemaAssembly {
             if !field.isStrong { report(entity, property.name, "a weak or unowned reference cannot be stored") }
             if case .attribute = property.role, containsEntity(property.valueType) {
                 report(
-                    entity, property.name, "an entity is referred to, not stored in another: declare a ToOne or ToMany")
+                    entity, property.name, "an entity cannot be stored in another one: declare a ToOne or ToMany")
             }
             if property.isTransient, property.valueType is any MembersOfOthers.Type {
                 report(entity, property.name, "a to-many relationship cannot be transient")
@@ -113,7 +113,7 @@ struct SchemaAssembly {
         }
         let declared = Set(entities[entity].properties.map(\.name))
         for field in stored where !declared.contains(field.name) {
-            report(entity, field.name, "a stored property that the schema leaves out would be lost")
+            report(entity, field.name, "the schema leaves out this stored property, which would be lost")
         }
     }
 
@@ -202,7 +202,8 @@ struct SchemaAssembly {
             guard let counts = property.relationship?.counts else { continue }
             let limit = if case .toOne = property.role { 1 } else { counts.maximum ?? .max }
             if counts.minimum < 0 || limit < max(counts.minimum, 1) {
-                report(entity, property.name, "no number of objects is at least \(counts.minimum) and at most \(limit)")
+                report(
+                    entity, property.name, "it cannot lead to at least \(counts.minimum) and at most \(limit) objects")
             }
         }
     }
@@ -260,7 +261,7 @@ struct SchemaAssembly {
             return "several relationships of \(entities[target].name) claim to be its inverse: \(names)"
         }
         if property.relationship?.inverse != nil {
-            return "the inverse that it names is no declared property of \(entities[target].name)"
+            return "the inverse that it names is not a declared property of \(entities[target].name)"
         }
         guard case .toMany = property.role else { return nil }
         return "no relationship of \(entities[target].name) is its inverse\(advice(of: end.entity, target))"

@@ -140,7 +140,7 @@ struct JournalTests {
         }
         try FileManager.default.createSymbolicLink(atPath: folder.file("circle"), withDestinationPath: "circle")
         await #expect(
-            throws: GraphError.unusableFile(path: folder.file("circle"), reason: "symbolic links in a circle")
+            throws: GraphError.unusableFile(path: folder.file("circle"), reason: "its symbolic links form a loop")
         ) { _ = try await open(folder.file("circle")) }
         _ = FileManager.default.createFile(atPath: folder.file("empty"), contents: nil)
         await #expect(throws: GraphError.notAStore(path: folder.file("empty"), reason: "the file is empty")) {

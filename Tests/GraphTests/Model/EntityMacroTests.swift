@@ -132,7 +132,7 @@ struct EntityMacroTests {
         )
     }
 
-    @Test func `the default that a schema has for an transient property is its initial value`() async throws {
+    @Test func `the default that a schema has for a transient property is its initial value`() async throws {
         let context = Context(try await Coordinator(for: Camera.self))
         let id = try await context.transaction { context in
             let camera = context.insert(Camera(serial: "s", isSelected: false, preview: [1]))

@@ -17,9 +17,10 @@ struct ErrorTextTests {
 
     @Test func `paths that are none`() async throws {
         #expect(try await refusal(at: "") == "the path is empty: name a file, or nil for a store in memory")
-        #expect(try await refusal(at: "/a\0b").hasSuffix(": not a path: there is a zero byte in it"))
+        #expect(try await refusal(at: "/a\0b").hasSuffix(": not a path: it contains a zero byte"))
         #expect(
-            try await refusal(at: "/nowhere/at/all.graph") == "/nowhere/at: there is no such folder; make it first")
+            try await refusal(at: "/nowhere/at/all.graph") == "/nowhere/at: this folder does not exist; create it first"
+        )
     }
 
     @Test func `a file that is open says whether in this process or in another`() async throws {
@@ -27,14 +28,14 @@ struct ErrorTextTests {
         let first = try await Coordinator(for: Team.self, Person.self, at: folder.file())
         let own = try await refusal(at: folder.file())
         #expect(
-            own.contains(": open for writing already in this process since ") && own.hasSuffix("; close it there first")
+            own.contains(": already open for writing in this process since ") && own.hasSuffix("; close it there first")
         )
         try await first.close()
         let other = GraphError.alreadyOpen(path: "a", processID: getpid() + 1)
-        #expect(other.description == "a: open for writing already in process \(getpid() + 1); close it there first")
+        #expect(other.description == "a: already open for writing in process \(getpid() + 1); close it there first")
         #expect(
             GraphError.alreadyOpen(path: "a", processID: nil).description
-                == "a: open for writing already; close it there first")
+                == "a: already open for writing; close it there first")
     }
 
     @Test func `a full disk speaks of no save where there was none`() async throws {
@@ -45,7 +46,7 @@ struct ErrorTextTests {
         } catch {
             #expect(
                 error.description.hasSuffix(
-                    ": the disk is full; nothing was changed, and it may be tried again when there is room"))
+                    ": the disk is full; nothing was changed: try again when there is room"))
         }
     }
 
@@ -81,7 +82,7 @@ struct ErrorTextTests {
             let text = error.description
             #expect(text.components(separatedBy: "record 3").count == 2, "\(text)")
             #expect(text.contains("but it was durable"), "\(text)")
-            #expect(text.hasSuffix("; the file was left as it is: keep it, and restore a copy"), "\(text)")
+            #expect(text.hasSuffix("; the file was not changed: keep it, and restore a copy"), "\(text)")
         }
     }
 

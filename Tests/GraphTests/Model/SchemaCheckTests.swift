@@ -45,7 +45,7 @@ struct SchemaCheckTests {
         #expect(problems(of: Twice.self).map(\.property) == ["second"])
     }
 
-    @Test func `an transient property is checked like any other`() {
+    @Test func `a transient property is checked like any other`() {
         #expect(
             problems(of: WithWrongTransients.self).map(\.description) == [
                 "WithWrongTransients.missing: WithWrongTransients has no stored property of this name",
@@ -54,7 +54,7 @@ struct SchemaCheckTests {
                 "WithWrongTransients.number: the key path leads to another property",
                 "WithWrongTransients.left: the key path leads to another property",
                 "WithWrongTransients.loops: a to-many relationship cannot be transient",
-                "WithWrongTransients.right: a stored property that the schema leaves out would be lost",
+                "WithWrongTransients.right: the schema leaves out this stored property, which would be lost",
             ])
         #expect(problems(of: DoublyDeclared.self).map(\.property) == ["number"])
     }

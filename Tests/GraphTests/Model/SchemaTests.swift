@@ -102,19 +102,21 @@ struct SchemaTests {
 
     @Test func `a stored property left out`() {
         #expect(
-            Self.problems(LeftOut.self) == ["LeftOut.age: a stored property that the schema leaves out would be lost"]
+            Self.problems(LeftOut.self) == [
+                "LeftOut.age: the schema leaves out this stored property, which would be lost"
+            ]
         )
     }
 
     @Test func `a property declared twice`() {
-        #expect(Self.problems(Doubled.self) == ["Doubled.name: the name occurs twice in the schema"])
+        #expect(Self.problems(Doubled.self) == ["Doubled.name: the schema has this name twice"])
     }
 
     @Test func `a name that no stored property has`() {
         #expect(
             Self.problems(WrongName.self) == [
                 "WrongName.title: WrongName has no stored property of this name",
-                "WrongName.name: a stored property that the schema leaves out would be lost",
+                "WrongName.name: the schema leaves out this stored property, which would be lost",
             ]
         )
         #expect(Self.problems(Computed.self) == ["Computed.shouted: Computed has no stored property of this name"])
@@ -140,12 +142,12 @@ struct SchemaTests {
         #expect(Self.problems(Nameless.self) == [": the name is empty"])
         #expect(
             Self.problems(Team.self, Person.self, Namesake.self) == [
-                "Team: the name occurs twice among the store's entities: GraphTests.Team and GraphTests.SchemaTests.Namesake"
+                "Team: two of the store's entities have this name: GraphTests.Team and GraphTests.SchemaTests.Namesake"
             ]
         )
         #expect(
             Self.problems(Person.self, Team.self, Person.self) == [
-                "Person: the name occurs twice among the store's entities: one type is given twice"
+                "Person: two of the store's entities have this name: one type is given twice"
             ]
         )
     }
@@ -190,18 +192,18 @@ struct SchemaTests {
     @Test func `an original name that is somebody's name, or twice an original name`() {
         #expect(
             Self.problems(Same.self) == [
-                "Same: the original name is the name itself",
-                "Same.name: the original name is the name itself",
+                "Same: the original name is the same as the name",
+                "Same.name: the original name is the same as the name",
             ]
         )
         #expect(
             Self.problems(Exchanged.self, Shared.self) == [
-                "Exchanged.first: the original name 'last' is the name of another",
-                "Exchanged.last: the original name 'first' is the name of another",
-                "Shared: the original name 'Exchanged' is the name of another",
-                "Shared.first: the original name 'name' is also the one of 'last'",
-                "Shared.last: the original name 'name' is also the one of 'first'",
-                "Shared.link: the original name 'isOpen' is the name of another",
+                "Exchanged.first: the original name 'last' is the name of another one",
+                "Exchanged.last: the original name 'first' is the name of another one",
+                "Shared: the original name 'Exchanged' is the name of another one",
+                "Shared.first: the original name 'name' is also that of 'last'",
+                "Shared.last: the original name 'name' is also that of 'first'",
+                "Shared.link: the original name 'isOpen' is the name of another one",
             ]
         )
     }
@@ -217,7 +219,7 @@ struct SchemaTests {
 
     @Test(.bug(id: "entity-as-json", "an entity that is Codable was stored in another as JSON"))
     func `an entity in another`() {
-        let reason = "an entity is referred to, not stored in another: declare a ToOne or ToMany"
+        let reason = "an entity cannot be stored in another one: declare a ToOne or ToMany"
         #expect(Self.problems(Holder.self, Holder.Part.self) == ["Holder.part: \(reason)"])
     }
 
@@ -293,7 +295,7 @@ struct SchemaTests {
     @Test func `an inverse that is no declared property`() {
         #expect(
             Self.problems(Claimer.self, Keeper.self) == [
-                "Claimer.hub: the inverse that it names is no declared property of Keeper"
+                "Claimer.hub: the inverse that it names is not a declared property of Keeper"
             ]
         )
     }
@@ -314,10 +316,10 @@ struct SchemaTests {
         #expect(
             Set(Self.problems(LeftOut.self, Doubled.self, WrongName.self, Nameless.self)) == [
                 ": the name is empty",
-                "Doubled.name: the name occurs twice in the schema",
-                "LeftOut.age: a stored property that the schema leaves out would be lost",
+                "Doubled.name: the schema has this name twice",
+                "LeftOut.age: the schema leaves out this stored property, which would be lost",
                 "WrongName.title: WrongName has no stored property of this name",
-                "WrongName.name: a stored property that the schema leaves out would be lost",
+                "WrongName.name: the schema leaves out this stored property, which would be lost",
             ]
         )
         #expect(

@@ -261,7 +261,7 @@ struct UpdatePolicyTests {
         if policy == .error {
             #expect(
                 await rivals.save()?.description == """
-                    objects referred to do not exist: 2 references
+                    the save refers to objects that do not exist: 2 references
                       Club/p1.members refers to Client/p1, which does not exist
                       Advisor/p1.favorite refers to Account/p1, which does not exist
                     """

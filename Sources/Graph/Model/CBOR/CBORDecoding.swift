@@ -125,11 +125,11 @@ private struct CBORParser {
         case 25: (number, least) = (try readNumber(UInt16.self), 0x100)
         case 26: (number, least) = (try readNumber(UInt32.self), 0x1_0000)
         case 27: (number, least) = (try readNumber(UInt64.self), 0x1_0000_0000)
-        default: throw malformed("byte \(first) begins nothing that is written here")
+        default: throw malformed("byte \(first) begins no value that Graph writes")
         }
         // The bytes after a floating point head are no number that could be shorter.
         guard number >= least || first >> 5 == CBOR.Major.simple.rawValue else {
-            throw malformed("a number is longer than it need be")
+            throw malformed("a number is longer than necessary")
         }
         return (first, number)
     }
@@ -179,7 +179,7 @@ private struct CBORParser {
         for _ in 0..<count {
             let start = offset
             guard start < bytes.count, bytes[start] >> 5 == CBOR.Major.text.rawValue else {
-                throw malformed("a key is no text")
+                throw malformed("a key is not text")
             }
             try readItem(depth: depth + 1, into: &items)
             let key = KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
@@ -194,7 +194,7 @@ private struct CBORParser {
         guard tag == CBOR.positiveBignum || tag == CBOR.negativeBignum else { throw malformed("unknown tag \(tag)") }
         let (first, count) = try readHead()
         guard first >> 5 == CBOR.Major.bytes.rawValue, count > 8, count <= 16, offset < bytes.count, bytes[offset] != 0
-        else { throw malformed("no number of 65 to 128 bits") }
+        else { throw malformed("not a number of 65 to 128 bits") }
         return (tag == CBOR.positiveBignum ? .positiveBignum : .negativeBignum, count)
     }
 
@@ -211,8 +211,8 @@ private struct CBORParser {
             return (.double, CBOR.double(single: UInt32(number)))
         case 0xFB where CBOR.single(number) == nil:
             return (.double, number)
-        case 0xFA, 0xFB: throw malformed("a number is longer than it need be")
-        default: throw malformed("byte \(first) begins nothing that is written here")
+        case 0xFA, 0xFB: throw malformed("a number is longer than necessary")
+        default: throw malformed("byte \(first) begins no value that Graph writes")
         }
     }
 }

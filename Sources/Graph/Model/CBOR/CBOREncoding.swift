@@ -117,7 +117,8 @@ final class CBOREncoding {
     func put(at place: UInt32, _ body: (inout [UInt8]) -> Void) throws {
         guard nodes[Int(place)].kind == .empty, bytes.count < Self.limitBytes, nodes.count < Self.limitBytes else {
             let reason =
-                nodes[Int(place)].kind == .empty ? "more than a value may take" : "something was encoded here before"
+                nodes[Int(place)].kind == .empty
+                ? "the encoding is larger than a value may be" : "something was encoded here before"
             throw EncodingError.invalidValue("", .init(codingPath: path(to: place), debugDescription: reason))
         }
         let start = position

@@ -79,7 +79,7 @@ enum CBORNaturalForm {
             return unsafeBitCast(try url(from: decoder), to: type)
         } else if type == Decimal.self {
             guard let value = Decimal(stored: try decoder.decode(String.self)) else {
-                throw decoder.corrupted("no decimal number")
+                throw decoder.corrupted("not a decimal number")
             }
             return unsafeBitCast(value, to: type)
         }
