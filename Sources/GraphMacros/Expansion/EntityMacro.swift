@@ -103,7 +103,7 @@ struct EntityMacro {
                 guard let name, name.text == "Object" || name.text == "ID" else { continue }
                 if name.text == "Object" { result.hasObject = true }
                 report(
-                    "'\(name.text)' is what Graph calls the type of an entity's \(name.text == "ID" ? "identifiers" : "objects"): choose another name",
+                    "Graph uses '\(name.text)' for the type of an entity's \(name.text == "ID" ? "identifiers" : "objects"): choose another name",
                     at: name.range)
             }
         }
@@ -127,7 +127,7 @@ struct EntityMacro {
         let policy = entity.argument("onConflict").map { source[$0.value] }
         if let policy, entity.argument("unique") == nil {
             report(
-                "this is for 'unique:', which is missing: for a property by itself write '@Unique(onConflict: \(policy))'",
+                "'onConflict:' needs 'unique:'; for a single property write '@Unique(onConflict: \(policy))'",
                 at: entity.argument("onConflict")?.value ?? entity.range)
         }
         let properties = declaration.members.compactMap { member -> PropertyDeclaration? in
@@ -173,7 +173,7 @@ struct EntityMacro {
             switch declaration.keyword {
             case "struct": nil
             case "class": "write 'struct \(name)'; its objects, which have identity, are of type '\(name).Object'"
-            case "actor": "write 'struct \(name)'; what guards its objects is the Context, an actor"
+            case "actor": "write 'struct \(name)'; the Context, an actor, guards its objects"
             case "enum": "write one with a property of this type"
             default: "write 'struct \(name)'"
             }
@@ -207,7 +207,7 @@ struct EntityMacro {
         }
         for inherited in declaration.inherited where try Self.namesIdentifiable(source[inherited]) {
             report(
-                "what identifies an entity is '\(name).ID', given at insert: remove 'Identifiable', which '\(name).Object' is",
+                "remove 'Identifiable': only '\(name).Object' is identifiable, by the '\(name).ID' that an object gets at insert",
                 at: inherited)
         }
     }

@@ -35,7 +35,8 @@ extension Expansion {
                 source: nil,
                 problems: [
                     Problem(
-                        message: "Graph has no macro '\(request.macro)'; is it older than the program?", range: 0..<0)
+                        message: "Graph has no macro '\(request.macro)'; the program may need a newer version of Graph",
+                        range: 0..<0)
                 ],
                 concernsAttribute: true
             )

@@ -145,7 +145,7 @@ struct PropertyDeclaration {
         }
         if variable.isLet, variable.initialValue != nil {
             return problem(
-                "every row would store the same '\(name.text)': write 'static let', or 'var' if it is to change")
+                "every row would store the same '\(name.text)': write 'static let', or 'var' if it can change")
         }
         return nil
     }
@@ -167,12 +167,12 @@ struct PropertyDeclaration {
     private func attributeProblem(_ name: Name) -> Problem? {
         if variable.sharesDeclaration, let attribute = own("Attribute") ?? own("Relationship") {
             return problem(
-                "'@\(attribute.name)' would be for all of these: write a '\(variable.isLet ? "let" : "var")' for each",
+                "'@\(attribute.name)' would apply to all of these: write a '\(variable.isLet ? "let" : "var")' for each",
                 at: attribute.range)
         }
         if let attribute = own("Attribute"), attribute.argument(nil) != nil {
             return problem(
-                "options are attributes of their own: '@Unique', '@Indexed', '@Transient'", at: attribute.range)
+                "write options as attributes of their own: '@Unique', '@Indexed', '@Transient'", at: attribute.range)
         }
         let foreign = variable.attributes.first { attribute in
             !attribute.isOfProperty && !Self.languageAttributes.contains(attribute.name)
@@ -183,7 +183,7 @@ struct PropertyDeclaration {
             return problem("rows go to every context and thread: remove '@MainActor'", at: foreign.range)
         default:
             return problem(
-                "@Entity cannot see how '@\(foreign.name)' has '\(name.text)' stored: remove it, or write the schema by hand",
+                "@Entity cannot see how '@\(foreign.name)' stores '\(name.text)': remove it, or write the schema by hand",
                 at: foreign.range)
         }
     }
@@ -210,8 +210,8 @@ struct PropertyDeclaration {
             return attribute.map {
                 problem(
                     $0.name == "Indexed"
-                        ? "a relationship has its index already: remove '@Indexed'"
-                        : "'@\($0.name)' is for attributes; what a relationship takes, '@Relationship' does",
+                        ? "a relationship always has an index: remove '@Indexed'"
+                        : "'@\($0.name)' is for attributes: give a relationship's options to '@Relationship'",
                     at: $0.range)
             }
         }
@@ -223,11 +223,12 @@ struct PropertyDeclaration {
         let words = try Lexer.tokens(of: path).map { path[$0.range] }
         if words.starts(with: ["\\", "."]) {
             let path = source[inverse].dropFirst()
-            return problem("write the other entity too, as in '\\\(type.target ?? "Other")\(path)'", at: inverse)
+            return problem(
+                "name the other entity in the key path, as in '\\\(type.target ?? "Other")\(path)'", at: inverse)
         }
         guard [entity.source, "Self"].contains(where: { words == ["\\", $0, ".", name.source] }) else { return nil }
         return problem(
-            "an attribute cannot name its own property, which is a circular reference to the compiler: write the schema by hand, with 'inverse: \(source[inverse])'",
+            "an attribute cannot name its own property, which is a circular reference for the compiler: write the schema by hand, with 'inverse: \(source[inverse])'",
             at: inverse)
     }
 
@@ -250,12 +251,12 @@ struct PropertyDeclaration {
         let other = own("Unique") ?? own("Indexed") ?? own("Attribute") ?? own("Relationship")
         if let other {
             return problem(
-                "'@\(other.name)' is for what is stored, which an transient value is not: remove one of the two",
+                "'@\(other.name)' is for stored values, and a transient value is not stored: remove one of the two",
                 at: other.range)
         }
         if variable.isLet || (variable.initialValue == nil && !type.isOptional) {
             return problem(
-                "an transient value is a 'var' and has a default, which it returns to: write 'var \(name.text): … = …'")
+                "a transient value must be a 'var' with a default: write 'var \(name.text): … = …'")
         }
         return nil
     }

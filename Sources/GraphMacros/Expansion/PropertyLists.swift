@@ -69,7 +69,7 @@ struct PropertyLists {
         let named = properties.filter { $0.name == name }
         if named.isEmpty { return "'\(entity)' has no stored property '\(name)'" }
         if named.allSatisfy(\.isTransient) {
-            return "an transient value is not saved, so it cannot be unique or indexed"
+            return "a transient value is not saved, so it cannot be unique or indexed"
         }
         if named.allSatisfy(\.isToMany) {
             return "a row does not hold its to-many relationships, so they cannot be unique or indexed"

@@ -5,7 +5,7 @@ enum PropertyMacro {
         do throws(Problem) {
             let attribute = try DeclarationReader.readAttribute(request.attribute)
             if isInEntity(request) { return Expansion(source: "") }
-            let message = "'@\(attribute.name)' means something only to a property of a struct that is marked '@Entity'"
+            let message = "'@\(attribute.name)' works only on a property of an '@Entity' struct"
             return Expansion(
                 source: "",
                 problems: [Problem(message: message, range: attribute.range)],

@@ -25,11 +25,12 @@ struct PluginConnection {
         if header.isEmpty { return nil }
         let length = header.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard header.count == 8, length <= UInt64(Self.maximumMessageBytes) else {
-            throw Failure(description: "this is no message of a Swift compiler, which is to run this program")
+            throw Failure(
+                description: "this is not a message from a Swift compiler; only the compiler runs this program")
         }
         if length == 0 { return nil }
         let message = try read(Int(length))
-        guard message.count == Int(length) else { throw Failure(description: "the message breaks off") }
+        guard message.count == Int(length) else { throw Failure(description: "the message ends too early") }
         do {
             return PluginRequest(try JSON(message))
         } catch {
@@ -57,7 +58,7 @@ struct PluginConnection {
                 systemRead(input, $0.baseAddress, min($0.count, count - bytes.count))
             }
             if length < 0, errno == EINTR { continue }
-            guard length >= 0 else { throw Failure(description: "cannot hear the compiler (errno \(errno))") }
+            guard length >= 0 else { throw Failure(description: "cannot read from the compiler (errno \(errno))") }
             if length == 0 { break }
             bytes += part[..<length]
         }

@@ -30,7 +30,7 @@ struct Lexer {
             startsLine = false
             followsSpace = false
         }
-        if let last = open.last { throw problem("this is not closed", at: tokens[last].range.lowerBound) }
+        if let last = open.last { throw problem("this bracket is not closed", at: tokens[last].range.lowerBound) }
         matchAngles()
     }
 
@@ -120,7 +120,7 @@ struct Lexer {
                 if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") { startsLine = true }
                 position += 1
             } else {
-                throw problem("this comment has no end", at: start)
+                throw problem("this comment does not end", at: start)
             }
         } while depth > 0
     }
@@ -146,7 +146,7 @@ struct Lexer {
             try readPound()
         case UInt8(ascii: "`"):
             guard let end = bytes[(start + 1)...].firstIndex(of: first), end > start + 1 else {
-                throw problem("this back-tick has no partner", at: start)
+                throw problem("this backtick has no closing one", at: start)
             }
             position = end + 1
             append(.word, from: start)
@@ -183,7 +183,7 @@ struct Lexer {
 
     private mutating func close(_ bracket: UInt8) throws(Problem) {
         guard let opening = open.popLast(), tokens[opening].character == Self.opening(bracket) else {
-            throw problem("this bracket closes none", at: position)
+            throw problem("this bracket closes nothing", at: position)
         }
         tokens[opening].closing = tokens.count
         append(.punctuation, length: 1)
@@ -216,7 +216,7 @@ struct Lexer {
         if Self.isOperator(scalar) {
             return append(.operatorCharacter, length: length)
         }
-        guard Self.isWord(scalar) else { throw problem("this character has no place in Swift here", at: position) }
+        guard Self.isWord(scalar) else { throw problem("Swift does not allow this character here", at: position) }
         skipWord()
         append(.word, from: start)
     }
@@ -279,7 +279,7 @@ struct Lexer {
     private mutating func skipString(delimiters: Int) throws(Problem) {
         var levels = [openString(delimiters: delimiters)]
         while var level = levels.last {
-            guard let byte = byte() else { throw problem("this string has no end", at: level.start) }
+            guard let byte = byte() else { throw problem("this string does not end", at: level.start) }
             if let brackets = level.brackets {
                 if let inner = try skipInterpolated(byte) {
                     levels.append(inner)
@@ -306,7 +306,7 @@ struct Lexer {
                 position += length
                 levels.removeLast()
             } else if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"), !level.isMultiline {
-                throw problem("this string has no end on its line", at: level.start)
+                throw problem("this string does not end on its line", at: level.start)
             } else {
                 position += 1
             }
@@ -373,7 +373,7 @@ struct Lexer {
                 position += 1
             }
         }
-        throw problem("this regular expression has no end", at: start)
+        throw problem("this regular expression does not end", at: start)
     }
 
     /// A slash begins a regex literal where no operand ends, if another slash closes it on the line, with no space at

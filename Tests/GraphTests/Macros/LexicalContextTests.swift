@@ -45,7 +45,7 @@ struct LexicalContextTests {
     func `a property's attribute outside of an entity says so`(_ context: String) {
         let expansion = expansion(of: "@Unique var a: Int", macro: "PropertyMacro", role: "peer", in: context)
         #expect(expansion.concernsAttribute)
-        let message = "'@Unique' means something only to a property of a struct that is marked '@Entity'"
+        let message = "'@Unique' works only on a property of an '@Entity' struct"
         #expect(expansion.problems == [Problem(message: message, range: 0..<7)])
     }
 

@@ -87,25 +87,27 @@ struct PluginProcessTests {
     @Test func `a length that no message has`() throws {
         for length: UInt64 in [1 << 63, .max, 1 << 40, UInt64(PluginConnection.maximumMessageBytes) + 1] {
             try expectFailure(
-                "this is no message of a Swift compiler, which is to run this program", header(length) + [1])
+                "this is not a message from a Swift compiler; only the compiler runs this program", header(length) + [1]
+            )
         }
     }
 
     @Test func `what somebody types at a terminal`() throws {
         for text in ["--help\n", "hello, what are you?\n", "\n"] {
             try expectFailure(
-                "this is no message of a Swift compiler, which is to run this program", Array(text.utf8))
+                "this is not a message from a Swift compiler; only the compiler runs this program", Array(text.utf8))
         }
     }
 
     @Test func `a message that breaks off`() throws {
         let message = frame(PluginMessages.expansion(of: "struct A {}"))
         try expectFailure(
-            "this is no message of a Swift compiler, which is to run this program", Array(message.prefix(5)))
+            "this is not a message from a Swift compiler; only the compiler runs this program", Array(message.prefix(5))
+        )
         for length in [8, 9, message.count - 1] {
-            try expectFailure("the message breaks off", Array(message.prefix(length)))
+            try expectFailure("the message ends too early", Array(message.prefix(length)))
         }
-        try expectFailure("the message breaks off", header(UInt64(PluginConnection.maximumMessageBytes)) + [1, 2])
+        try expectFailure("the message ends too early", header(UInt64(PluginConnection.maximumMessageBytes)) + [1, 2])
     }
 
     @Test func `a message that is not JSON`() throws {
