@@ -1,6 +1,6 @@
-/// What became of one save, for people who want to see what their program commits.
+/// A report of one save, which shows what a program commits.
 ///
-/// With `GRAPH_TRACE=1` in the environment each one is printed to standard error:
+/// With `GRAPH_TRACE=1` in the environment, Graph prints each one to standard error:
 ///
 /// ```
 /// graph: commit 27 to photos.graph by import (App/Library.swift:12): Image +3 ~1 −0; 213 bytes, 4 commits written in 0.8 ms
@@ -15,21 +15,21 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         public internal(set) var inserted = 0, updated = 0, deleted = 0
     }
 
-    /// The file's path; `memory` without one.
+    /// The file's path, or `memory` for a store without a file.
     public let store: String
-    /// Who saved, and where in the program; with the commit's number, if there was a commit.
+    /// Who saved, and where in the program; with the commit's number if there was a commit.
     public internal(set) var origin: ChangeOrigin
-    /// Why there was none.
+    /// Why there was no commit; nil if there was one, or nothing to save.
     public internal(set) var error: GraphError?
-    /// The entities with rows that were written, in the order in which the store was opened with them.
+    /// The entities whose rows the commit wrote, in the order in which the store was opened with them.
     public internal(set) var rows: [EntityCount] = []
-    /// Links made and ended, and members placed, at one end of each relationship.
+    /// How many links and places of members the commit added and removed, at one end of each relationship.
     public internal(set) var addedLinks = 0, removedLinks = 0
-    /// How many conflicts the merge policy has resolved.
+    /// How many conflicts the merge policy resolved.
     public internal(set) var resolvedConflicts = 0
-    /// The size of the record; 0 without a file.
+    /// The size of the commit's record; 0 without a file.
     public internal(set) var recordBytes = 0
-    /// How many commits were written with the same sync.
+    /// How many commits shared one write and sync.
     public internal(set) var groupSize = 1
     /// How long writing and syncing them took; zero without a file.
     public internal(set) var writing = Duration.zero
@@ -70,7 +70,7 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// One line, or several for an error with several findings.
+    /// One line, or several for an error with several items.
     public var description: String {
         let who = origin.who.isEmpty ? "" : " " + origin.who
         if let error { return "graph: refused by \(store)\(who): \(error)" }

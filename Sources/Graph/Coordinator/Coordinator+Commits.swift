@@ -1,5 +1,5 @@
 extension Coordinator {
-    /// The commits from now on, those of all contexts.
+    /// The commits of all contexts from now on.
     ///
     /// Complexity: O(1).
     public nonisolated var commits: Commits { Commits(published) }

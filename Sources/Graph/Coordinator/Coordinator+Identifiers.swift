@@ -1,6 +1,6 @@
 extension Coordinator {
-    /// An identifier as text that means the same object wherever it is read: `graph://<store>/Person/p26`, with the store's UUID. A
-    /// store in memory has one for as long as its coordinator lives.
+    /// An identifier as text that names the same object wherever it is read: `graph://<store>/Person/p26`, with the store's
+    /// UUID. The UUID of a store in memory lasts as long as its coordinator.
     ///
     /// Complexity: O(length of the entity's name).
     public nonisolated func uri(for id: AnyPersistentID) -> String {
@@ -14,8 +14,8 @@ extension Coordinator {
         uri(for: AnyPersistentID(id))
     }
 
-    /// The identifier that `uri(for:)` wrote; nil if it is another store's, if the store has no such entity, or if the text is no
-    /// such URI. Whether there is such an object is for a context to say.
+    /// The identifier that `uri(for:)` wrote; nil if the text is no such URI, or if it names another store or an entity that
+    /// the store does not have. Ask a context whether the object exists.
     ///
     /// Complexity: O(length of the text and of the entities' names).
     public nonisolated func id(forURI uri: String) -> AnyPersistentID? {

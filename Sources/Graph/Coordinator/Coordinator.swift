@@ -5,7 +5,7 @@
 /// let context = Context(coordinator)
 /// ```
 ///
-/// A store without a file keeps every rule but survives nothing.
+/// A store without a file keeps every rule, but lives in memory only.
 public actor Coordinator {
     let counters: RowCounters
     nonisolated let published: PublishedSnapshot
@@ -18,7 +18,7 @@ public actor Coordinator {
     private let journal: Journal?
     private nonisolated let path: String
     nonisolated let storeID: StoreID
-    /// What opening the file left out, repaired or found odd, in the order in which it was found; empty without a file, and
+    /// What opening the file left out, repaired or found odd, in the order in which it found them. Empty without a file, and
     /// for a file in order. It does not change later.
     public nonisolated let diagnostics: [StoreDiagnostic]
     private let tracer: (@Sendable (CommitTrace) -> Void)?
@@ -36,18 +36,18 @@ public actor Coordinator {
     ///
     /// - Parameters:
     ///   - types: all entities of the store.
-    ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The file is locked until `close()`, or until the
-    ///     coordinator is released.
-    ///   - checksEveryCommit: has every save checked as ``check()`` does before it is accepted; one that would break the
-    ///     store fails with `.inconsistent`. For tests: it takes time in proportion to the store.
-    ///   - trace: told what becomes of each save, on the coordinator: to be brief. nil prints it where the environment has
-    ///     `GRAPH_TRACE=1`.
+    ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The coordinator locks the file until
+    ///     `close()`, or until it is released.
+    ///   - checksEveryCommit: checks every save as ``check()`` does before accepting it; a save that would break the store
+    ///     throws `.inconsistent`. For tests: it takes time in proportion to the store.
+    ///   - trace: gets a report of each save. It runs on the coordinator, so keep it brief. nil prints the reports if the
+    ///     environment has `GRAPH_TRACE=1`.
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
-    ///   `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or
-    ///   `.inputOutput`. The file is left as it is then. If the file has original names, also `.outcomeUnknown`: whether it
-    ///   has the new ones shows when it is opened again.
+    ///   `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`,
+    ///   `.unusableFile`, `.diskFull` or `.inputOutput`. The file is then left unchanged. If the file has original names, also
+    ///   `.outcomeUnknown`: opening it again shows whether it has the new ones.
     ///
-    /// Complexity: O(size of the file).
+    /// Complexity: O(*s* + *c* log *c*) for *s* bytes and *c* changes of rows and links in the file.
     public init<each E: Entity>(
         for types: repeat (each E).Type,
         at path: String? = nil,
@@ -109,25 +109,25 @@ public actor Coordinator {
         )
     }
 
-    /// The newest durable state. Takes no turn on the coordinator.
+    /// The newest durable state. Reading it does not wait for the coordinator.
     ///
     /// Complexity: O(1).
     public nonisolated var snapshot: Snapshot { published.value }
 
-    /// Verifies every index, inverse, reference, unique value and count of the newest durable state against its rows and links
-    /// alone; gives one line for each thing that does not hold, which is an error in Graph.
+    /// Checks every index, inverse, reference, unique value and count of the newest durable state against its rows and links.
+    /// Returns one line for each error found, which is a bug in Graph; none if the store is sound.
     ///
-    /// Complexity: O(size of the store).
+    /// Complexity: O(*n* log *n*) for *n* objects and links.
     public nonisolated func check() -> [String] { snapshot.check() }
 
-    /// Ends saving and releases the file, after the saves that are under way; contexts that save by themselves do so first.
-    /// Snapshots and contexts can be read on; saves throw `.closed`. Closing again only waits until that is done.
+    /// Stops saving and releases the file, after the saves that are under way. Contexts with ``Context/autosave`` save first.
+    /// Snapshots and contexts stay readable; saves throw `.closed`. Closing again only waits until the store is closed.
     ///
-    /// - Parameter discardingChanges: whether to close without having those contexts save: their unsaved changes are not in the
-    ///   store then. It is the way to close when a save fails and cannot be mended.
-    /// - Throws: what the save of a context that saves by itself throws, after all of them have been tried; of several failures the
-    ///   first. The coordinator is open then, and the context has its changes. Also what the store's file makes of its end: then
-    ///   the coordinator is closed.
+    /// - Parameter discardingChanges: whether to close without these automatic saves; the contexts' unsaved changes are then
+    ///   lost. Use it to close when a save fails and you cannot correct that.
+    /// - Throws: what an automatic save throws, the first of several failures, after all contexts have tried: the coordinator
+    ///   is then still open, and the context has its changes. Also an error of the file while closing it: the coordinator is
+    ///   then closed.
     ///
     /// Complexity: that of the saves that it waits for and of those that it makes.
     public func close(discardingChanges: Bool = false) async throws(GraphError) {

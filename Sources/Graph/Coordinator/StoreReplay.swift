@@ -289,7 +289,7 @@ extension StoreReplay: CommitHandler {
         }
         if !matches(address, other) {
             let name = "\(snapshot.schema.entities[entity].name).\(property.name)"
-            let remark = "\(name): some values are read otherwise than by the program that wrote them"
+            let remark = "\(name): some values read differently than when they were written"
             if !remarks.contains(remark) { remarks.append(remark) }
         }
         return true

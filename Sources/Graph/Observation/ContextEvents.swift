@@ -2,15 +2,15 @@ import Synchronization
 
 /// Something that happened to a context.
 public enum ContextEvent: Sendable {
-    /// A save has taken the changes: from the state that the context had read to the one that it wants to be saved.
+    /// A save has taken the changes: from the state that the context had read to the one that it is saving.
     case willSave(SnapshotDifference)
     /// A save has succeeded.
     case didSave(ContextSave)
     /// A save has failed; its changes are pending as before.
     case saveFailed(GraphError)
-    /// The context has taken over what others committed, or what its parent has.
+    /// The context has taken over others' commits, or its parent's state.
     case didMerge(SnapshotDifference)
-    /// Several of these, for one who came late: from the first one's state before to the last one's state after.
+    /// Several events as one, for a reader that fell behind: from the state before the first one to the state after the last.
     case missed(SnapshotDifference)
 }
 
@@ -27,42 +27,46 @@ extension ContextEvent: CustomStringConvertible {
     }
 }
 
-/// What a save has done.
+/// The result of a save.
 public struct ContextSave: Sendable, CustomStringConvertible {
-    /// What was saved: the store before the commit and after it. In a nested context, its own state before its changes and with
-    /// them, as it handed them to its parent.
+    /// What was saved: the store before and after the commit. In a nested context, its state before and after its changes, as
+    /// it handed them to its parent.
     public let saved: SnapshotDifference
-    /// The commit; nil in a nested context, and if the store had everything already, so that there was nothing to commit.
+    /// The commit; nil in a nested context, and if the store already had everything, so that there was nothing to commit.
     public let commit: CommitNumber?
-    /// What the context showed before and what it shows now. Its own changes, which it showed before, are not part of this; others'
-    /// commits are.
+    /// What the context showed before and after the save. That includes others' commits, but not its own changes, which it
+    /// already showed.
     public let shown: SnapshotDifference
 
     /// `commit 4`
     public var description: String { commit.map { "commit \($0)" } ?? "without a commit" }
 }
 
-/// What happens to a context, from the time on at which it was asked for, in order. Whoever falls behind by more than 64 events
-/// gets one for all of them. The sequence ends when the coordinator is closed, and with the context, which it holds no longer
-/// than others do. One iteration only.
+/// The events of a context in order, from the time when the program asked for them. A reader that falls behind by more than 64
+/// events gets one for all of them. The sequence ends when the coordinator is closed or the context is released; it does not
+/// retain the context. Iterate it only once.
 public struct ContextEvents: AsyncSequence, Sendable {
     fileprivate let buffer: EventBuffer
 
-    /// Goes on where the last iteration ended.
+    /// Continues where the last iteration ended.
+    ///
+    /// Complexity: O(1).
     public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
-    /// Goes from event to event.
+    /// Returns one event after another.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let buffer: EventBuffer
 
-        /// The next event, once there is one; nil if there will be none, or when the task is cancelled.
+        /// The next event, once there is one; nil after the last one, or when the task is cancelled.
         ///
         /// Complexity: O(1), besides waiting.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ContextEvent? {
             await buffer.next(isolation: actor)
         }
 
-        /// The same from no particular isolation.
+        /// The same without an isolation.
+        ///
+        /// Complexity: O(1), besides waiting.
         public mutating func next() async -> ContextEvent? {
             await next(isolation: nil)
         }

@@ -1,5 +1,4 @@
-/// The value of an object with its identifier, as one fetch gives them: what a list shows, or a copy to edit, and which object it
-/// belongs to.
+/// An object's value together with its identifier: an item of a list, or a copy to edit that still names its object.
 ///
 /// ```swift
 /// var draft = try snapshot.fetchIdentifiedValues(Person.self)[0]
@@ -7,7 +6,7 @@
 /// try await context.transaction { [draft] in $0[draft.id]?.name = draft.name }
 /// ```
 ///
-/// The properties of the value are at hand as if they were its own, except those that are called `id` or `value`.
+/// It has the value's properties as its own, except those that are called `id` or `value`.
 @dynamicMemberLookup
 public struct IdentifiedValue<E: Entity>: Identifiable, Sendable {
     /// Identifies the object.
@@ -16,6 +15,8 @@ public struct IdentifiedValue<E: Entity>: Identifiable, Sendable {
     public var value: E
 
     /// A value with the identifier of its object.
+    ///
+    /// Complexity: O(1).
     @inlinable
     public init(id: PersistentID<E>, value: E) {
         self.id = id
@@ -28,10 +29,14 @@ public struct IdentifiedValue<E: Entity>: Identifiable, Sendable {
     }
 
     /// A property of the value.
+    ///
+    /// Complexity: O(1).
     @inlinable
     public subscript<V>(dynamicMember keyPath: KeyPath<E, V>) -> V { value[keyPath: keyPath] }
 
-    /// A property of the value; a new one changes this copy and nothing else.
+    /// A property of the value. Writing it changes this copy and nothing else.
+    ///
+    /// Complexity: O(1).
     @inlinable
     public subscript<V>(dynamicMember keyPath: WritableKeyPath<E, V>) -> V {
         get { value[keyPath: keyPath] }
@@ -44,6 +49,6 @@ extension IdentifiedValue: Equatable where E: Equatable {}
 extension IdentifiedValue: Hashable where E: Hashable {}
 
 extension IdentifiedValue: CustomStringConvertible {
-    /// `Person/p26: ` and the value.
+    /// The identifier and the value: `Person/p26: ` and the value's own description.
     public var description: String { "\(id): \(value)" }
 }

@@ -1,10 +1,9 @@
 /// One criterion of a sort: a stored property and a direction.
 ///
-/// Only stored properties with an order can be sorted by; a computed one compiles, and the fetch throws
-/// `GraphError.notOrdered`, which says where it is named.
+/// Sort by stored properties with an order. A computed property compiles, but the fetch throws `GraphError.notOrdered`, which
+/// says where the program names the property.
 ///
-/// The order is that of `OrderedAttributeValue`; rows that compare equal under all criteria come in the order of their
-/// insertion.
+/// The order is that of `OrderedAttributeValue`; rows that compare equal under all criteria come in the order of insertion.
 public struct Ordering<E: Entity>: Sendable {
     @usableFromInline let keyPath: any PartialKeyPath<E> & Sendable
     @usableFromInline let isDescending: Bool
@@ -17,7 +16,9 @@ public struct Ordering<E: Entity>: Sendable {
         self.site = site
     }
 
-    /// Small values first, nil before all.
+    /// Smallest values first, nil before all.
+    ///
+    /// Complexity: O(1).
     public static func ascending<V: OrderedAttributeValue>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         file: StaticString = #fileID,
@@ -26,7 +27,9 @@ public struct Ordering<E: Entity>: Sendable {
         Ordering(keyPath, isDescending: false, CallSite(file, line))
     }
 
-    /// Large values first, nil after all.
+    /// Largest values first, nil after all.
+    ///
+    /// Complexity: O(1).
     public static func descending<V: OrderedAttributeValue>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         file: StaticString = #fileID,
@@ -35,7 +38,9 @@ public struct Ordering<E: Entity>: Sendable {
         Ordering(keyPath, isDescending: true, CallSite(file, line))
     }
 
-    /// By the raw value, small ones first.
+    /// By the raw value, smallest first.
+    ///
+    /// Complexity: O(1).
     public static func ascending<V: RawRepresentable>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         file: StaticString = #fileID,
@@ -44,7 +49,9 @@ public struct Ordering<E: Entity>: Sendable {
         Ordering(keyPath, isDescending: false, CallSite(file, line))
     }
 
-    /// By the raw value, large ones first.
+    /// By the raw value, largest first.
+    ///
+    /// Complexity: O(1).
     public static func descending<V: RawRepresentable>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         file: StaticString = #fileID,
@@ -53,7 +60,9 @@ public struct Ordering<E: Entity>: Sendable {
         Ordering(keyPath, isDescending: true, CallSite(file, line))
     }
 
-    /// By the raw value, small ones first, nil before all.
+    /// By the raw value, smallest first, nil before all.
+    ///
+    /// Complexity: O(1).
     public static func ascending<V: RawRepresentable>(
         _ keyPath: any KeyPath<E, V?> & Sendable,
         file: StaticString = #fileID,
@@ -62,7 +71,9 @@ public struct Ordering<E: Entity>: Sendable {
         Ordering(keyPath, isDescending: false, CallSite(file, line))
     }
 
-    /// By the raw value, large ones first, nil after all.
+    /// By the raw value, largest first, nil after all.
+    ///
+    /// Complexity: O(1).
     public static func descending<V: RawRepresentable>(
         _ keyPath: any KeyPath<E, V?> & Sendable,
         file: StaticString = #fileID,

@@ -8,7 +8,7 @@ extension Snapshot {
 
     /// The value of an object, or nil if this state does not have it.
     ///
-    /// Complexity: O(log *n*), with a base of 16.
+    /// Complexity: O(log *n*) for *n* objects of the entity; the base of the logarithm is 16.
     @inlinable
     public func value<E>(for id: PersistentID<E>) -> E? {
         // The address is in this state, which must outlive the read.
@@ -24,9 +24,9 @@ extension Snapshot {
         schema.index(of: type).flatMap { entities[$0].rows.address(of: row) }
     }
 
-    /// How often the object was committed by then, or nil if this state does not have it.
+    /// How often the object had been committed by then, or nil if this state does not have it.
     ///
-    /// Complexity: O(log *n*), with a base of 16.
+    /// Complexity: O(log *n*) for *n* objects of the entity; the base of the logarithm is 16.
     public func version<E>(of id: PersistentID<E>) -> RowVersion? {
         schema.index(of: E.self).flatMap { entities[$0].rows.version(of: id.row) }
     }
@@ -34,16 +34,17 @@ extension Snapshot {
     /// The values of the objects that match.
     ///
     /// - Parameters:
-    ///   - predicate: called once at most for each object: in the order of insertion, or in that of an index which has the sort
-    ///     order, until the limit is reached.
-    ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
-    ///   - offset: how many of the first results to leave out.
-    ///   - limit: how many results to give at most.
+    ///   - predicate: called at most once for each object, in insertion order or along an index that has the sort order, until
+    ///     the limit is reached.
+    ///   - orderings: the sort criteria, the most significant one first; without any, results come in insertion order.
+    ///   - offset: how many of the first results to skip.
+    ///   - limit: how many results to return at most.
     /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`, and what the predicate throws.
     ///
-    /// Complexity: O(*n*) for *n* objects of the entity, and O(*m* log *m*) to sort the *m* that match. Where an index begins with
-    /// the properties that the orderings name first, all in one direction, its order is followed instead: O(log *n*) and the
-    /// number of objects up to the last that is wanted. If few of these match, the rest is searched as without an index.
+    /// Complexity: O(*n*) for *n* objects of the entity, and O(*m* log *m*) to sort the *m* that match. If an index begins
+    /// with the properties that the orderings name first, all in one direction, the fetch follows the index instead: O(*k* log
+    /// *n*) for the *k* objects up to the last one wanted and those that are equal to it in the index. If few of them match,
+    /// it searches the rest as without an index.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -62,14 +63,14 @@ extension Snapshot {
     /// The values of all objects.
     ///
     /// - Parameters:
-    ///   - orderings: the first criterion counts most; without any, the order is that of insertion.
-    ///   - offset: how many of the first results to leave out.
-    ///   - limit: how many results to give at most.
+    ///   - orderings: the sort criteria, the most significant one first; without any, results come in insertion order.
+    ///   - offset: how many of the first results to skip.
+    ///   - limit: how many results to return at most.
     /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`.
     ///
-    /// Complexity: O(*n* log *n*) for *n* objects of the entity, or O(*n*) without orderings. Where an index begins with the
-    /// properties that the orderings name first, all in one direction, its order is followed instead and the offset is counted
-    /// along it: O(log *n*) and the limit, whatever the offset.
+    /// Complexity: O(*n* log *n*) for *n* objects of the entity, or O(*n*) without orderings. If an index begins with the
+    /// properties that the orderings name first, all in one direction, the fetch follows the index instead and counts the
+    /// offset along it: O(*k* log *n*) for *k* results and those that are equal to them in the index, whatever the offset.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -84,9 +85,9 @@ extension Snapshot {
         return values
     }
 
-    /// The identifiers of the objects that match; otherwise as `fetchValues`.
+    /// The identifiers of the objects that match; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -102,9 +103,9 @@ extension Snapshot {
         return ids
     }
 
-    /// The identifiers of all objects; otherwise as `fetchValues`.
+    /// The identifiers of all objects; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``fetchValues(_:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -119,7 +120,7 @@ extension Snapshot {
         return ids
     }
 
-    /// The values of the objects that match, each with its identifier; otherwise as `fetchValues`.
+    /// The values of the objects that match, each with its identifier; otherwise the same as `fetchValues`.
     ///
     /// ```swift
     /// for person in try snapshot.fetchIdentifiedValues(Person.self, where: { $0.age > 30 }) {
@@ -127,7 +128,7 @@ extension Snapshot {
     /// }
     /// ```
     ///
-    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIdentifiedValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -143,9 +144,9 @@ extension Snapshot {
         return values
     }
 
-    /// The values of all objects, each with its identifier; otherwise as `fetchValues`.
+    /// The values of all objects, each with its identifier; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``fetchValues(_:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable
     public func fetchIdentifiedValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -160,8 +161,8 @@ extension Snapshot {
         return values
     }
 
-    /// Calls the body with identifier and value of the objects that match, in the order of `fetchValues`, without an array of them:
-    /// the way to add up or write out what a large table has. What the body throws ends it.
+    /// Calls the body with identifier and value of the objects that match, in the order of `fetchValues`, without making an
+    /// array: the way to add up or write out a large table. An error of the body ends it.
     ///
     /// ```swift
     /// try snapshot.forEachValue(Person.self) { id, person in print(id, person.name) }
@@ -169,8 +170,8 @@ extension Snapshot {
     ///
     /// - Throws: what `fetchValues` throws, and what the body throws.
     ///
-    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)``. Without orderings each row is passed on when it is found;
-    /// with them, rows that are to be sorted are found first, as addresses.
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)``. Without orderings the body gets each row when it
+    /// is found; a sort first collects the addresses of the rows.
     @inlinable @inline(__always)
     public func forEachValue<E: Entity>(
         _ type: E.Type = E.self,
@@ -185,9 +186,9 @@ extension Snapshot {
         }
     }
 
-    /// Calls the body with identifier and value of all objects; otherwise as the `forEachValue` with a predicate.
+    /// Calls the body with identifier and value of all objects; otherwise the same as the `forEachValue` with a predicate.
     ///
-    /// Complexity: as ``fetchValues(_:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``fetchValues(_:sortedBy:offset:limit:)``.
     @inlinable @inline(__always)
     public func forEachValue<E: Entity>(
         _ type: E.Type = E.self,
@@ -201,10 +202,10 @@ extension Snapshot {
         }
     }
 
-    /// The value of the first object that matches, or nil; otherwise as `fetchValues`.
+    /// The value of the first object that matches, or nil; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: as ``fetchValues(_:where:sortedBy:offset:limit:)`` with a limit of 1. Without orderings the search ends at the
-    /// first match.
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)`` with a limit of 1. Without orderings the search
+    /// ends at the first match.
     @inlinable
     public func first<E: Entity>(
         _ type: E.Type = E.self,
@@ -269,8 +270,8 @@ extension Snapshot {
         return values
     }
 
-    /// Calls the body with the value of each member of a to-many relationship, in their order, without copying rows: the way to
-    /// add up what a large collection has.
+    /// Calls the body with the value of each member of a to-many relationship, in order, without copying rows: the fast way to
+    /// add up values of a large collection.
     ///
     /// - Throws: `GraphError.unknownEntity`, and what the body throws.
     ///

@@ -1,10 +1,10 @@
-/// A committed state of a store: an immutable value that can be kept, passed to any thread and queried there, without
-/// locks and without disturbing anybody.
+/// A committed state of a store: an immutable value to keep, to pass to any thread and to query there, without locks and
+/// without disturbing others.
 ///
-/// Taking and keeping one costs O(1); what later commits change, and only that, is held twice while it is kept.
+/// Taking and keeping one costs O(1). While you keep it, only what later commits change takes memory twice.
 public struct Snapshot: Sendable {
     @usableFromInline let schema: Schema
-    /// The commit that made this state. What a context has not saved yet never shows in a snapshot.
+    /// The newest commit in this state.
     public internal(set) var commit: CommitNumber
     /// Indexed by entity number in the schema.
     @usableFromInline var entities: [EntityRows]
@@ -26,7 +26,7 @@ public struct Snapshot: Sendable {
 }
 
 extension Snapshot: CustomStringConvertible {
-    /// The commit, and how many objects there are of the first ten entities that have any: `commit 12: 3 Team, 20 Person`.
+    /// The commit, and the number of objects of the first ten entities that have any: `commit 12: 3 Team, 20 Person`.
     public var description: String {
         let counts = zip(schema.entities, entities).filter { $1.rows.count > 0 }
         guard !counts.isEmpty else { return "commit \(commit)" }

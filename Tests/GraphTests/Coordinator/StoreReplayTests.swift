@@ -179,7 +179,7 @@ struct StoreReplayTests {
         }
     }
 
-    @Test func `R28a: an update of an transient property, whose tag no record has`() throws {
+    @Test func `R28a: an update of a transient property, whose tag no record has`() throws {
         struct Page: Entity {
             var isOpen = false
             var text = ""
