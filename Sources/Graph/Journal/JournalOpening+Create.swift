@@ -24,7 +24,7 @@ extension JournalOpening {
                 record, sequence: UInt64(index + 1), durableThrough: 0, chain: chain, salt: header.salt, to: &content)
         }
         guard let file = try place(content.bytes, at: location.path, of: location) else {
-            throw .unusableFile(path: location.text, reason: "somebody made the file meanwhile; open it again")
+            throw .unusableFile(path: location.text, reason: "somebody created the file meanwhile; open it again")
         }
         do throws(GraphError) {
             // If this fails, the file stays: it is complete, and the next open syncs the folder again.

@@ -22,7 +22,8 @@ extension JournalOpening {
                 diagnostics.append(
                     StoreDiagnostic(
                         .writableByOthers,
-                        "others than its owner may write the file (permissions \(permissions)); take that from them"))
+                        "others than its owner may write the file (permissions \(permissions)); remove that permission"
+                    ))
             }
             let remembered = try rememberedEnd(lock, location)
             let reader = JournalReader(
@@ -89,8 +90,8 @@ extension JournalOpening {
                 StoreDiagnostic(
                     .olderCopy, at: scan.validEnd,
                     """
-                    the file was closed after record \(scan.lastSequence), but under this name it had \(end.sequence) records \
-                    already: an older copy was put back, and the later ones are not in it
+                    the file was closed after record \(scan.lastSequence), but the file of this name had \(end.sequence) \
+                    records before: somebody put back an older copy, which lacks the later ones
                     """)
             ]
         case .diverged(let end):
@@ -98,8 +99,8 @@ extension JournalOpening {
                 StoreDiagnostic(
                     .divergedCopy, at: scan.validEnd,
                     """
-                    record \(end.sequence) is not the one that was written under this name before: another copy of the file \
-                    was put back, which went its own way
+                    record \(end.sequence) differs from the one that the file of this name had before: somebody put back \
+                    another copy, which was continued separately
                     """)
             ]
         case .unknown:
@@ -108,8 +109,8 @@ extension JournalOpening {
                 StoreDiagnostic(
                     .unknownEnd, at: scan.validEnd,
                     """
-                    the file was not closed after record \(scan.lastSequence), and no lock file remembers its end: whether \
-                    there were more records cannot be known
+                    the file was not closed after record \(scan.lastSequence), and no lock file remembers its end: nobody \
+                    can know whether there were more records
                     """)
             ]
         }
@@ -130,10 +131,10 @@ extension JournalOpening {
             if error.operation == .sync { throw error.graphError(path: location.text) }
             return StoreDiagnostic(
                 .damagedHeader, at: damaged.offset,
-                "the header's \(copy) copy is damaged and could not be written again (\(error.summary)); copy the file")
+                "the header's \(copy) copy is damaged and rewriting it failed (\(error.summary)); copy the file")
         }
         return StoreDiagnostic(
-            .repairedHeader, at: damaged.offset, "the header's \(copy) copy was damaged and has been written again")
+            .repairedHeader, at: damaged.offset, "the header's \(copy) copy was damaged and has been rewritten")
     }
 
     /// A copy of the header that must be restored from the other one.

@@ -138,7 +138,7 @@ struct JournalReader: ~Copyable {
             }
             part = .schema
         case (.beginning, _):
-            throw corrupt("the first record is no schema")
+            throw corrupt("the first record is not a schema")
         case (.schema, .snapshotChunk):
             part = .snapshot
         case (.snapshot, .snapshotChunk):
@@ -183,7 +183,7 @@ struct JournalReader: ~Copyable {
             chain: chain,
             tail: isClean ? .clean : .torn(end: rest.end, reason: "record \(expected): \(reason)"),
             lastKind: lastKind,
-            agreement: try agreement(isClean ? "the file has only zeros, if anything, from here on" : reason),
+            agreement: try agreement(isClean ? "the file has nothing but zeros from here on" : reason),
             endsLikeAWriters: endsLikeAWriters)
     }
 

@@ -121,7 +121,7 @@ struct JournalReaderTests {
     @Test func `the first record must be the schema that the header names`() {
         var composer = Composer()
         composer.add(.commit, [1])
-        expectCorrupt(composer.bytes, at: 8_192, "no schema")
+        expectCorrupt(composer.bytes, at: 8_192, "not a schema")
         composer = Composer(schema: [1, 2, 3])
         composer.add(.schema, JournalFixture.schema)
         expectCorrupt(composer.bytes, at: 8_192, "header names")
