@@ -12,57 +12,62 @@ public struct RefreshConflict: Sendable, Hashable {
 extension WorkingState {
     /// Rows that both this state and `other`, which came after its base, have changed, and required rows that `other` has
     /// changed.
-    func overlaps(with other: Snapshot) -> [RefreshConflict] {
-        var overlaps: [RefreshConflict] = []
+    func refreshConflicts(with other: Snapshot) -> [RefreshConflict] {
+        var conflicts: [RefreshConflict] = []
         for (entity, changes) in changes.entities {
-            let description = schema.entities[entity]
-            let (old, new) = (base.entities[entity].rows, other.entities[entity].rows)
-            let (kept, returned) = (changes.detachedBases, changes.returnBases)
+            let theirs = other.entities[entity].rows
             var listed: Set<RowNumber> = []
-            func append(_ row: RowNumber, _ names: [String], isDeletedThere: Bool) {
+            func append(_ row: RowNumber, _ properties: [String]?) {
+                guard let properties else { return }
                 listed.insert(row)
                 let id = schema.id(of: RowID(entity: entity, row: row))
-                overlaps.append(RefreshConflict(id: id, properties: names, isDeletedThere: isDeletedThere))
+                conflicts.append(
+                    RefreshConflict(id: id, properties: properties, isDeletedThere: !theirs.contains(row)))
             }
             changes.forEachChange { row, kind, _ in
-                // The known row may be older than the base, if the context has kept up by itself.
-                let knownVersion = kept.version(of: row) ?? old.version(of: row)
-                let known =
-                    kind == .inserted ? returned.address(of: row) : kept.address(of: row) ?? old.address(of: row)
-                let theirs = new.address(of: row)
-                guard let original = known, kind != .inserted || theirs != nil else { return }
-                // A nullified reference belongs to the delete of its target.
-                guard theirs != nil || !onlyNullifies(RowID(entity: entity, row: row)) else { return }
-                // In a context's parent a row may have changed without a version of its own.
-                guard
-                    knownVersion != new.version(of: row)
-                        || theirs.map({ description.areIdentical($0, original) }) == false
-                else { return }
-                // If others brought the row back, compare with what was changed before they deleted it.
-                let lost = theirs == nil ? nil : changes.detachedRows.address(of: row)
-                let ours = snapshot.entities[entity].rows.address(of: row) ?? lost
-                guard ours != nil || theirs != nil else { return }
-                var names: [String] = []
-                if let ours, let theirs {
-                    let nullified = Set(nullifiedReferences(from: original, to: ours, of: entity).map(\.property))
-                    let merge = RowMerge(description, base: original, ours: ours, theirs: theirs)
-                    merge.forEachChange { number, property, side in
-                        if side == .both, !nullified.contains(number) { names.append(property.name) }
-                    }
-                    guard !names.isEmpty else { return }
-                }
-                append(row, names, isDeletedThere: theirs == nil)
+                append(row, propertiesChangedTwice(of: RowID(entity: entity, row: row), kind, theirs))
             }
             changes.required.forEachRow { row, _, known in
-                let theirs = new.address(of: row)
                 guard !listed.contains(row) else { return }
-                let names = theirs.map { theirs in
-                    description.properties.filter { $0.isStored && !$0.isIdentical(in: theirs, known) }.map(\.name)
-                }
-                guard names?.isEmpty != true else { return }
-                append(row, names ?? [], isDeletedThere: theirs == nil)
+                append(row, propertiesChanged(of: RowID(entity: entity, row: row), since: known, in: theirs))
             }
         }
-        return overlaps
+        return conflicts
+    }
+
+    /// The properties of a changed row that others changed, too: none if one side deleted it; nil if it is no conflict.
+    private func propertiesChangedTwice(of id: RowID, _ kind: ChangeKind, _ rows: RowTable) -> [String]? {
+        let description = schema.entities[id.entity]
+        let changes = changes[id.entity]
+        // The known row may be older than the base, if the context has kept up by itself.
+        let (detached, base) = (changes.detachedBases, base.entities[id.entity].rows)
+        let knownVersion = detached.version(of: id.row) ?? base.version(of: id.row)
+        let known =
+            kind == .inserted
+            ? changes.returnBases.address(of: id.row) : detached.address(of: id.row) ?? base.address(of: id.row)
+        guard let known else { return nil }
+        guard let theirs = rows.address(of: id.row) else {
+            // A nullified reference belongs to the delete of its target. If both sides deleted the row, they agree.
+            let isChangeLost = kind == .updated && snapshot.contains(id) && knownVersion != nil && !onlyNullifies(id)
+            return isChangeLost ? [] : nil
+        }
+        // In a context's parent a row may have changed without a version of its own.
+        guard knownVersion != rows.version(of: id.row) || !description.areIdentical(theirs, known) else { return nil }
+        // If others brought the row back, compare with what was changed before they deleted it.
+        guard let ours = snapshot.address(of: id) ?? changes.detachedRows.address(of: id.row) else { return [] }
+        let nullified = nullifiedReferences(from: known, to: ours, of: id.entity).map(\.property)
+        var names: [String] = []
+        RowMerge(description, base: known, ours: ours, theirs: theirs).forEachChange { number, property, side in
+            if side == .both, !nullified.contains(number) { names.append(property.name) }
+        }
+        return names.isEmpty ? nil : names
+    }
+
+    /// The stored properties of a required row that others changed: none if they deleted it; nil if they did not change it.
+    private func propertiesChanged(of id: RowID, since known: UnsafeRawPointer, in rows: RowTable) -> [String]? {
+        guard let theirs = rows.address(of: id.row) else { return [] }
+        let names = schema.entities[id.entity].properties
+            .filter { $0.isStored && !$0.isIdentical(in: theirs, known) }.map(\.name)
+        return names.isEmpty ? nil : names
     }
 }

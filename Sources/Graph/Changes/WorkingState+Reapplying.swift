@@ -16,20 +16,11 @@ extension WorkingState {
         changes.deleteCount += later.changes.deleteCount
         // Deletes come first: a row that refers to a deleted one then takes it from no other row.
         for isDeleting in [true, false] {
-            for (entity, changes) in later.changes.entities where changes.hasDeletes || !isDeleting {
-                changes.forEachChange { row, kind, baseVersion in
-                    guard (kind == .deleted) == isDeleting else { return }
-                    let change = Change(
-                        id: RowID(entity: entity, row: row),
-                        kind: kind,
-                        baseVersion: baseVersion,
-                        delete: deleteCount + changes.delete(of: row)
-                    )
-                    if let survivor = replacements[entity]?[row] {
-                        reapply(change, of: later, to: survivor, keepingBases, replacements)
-                    } else {
-                        reapply(change, of: later, keepingBases, replacements)
-                    }
+            later.forEachChange(deletes: isDeleting, numberedFrom: deleteCount) { change in
+                if let survivor = replacements[change.id.entity]?[change.id.row] {
+                    reapply(change, of: later, to: survivor, keepingBases, replacements)
+                } else {
+                    reapply(change, of: later, keepingBases, replacements)
                 }
             }
         }
@@ -39,6 +30,16 @@ extension WorkingState {
         requireAgain(later, keepingBases, before: before)
         for link in later.denyingLinks where !later.base.linkTables[link.list].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
+        }
+    }
+
+    private func forEachChange(deletes: Bool, numberedFrom first: DeleteNumber, _ body: (Change) -> Void) {
+        for (entity, changes) in changes.entities where changes.hasDeletes || !deletes {
+            changes.forEachChange { row, kind, baseVersion in
+                guard (kind == .deleted) == deletes else { return }
+                let id = RowID(entity: entity, row: row)
+                body(Change(id: id, kind: kind, baseVersion: baseVersion, delete: first + changes.delete(of: row)))
+            }
         }
     }
 
@@ -127,46 +128,20 @@ extension WorkingState {
         _ replacements: Replacements
     ) {
         let (id, baseVersion) = (change.id, change.baseVersion)
-        let description = schema.entities[id.entity]
-        let theirs = snapshot.address(of: id)
-        let ours =
-            later.snapshot.address(of: id) ?? later.changes[id.entity].detachedRows.address(of: id.row)
+        let isThere = snapshot.contains(id)
+        let ours = later.snapshot.address(of: id) ?? later.changes[id.entity].detachedRows.address(of: id.row)
         let known = later.knownRow(id)
         switch (change.kind, ours, known) {
         case (.inserted, let ours?, _):
             let last = later.changes[id.entity].returnBases.address(of: id.row)
-            if theirs != nil, let last {
-                // Others have brought it back, too.
-                return merge(
-                    RowChange(known: last, ours: ours, baseVersion: baseVersion),
-                    into: id, keepingBases, replacements)
-            }
-            description.layout.withCopy(of: ours) { copy in
-                description.redirect(copy, by: replacements)
-                guard theirs == nil else {
-                    _ = update(id, copying: copy)
-                    return
-                }
-                insert(id, copying: copy, lastVersion: baseVersion, known: last)
-                referBack(from: id)
-            }
-        case (.deleted, _, _) where theirs != nil:
-            let isConflict = keepingBases && snapshot.version(of: id) != baseVersion
-            remove(id, by: change.delete)
-            // A row that was never saved leaves no delete.
-            if changes.kind(of: id) == .deleted,
-                let last = later.changes[id.entity].lastRows.address(of: id.row)
-            {
-                changes[id.entity].lastRows.set(id.row, version: .none, copying: last)
-            }
-            guard isConflict, let known else { break }
-            changes.set(id, .deleted, baseVersion: baseVersion, delete: change.delete)
-            setDetachedBase(of: id, version: baseVersion, copying: known)
-        case (.updated, _?, _?) where theirs == nil && later.onlyNullifies(id):
+            reinsert(id, copying: ours, last: last, baseVersion, keepingBases, replacements)
+        case (.deleted, _, _) where isThere:
+            removeAgain(change, of: later, known: known, keepingBases)
+        case (.updated, _?, _?) where !isThere && later.onlyNullifies(id):
             break
         case (.updated, let ours?, let known?) where changes[id.entity].detachedRows.contains(id.row):
             mergeDetachedRow(id, known: known, ours)
-        case (.updated, let ours?, let known?) where theirs == nil:
+        case (.updated, let ours?, let known?) where !isThere:
             changes.set(id, .updated, baseVersion: baseVersion)
             changes[id.entity].detachedBases.set(id.row, version: baseVersion, copying: known)
             changes[id.entity].detachedRows.set(id.row, version: baseVersion.next, copying: ours)
@@ -178,6 +153,54 @@ extension WorkingState {
         default:
             break
         }
+    }
+
+    /// Inserts a new row, or one that comes back.
+    ///
+    /// - Parameter last: what a row that comes back was before it was deleted.
+    private mutating func reinsert(
+        _ id: RowID,
+        copying ours: UnsafeRawPointer,
+        last: UnsafeRawPointer?,
+        _ baseVersion: RowVersion,
+        _ keepingBases: Bool,
+        _ replacements: Replacements
+    ) {
+        let isThere = snapshot.contains(id)
+        if isThere, let last {
+            // Others have brought it back, too.
+            return merge(
+                RowChange(known: last, ours: ours, baseVersion: baseVersion), into: id, keepingBases, replacements)
+        }
+        let description = schema.entities[id.entity]
+        description.layout.withCopy(of: ours) { copy in
+            description.redirect(copy, by: replacements)
+            if isThere {
+                update(id, copying: copy)
+            } else {
+                insert(id, copying: copy, lastVersion: baseVersion, known: last)
+                referBack(from: id)
+            }
+        }
+    }
+
+    /// Deletes a row that is still there.
+    private mutating func removeAgain(
+        _ change: Change,
+        of later: WorkingState,
+        known: UnsafeRawPointer?,
+        _ keepingBases: Bool
+    ) {
+        let id = change.id
+        let isConflict = keepingBases && snapshot.version(of: id) != change.baseVersion
+        remove(id, by: change.delete)
+        // A row that was never saved leaves no delete.
+        if changes.kind(of: id) == .deleted, let last = later.changes[id.entity].lastRows.address(of: id.row) {
+            changes[id.entity].lastRows.set(id.row, version: .none, copying: last)
+        }
+        guard isConflict, let known else { return }
+        changes.set(id, .deleted, baseVersion: change.baseVersion, delete: change.delete)
+        setDetachedBase(of: id, version: change.baseVersion, copying: known)
     }
 
     /// One to one: refers back to a row that referred to this one before it existed, unless this one refers to another.

@@ -102,7 +102,6 @@ extension WorkingState {
         _ policy: UniquenessPolicy,
         _ resolution: inout UniquenessResolution
     ) {
-        let description = schema.entities[entity]
         let takesOver = policy != .keepExisting
         resolution.note(row, givesWayTo: survivor, of: entity)
         if takesOver { resolution.overwritten.insert(RowID(entity: entity, row: survivor)) }
@@ -112,6 +111,23 @@ extension WorkingState {
             releaseMembers(of: RowID(entity: entity, row: survivor), &resolution)
         }
         let relatedRows = relatedRows(of: row, survivor, of: entity)
+        handOverValues(of: row, to: survivor, of: entity, takesOver: takesOver)
+        handOverReferrers(of: row, to: survivor, of: entity, &resolution)
+        handOverMembers(of: row, to: survivor, of: entity)
+        remove(RowID(entity: entity, row: row))
+        for related in relatedRows {
+            let target = schema.entities[entity].toOnes[related.toOne].target
+            resolution.noteKeys(of: RowID(entity: target, row: related.row), in: self)
+            applyDeleteRule(to: related, of: entity, besides: survivor, &resolution)
+        }
+    }
+
+    /// Hands over a row's own values, references and positions.
+    ///
+    /// - Parameter takesOver: whether the survivor takes over what it has itself. Otherwise it takes only one-to-one related rows
+    ///   where it has none.
+    private mutating func handOverValues(of row: RowNumber, to survivor: RowNumber, of entity: Int, takesOver: Bool) {
+        let description = schema.entities[entity]
         guard let new = snapshot.entities[entity].rows.address(of: row),
             let old = snapshot.entities[entity].rows.address(of: survivor)
         else { return }
@@ -119,13 +135,11 @@ extension WorkingState {
             for property in description.properties where property.relationship == nil && takesOver {
                 property.copy(from: new, to: merged)
             }
-            let references = description.toOnes.map { toOne in
+            for toOne in description.toOnes {
                 let (mine, own) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: old))
                 // A one-to-one related row comes along unless it would displace another.
                 let isWanted = takesOver || (toOne.inverseToOne != nil && own == 0)
-                return mine != 0 && isWanted ? mine : own
-            }
-            for (toOne, target) in zip(description.toOnes, references) {
+                let target = mine != 0 && isWanted ? mine : own
                 let isItself = target == row && toOne.target == entity
                 (merged + toOne.offset).storeBytes(of: isItself ? survivor : target, as: RowNumber.self)
             }
@@ -144,30 +158,37 @@ extension WorkingState {
                 snapshot.linkTables[position.list].insert(survivor, of: position.owner, key: position.key)
             }
         }
-        for reference in description.references {
+    }
+
+    /// Makes the rows that refer to a row refer to its survivor.
+    private mutating func handOverReferrers(
+        of row: RowNumber,
+        to survivor: RowNumber,
+        of entity: Int,
+        _ resolution: inout UniquenessResolution
+    ) {
+        for reference in schema.entities[entity].references {
             let toOne = schema.toOne(reference)
             for referrer in snapshot.referrers(inOrderTo: row, through: toOne, of: reference.entity, reference.toOne) {
-                setReference(of: RowID(entity: reference.entity, row: referrer), through: toOne, to: survivor)
-                resolution.noteKeys(of: RowID(entity: reference.entity, row: referrer), in: self)
+                let id = RowID(entity: reference.entity, row: referrer)
+                setReference(of: id, through: toOne, to: survivor)
+                resolution.noteKeys(of: id, in: self)
             }
         }
         resolution.noteKeys(of: RowID(entity: entity, row: survivor), in: self)
-        for number in description.linkLists {
+    }
+
+    /// Hands over the members of a row's own relationships, also those that the state does not have yet.
+    private mutating func handOverMembers(of row: RowNumber, to survivor: RowNumber, of entity: Int) {
+        for number in schema.entities[entity].linkLists {
             for member in snapshot.linkTables[number].memberRowsInOrder(of: row) {
                 handOver(Link(list: number, owner: row, member: member), to: survivor)
             }
         }
-        for relationship in description.toManys {
-            guard !missingMembers.isEmpty,
-                let missing = missingMembers.removeValue(forKey: MemberList(relationship, of: row))
-            else { continue }
+        guard !missingMembers.isEmpty else { return }
+        for relationship in schema.entities[entity].toManys {
+            guard let missing = missingMembers.removeValue(forKey: MemberList(relationship, of: row)) else { continue }
             missingMembers[MemberList(relationship, of: survivor), default: []].formUnion(missing)
-        }
-        remove(RowID(entity: entity, row: row))
-        for related in relatedRows {
-            let target = description.toOnes[related.toOne].target
-            resolution.noteKeys(of: RowID(entity: target, row: related.row), in: self)
-            applyDeleteRule(to: related, of: entity, besides: survivor, &resolution)
         }
     }
 

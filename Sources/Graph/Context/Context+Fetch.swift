@@ -191,7 +191,7 @@ struct ObjectMaker<E: Entity> {
     @usableFromInline let state: ContextState
     @usableFromInline let registry: ObjectRegistry
     @usableFromInline let entity: Int
-    @usableFromInline let isCoupled: Bool
+    @usableFromInline let maintainsInverses: Bool
     @usableFromInline let hasTransients: Bool
     /// When the working state had the rows. The predicate of a fetch may change it, which new objects then notice as old ones do.
     @usableFromInline let epoch: Epoch
@@ -201,7 +201,7 @@ struct ObjectMaker<E: Entity> {
         self.state = state
         self.registry = registry
         self.entity = entity
-        isCoupled = state.hasCoupledReferences(entity)
+        maintainsInverses = state.maintainsInverses(entity)
         hasTransients = !state.schema.entities[entity].transients.isEmpty
         epoch = state.epoch
         registry.makeRoom()
@@ -218,7 +218,7 @@ struct ObjectMaker<E: Entity> {
             ManagedObject<E>(
                 id: PersistentID(row: row),
                 entity: entity,
-                isCoupled: isCoupled,
+                maintainsInverses: maintainsInverses,
                 state: state,
                 row: address.assumingMemoryBound(to: E.self).pointee,
                 flags: ObjectFlags(rawValue: 0),

@@ -79,13 +79,13 @@ extension Context {
         }
     }
 
-    /// Takes over what others did, if another attempt may then succeed. Otherwise gives the error to throw.
+    /// Takes over what others did, if another attempt may then succeed. Otherwise returns the error to throw.
     private func refreshToRetry(after error: GraphError, _ attempts: Int, _ retries: Int) async -> GraphError? {
         guard case .conflicts(let conflicts) = error, retries > 0 else { return error }
         let latest = await latest()
-        let overlaps = Set(state.overlaps(with: latest).map(\.id))
+        let changed = Set(state.refreshConflicts(with: latest).map(\.id))
         // Between a context and its parent a refresh always counts as a look at what the parent has.
-        let isResolved = parent == nil ? overlaps.isDisjoint(with: conflicts.map(\.id)) : overlaps.isEmpty
+        let isResolved = parent == nil ? changed.isDisjoint(with: conflicts.map(\.id)) : changed.isEmpty
         guard isResolved, parent != nil || latest.snapshot.commit > state.base.commit else { return error }
         guard attempts <= retries else { return .retriesExhausted(attempts: attempts, conflicts) }
         _ = state.refresh(to: latest, keepingBases: parent == nil)

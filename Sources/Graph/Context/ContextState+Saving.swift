@@ -137,16 +137,16 @@ extension ContextState {
     }
 
     /// What both sides changed, if the base moved.
-    func overlaps(with base: ContextBase) -> [RefreshConflict] {
+    func refreshConflicts(with base: ContextBase) -> [RefreshConflict] {
         flush()
-        return working.overlaps(with: base.snapshot)
+        return working.refreshConflicts(with: base.snapshot)
     }
 
-    /// Moves the base and puts the changes on top. Gives what both sides changed.
+    /// Moves the base, puts the changes on top, and returns what both sides changed.
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [RefreshConflict] {
         flush()
         let before = working.snapshot
-        let overlaps = working.overlaps(with: base.snapshot)
+        let conflicts = working.refreshConflicts(with: base.snapshot)
         committed = base.committed
         _ = rebase(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
         if !keepingBases { history.refresh(to: working, on: base) }
@@ -155,7 +155,7 @@ extension ContextState {
         // What others committed may have been what was in its way.
         if autosaveError != nil, !working.isUnchanged { noteChange() }
         endEpoch()
-        return overlaps
+        return conflicts
     }
 
     /// Moves the base as `refresh(to:)` does, and looks at one row only: of all others the program has not been told.

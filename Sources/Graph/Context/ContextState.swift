@@ -169,10 +169,10 @@ final class ContextState {
     func endInsert(_ entity: Int) {
         if let batch = batch.take() { working.insertEntries(of: batch) }
         noteChange()
-        if working.applyAssignments() || hasCoupledReferences(entity) { endEpoch() }
+        if working.applyAssignments() || maintainsInverses(entity) { endEpoch() }
     }
 
-    func areCoupledReferencesSame<E: Entity>(_ lhs: inout E, _ rhs: inout E, _ entity: Int) -> Bool {
+    func haveSameMaintainedReferences<E: Entity>(_ lhs: inout E, _ rhs: inout E, _ entity: Int) -> Bool {
         withUnsafeMutablePointer(to: &lhs) { lhs in
             withUnsafeMutablePointer(to: &rhs) { rhs in
                 schema.entities[entity].toOnes.allSatisfy {
@@ -183,7 +183,7 @@ final class ContextState {
     }
 
     @usableFromInline
-    func hasCoupledReferences(_ entity: Int) -> Bool { isObservable || schema.entities[entity].hasInversesToMaintain }
+    func maintainsInverses(_ entity: Int) -> Bool { isObservable || schema.entities[entity].hasInversesToMaintain }
 
     /// Which object stands for one that gave way to it.
     func replacement(of id: RowID) -> RowNumber? { replacements[id.entity]?[id.row] }
@@ -252,7 +252,7 @@ final class ContextState {
         let object = ManagedObject(
             id: id,
             entity: entity,
-            isCoupled: hasCoupledReferences(entity),
+            maintainsInverses: maintainsInverses(entity),
             state: self,
             row: value,
             flags: flags,

@@ -35,7 +35,7 @@ public final class ManagedObject<E: Entity> {
     @exclusivity(unchecked) @usableFromInline var epoch: Epoch
     @usableFromInline let entityNumber: UInt32
     /// Whether a write of its references may change other objects.
-    @usableFromInline let isCoupled: Bool
+    @usableFromInline let maintainsInverses: Bool
     /// Whether the row was written to and the working state does not have it yet.
     @exclusivity(unchecked) @usableFromInline var isDirty: Bool
     @usableFromInline var flags: ObjectFlags
@@ -48,13 +48,13 @@ public final class ManagedObject<E: Entity> {
     var entity: Int { Int(entityNumber) }
 
     /// - Parameters:
-    ///   - isCoupled: as the context says of the entity.
+    ///   - maintainsInverses: as the context says of the entity.
     ///   - epoch: when the context's working state had the row.
     @inlinable
     init(
         id: PersistentID<E>,
         entity: Int,
-        isCoupled: Bool,
+        maintainsInverses: Bool,
         state: ContextState,
         row: E,
         flags: ObjectFlags,
@@ -63,7 +63,7 @@ public final class ManagedObject<E: Entity> {
     ) {
         self.id = id
         entityNumber = UInt32(entity)
-        self.isCoupled = isCoupled
+        self.maintainsInverses = maintainsInverses
         contextState = state
         self.row = row
         self.flags = flags
@@ -224,10 +224,10 @@ extension ManagedObject {
             checkIsolation()
             if _slowPath(!Self.isPlain(keyPath)) {
                 writeObserved(isRelationship: false) { $0[keyPath: keyPath] = newValue }
-            } else if _fastPath(isDirty && !isCoupled) {
+            } else if _fastPath(isDirty && !maintainsInverses) {
                 replace(keyPath, by: newValue)
-            } else if isCoupled {
-                writeCoupled { $0[keyPath: keyPath] = newValue }
+            } else if maintainsInverses {
+                writeMaintainingInverses { $0[keyPath: keyPath] = newValue }
             } else if beginWrite() {
                 replace(keyPath, by: newValue)
             }
@@ -295,8 +295,8 @@ extension ManagedObject {
     @inlinable
     func setReference<Target>(_ keyPath: WritableKeyPath<E, ToOne<Target>>, to target: ToOne<Target>) {
         if _slowPath(!Self.isPlain(keyPath)) {
-            writeObserved(isRelationship: isCoupled) { $0[keyPath: keyPath] = target }
-        } else if _fastPath(!isCoupled) {
+            writeObserved(isRelationship: maintainsInverses) { $0[keyPath: keyPath] = target }
+        } else if _fastPath(!maintainsInverses) {
             guard isDirty || beginWrite() else { return }
             row[keyPath: keyPath] = target
         } else {
@@ -308,11 +308,11 @@ extension ManagedObject {
     ///
     /// - Parameter body: runs no code of the program, and may be called twice.
     @usableFromInline @inline(never)
-    func writeCoupled(_ body: (inout E) -> Void) {
+    func writeMaintainingInverses(_ body: (inout E) -> Void) {
         guard isDirty || beginWrite() else { return }
         var changed = row
         body(&changed)
-        if !contextState.isObservable, contextState.areCoupledReferencesSame(&changed, &row, entity) {
+        if !contextState.isObservable, contextState.haveSameMaintainedReferences(&changed, &row, entity) {
             swap(&row, &changed)
         } else {
             writeRelationship { row in
@@ -347,7 +347,7 @@ extension ManagedObject {
         let before = row
         var changed = before
         body(&changed)
-        if !isRelationship, !isCoupled {
+        if !isRelationship, !maintainsInverses {
             guard isDirty || beginWrite() else { return }
             contextState.put(&changed, since: before, over: row, entity)
             swap(&row, &changed)

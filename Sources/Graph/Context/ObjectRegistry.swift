@@ -28,7 +28,7 @@ final class ObjectRegistry {
         let object: any RegisteredObject
     }
     // The exclusivity checks of these are off because they would protect nothing: no access to them runs code that leads back
-    // here. Objects that go are let go of when the access is over.
+    // here. Objects that are removed are released when the access is over.
 
     /// By entity.
     @exclusivity(unchecked) private var tables: [ObjectTable]
@@ -98,7 +98,7 @@ final class ObjectRegistry {
         return object
     }
 
-    /// Lets go of what nobody holds if there is so much that it pays to look.
+    /// Releases what nobody holds if there is so much that it pays to look.
     @usableFromInline
     func makeRoom() {
         if count >= sweepAt { sweep() }
@@ -119,7 +119,7 @@ final class ObjectRegistry {
         recent.append(old)
     }
 
-    /// Lets go of the objects that only a turn of the context used, and of some that were held for longer.
+    /// Releases the objects that only a turn of the context used, and of some that were held for longer.
     func endTurn() {
         guard count > 0 || !recent.isEmpty || !newest.isEmpty else { return }
         defer { forgetRecent() }
@@ -161,7 +161,7 @@ final class ObjectRegistry {
         removeUnheld()
     }
 
-    /// Lets go of all objects that nobody holds.
+    /// Releases all objects that nobody holds.
     func removeUnheld() {
         var unheld: [AnyObject] = []
         for entity in tables.indices { unheld += tables[entity].removeUnheld() }
@@ -180,7 +180,7 @@ final class ObjectRegistry {
     }
 
     /// Gives the dirty objects to the caller, as they lie in the tables, so that writing them fetches each leaf from memory once.
-    /// With new ones among them they come in the order in which they became dirty: new ones may have one to one partners among
+    /// With new ones among them they come in the order in which they became dirty: new ones may have one-to-one related objects among
     /// the others, and are written in the order in which that was said.
     func takeDirty() -> [DirtyObject] {
         var objects: [DirtyObject] = []
@@ -202,7 +202,7 @@ final class ObjectRegistry {
         for object in objects { keep(object) }
     }
 
-    /// Lets go of objects that are as the store has them, if those may be the most: changes are taken back without a save, too.
+    /// Releases objects that are as the store has them, if those may be the most: changes are taken back without a save, too.
     ///
     /// - Parameter changeCount: of rows.
     func keepOnly(changeCount: Int, where isChanged: (RowID) -> Bool) {
@@ -210,7 +210,7 @@ final class ObjectRegistry {
         keep(release().filter { isChanged($0.rowID) })
     }
 
-    /// Lets go of the objects kept so far and gives them to the caller.
+    /// Forgets the objects kept so far and returns them to the caller.
     func release() -> [any RegisteredObject] {
         generation += 1
         var objects: [any RegisteredObject] = []
@@ -274,7 +274,7 @@ struct ObjectTable {
         if 4 * (count + 1) > 3 * slots.count { resize(to: max(16, 2 * slots.count)) }
     }
 
-    /// Removes the object of a row if nobody else refers to it, and gives it to the caller to let go of.
+    /// Removes the object of a row if nobody else refers to it, and returns it to the caller to release.
     mutating func removeIfUnheld(_ row: RowNumber) -> AnyObject? {
         guard !slots.isEmpty else { return nil }
         let place = place(of: row)
@@ -283,7 +283,7 @@ struct ObjectTable {
         return slots[place].object
     }
 
-    /// Removes all objects that nobody else refers to, and gives them to the caller to let go of.
+    /// Removes all objects that nobody else refers to, and returns them to the caller to release.
     mutating func removeUnheld() -> [AnyObject] {
         var unheld: [AnyObject] = []
         for place in slots.indices where slots[place].row != 0 && isKnownUniquelyReferenced(&slots[place].object) {

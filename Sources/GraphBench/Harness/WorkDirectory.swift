@@ -8,7 +8,7 @@ final class WorkDirectory {
     private let signals: [Int32]
     private let sources: [any DispatchSourceSignal]
 
-    /// Held while the files are removed. After an interruption it is never let go: a run that fails because its files went waits
+    /// Held while the files are removed. After an interruption it is never released: a run that fails because its files went waits
     /// here for the end, and does not end the process before they are gone and with another code.
     private static let removal = Mutex(())
 

@@ -13,12 +13,15 @@ extension History {
             contradictions.append("commit \(after.commit) follows commit \(before.commit)")
         }
         let index = CommitIndex(states)
-        let claimed = Set(transactions.flatMap { $0.stamps }.compactMap { index.stamps[$0]?.commit })
-        for place in transactions.indices.dropFirst() {
-            if transactions[place].outcome == .unknown, !transactions[place].happened(index, claimed) {
-                transactions[place].outcome = .rejected
-            }
-            contradictions += transactions[place].resolve(index).map { "T\(transactions[place].number) \($0)" }
+        // The commits of transactions whose outcome is known come first: what is theirs is no sign of another one.
+        let (unknown, known) = transactions.indices.dropFirst().reduce(into: ([Int](), [Int]())) { places, place in
+            if transactions[place].outcome == .unknown { places.0.append(place) } else { places.1.append(place) }
+        }
+        for place in known { contradictions += transactions[place].contradictions(index) }
+        let claimed = Set(transactions.flatMap { $0.commits(index) })
+        for place in unknown {
+            if !transactions[place].happened(index, claimed) { transactions[place].outcome = .rejected }
+            contradictions += transactions[place].contradictions(index)
         }
         for (row, end) in index.ends.sorted(by: { $0.key < $1.key })
         where !transactions.contains(where: { $0.deleted(row, in: end.commit) }) {
@@ -148,15 +151,29 @@ extension History.Transaction {
 
     fileprivate var stamps: [Int] { lastWrites.compactMap { $0.write.isDerived ? nil : $0.write.stamp } }
 
-    /// Whether a commit has its writes. If all of them are deletes, the commit must be nobody else's.
+    private var commit: UInt64? { if case .committed(let commit) = outcome { commit } else { nil } }
+
+    /// The commits that are known to be its own.
+    fileprivate func commits(_ index: CommitIndex) -> [UInt64] {
+        stamps.compactMap { index.stamps[$0]?.commit } + (commit.map { [$0] } ?? [])
+    }
+
+    /// Whether a commit has its writes. If all of them are deletes, all the rows must be gone, and the commit must be nobody
+    /// else's.
     fileprivate func happened(_ index: CommitIndex, _ claimed: Set<UInt64>) -> Bool {
         if let signature { return index.signatures[signature] != nil }
         let stamps = stamps
         guard stamps.isEmpty else { return stamps.contains { index.stamps[$0] != nil } }
-        return lastWrites.contains { _, write in index.ends[write.row].map { !claimed.contains($0.commit) } ?? false }
+        let deletes = lastWrites.filter { !$0.write.isDerived && $0.write.from != .unborn }
+        let ends = deletes.compactMap { index.ends[$0.write.row]?.commit }
+        return ends.count == deletes.count && ends.contains { !claimed.contains($0) }
     }
 
-    fileprivate mutating func resolve(_ index: CommitIndex) -> [String] {
+    fileprivate mutating func contradictions(_ index: CommitIndex) -> [String] {
+        resolve(index).map { "T\(number) \($0)" }
+    }
+
+    private mutating func resolve(_ index: CommitIndex) -> [String] {
         var contradictions: [String] = []
         guard outcome != .rejected else {
             for case .write(let write) in operations where !write.isDerived {
