@@ -17,7 +17,12 @@ struct CommitQueue {
         /// The state to publish once it is durable; nil for one who only waits until what came before is durable.
         var step: PublishedSnapshot.Step?
         var record: [UInt8]?
+        /// The row counters in that record.
+        var counters: [RowNumber]?
         var trace: CommitTrace?
+        /// Whether this is nobody's save, but the turn of something that has to run between two groups. It leads always, and a
+        /// group of its own.
+        var isExclusive = false
         /// Where the save waits; nil if it leads.
         fileprivate(set) var ticket: CommitTicket?
 
@@ -65,13 +70,19 @@ struct CommitQueue {
         var bytes = 0
         while end < entries.count {
             bytes += entries[end].record.map { JournalFormat.frameBytes(payloadBytes: $0.count) } ?? 0
-            if end > 0, bytes > limitBytes { break }
+            if end > 0, bytes > limitBytes || entries[end].isExclusive || entries[0].isExclusive { break }
             end += 1
         }
         let group = Array(entries[..<end])
         entries.removeFirst(end)
         (lastGroupCount, lastSeen, idleTurns) = (group.count { $0.record != nil }, 0, 0)
         return group
+    }
+
+    /// Takes all that wait.
+    mutating func takeAll() -> [Entry] {
+        defer { entries = [] }
+        return entries
     }
 
     /// Ends the leader's turn: the next in line leads, or nobody.

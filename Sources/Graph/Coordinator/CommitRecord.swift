@@ -57,21 +57,8 @@ struct CommitRecord {
         for (list, difference) in lists {
             writer.appendVarint(SchemaRecord.tag(list.entity))
             writer.appendVarint(SchemaRecord.tag(list.property))
-            append(difference.removed)
-            append(difference.added)
-        }
-    }
-
-    private mutating func append(_ pairs: [LinkTable.Pair]) {
-        writer.appendVarint(UInt64(pairs.count))
-        var previous: RowNumber = 0
-        for pair in pairs {
-            writer.appendVarint(pair.owner - previous)
-            previous = pair.owner
-            writer.appendVarint(pair.member)
-            guard let key = pair.key else { continue }
-            writer.appendVarint(UInt64(key.bytes.count))
-            writer.append(contentsOf: key.bytes)
+            writer.appendPairs(difference.removed)
+            writer.appendPairs(difference.added)
         }
     }
 
@@ -158,11 +145,11 @@ struct CommitRecord {
         }
         last = -1
         for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
-            let list = try readList(&reader, of: schema)
+            let list = try reader.readList(of: schema)
             guard list > last else { throw reader.failure("lists out of order") }
             last = list
-            try forEachPair(in: schema.linkTables[list], &reader) { try handler.remove($0, from: list, $1) }
-            try forEachPair(in: schema.linkTables[list], &reader) { try handler.add($0, to: list, $1) }
+            try reader.forEachPair(in: schema.linkTables[list]) { try handler.remove($0, from: list, $1) }
+            try reader.forEachPair(in: schema.linkTables[list]) { try handler.add($0, to: list, $1) }
         }
         try reader.expectEnd()
     }
@@ -181,41 +168,6 @@ struct CommitRecord {
             guard version > 0, version < .max else { throw reader.failure("version \(version) of row \(row)") }
             try body(RowID(entity: entity, row: row), RowVersion(version), &reader)
             previous = row
-        }
-    }
-
-    private static func readList(_ reader: inout ByteReader, of schema: Schema) throws -> Int {
-        let entity = try reader.readEntity(of: schema)
-        let tag = try reader.readVarint()
-        let number = schema.linkTables.firstIndex { list in
-            list.entity == entity && SchemaRecord.tag(list.property) == tag
-        }
-        guard let number, schema.linkTables[number].isRecorded(as: number) else {
-            throw reader.failure("property \(tag) of entity \(entity) has no list of its own")
-        }
-        return number
-    }
-
-    private static func forEachPair(
-        in list: LinkTableDescription,
-        _ reader: inout ByteReader,
-        _ body: (LinkTable.Pair, ByteReader) throws -> Void
-    ) throws {
-        var previous = LinkTable.Pair(owner: 0, member: 0)
-        for _ in 0..<(try reader.readCount(minimumBytes: list.isOrdered ? 3 : 2)) {
-            let (owner, overflow) = previous.owner.addingReportingOverflow(try reader.readVarint())
-            let member = try reader.readVarint()
-            guard !overflow, owner > 0, member > 0, (owner, member) > (previous.owner, previous.member) else {
-                throw reader.failure("member \(member) of row \(owner) is out of order")
-            }
-            var key: OrderKey?
-            if list.isOrdered {
-                key = OrderKey(bytes: try reader.take(try reader.readCount(minimumBytes: 1)))
-                if key == nil { throw reader.failure("the key of member \(member) of row \(owner)") }
-            }
-            let pair = LinkTable.Pair(owner: owner, member: member, key: key)
-            try body(pair, reader)
-            previous = pair
         }
     }
 }
@@ -244,6 +196,20 @@ extension ByteWriter {
             appendVarint(next)
         }
     }
+
+    /// Their number, then each pair: distance to the owner before, member, and the key where the list is ordered.
+    mutating func appendPairs(_ pairs: [LinkTable.Pair]) {
+        appendVarint(UInt64(pairs.count))
+        var previous: RowNumber = 0
+        for pair in pairs {
+            appendVarint(pair.owner - previous)
+            previous = pair.owner
+            appendVarint(pair.member)
+            guard let key = pair.key else { continue }
+            appendVarint(UInt64(key.bytes.count))
+            append(contentsOf: key.bytes)
+        }
+    }
 }
 
 extension ByteReader {
@@ -256,9 +222,44 @@ extension ByteReader {
     }
 
     /// Reads an entity's tag.
-    fileprivate mutating func readEntity(of schema: Schema) throws -> Int {
+    mutating func readEntity(of schema: Schema) throws -> Int {
         let tag = try readVarint()
         guard tag >= 1, tag <= UInt64(schema.entities.count) else { throw failure("no entity has the tag \(tag)") }
         return Int(tag) - 1
+    }
+
+    /// Reads the tags of a list's entity and property.
+    mutating func readList(of schema: Schema) throws -> Int {
+        let entity = try readEntity(of: schema)
+        let tag = try readVarint()
+        let number = schema.linkTables.firstIndex { list in
+            list.entity == entity && SchemaRecord.tag(list.property) == tag
+        }
+        guard let number, schema.linkTables[number].isRecorded(as: number) else {
+            throw failure("property \(tag) of entity \(entity) has no list of its own")
+        }
+        return number
+    }
+
+    mutating func forEachPair(
+        in list: LinkTableDescription,
+        _ body: (LinkTable.Pair, ByteReader) throws -> Void
+    ) throws {
+        var previous = LinkTable.Pair(owner: 0, member: 0)
+        for _ in 0..<(try readCount(minimumBytes: list.isOrdered ? 3 : 2)) {
+            let (owner, overflow) = previous.owner.addingReportingOverflow(try readVarint())
+            let member = try readVarint()
+            guard !overflow, owner > 0, member > 0, (owner, member) > (previous.owner, previous.member) else {
+                throw failure("member \(member) of row \(owner) is out of order")
+            }
+            var key: OrderKey?
+            if list.isOrdered {
+                key = OrderKey(bytes: try take(try readCount(minimumBytes: 1)))
+                if key == nil { throw failure("the key of member \(member) of row \(owner)") }
+            }
+            let pair = LinkTable.Pair(owner: owner, member: member, key: key)
+            try body(pair, self)
+            previous = pair
+        }
     }
 }

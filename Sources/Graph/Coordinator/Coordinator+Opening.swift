@@ -50,10 +50,11 @@ extension Coordinator {
         )
     }
 
-    /// What a mark and the end of a file hold.
-    var encodedCounters: [UInt8] { Self.encode(counters: counters.all.map { min($0, RowCounters.maximum) }) }
+    /// As files may have them.
+    var usedCounters: [RowNumber] { counters.all.map { min($0, RowCounters.maximum) } }
 
-    private static func encode(counters: [RowNumber]) -> [UInt8] {
+    /// What a mark and the end of a file hold.
+    static func encode(counters: [RowNumber]) -> [UInt8] {
         var writer = ByteWriter()
         writer.appendCounters(counters)
         return writer.bytes

@@ -8,15 +8,18 @@
 /// A store without a file keeps every rule, but lives in memory only.
 public actor Coordinator {
     let counters: RowCounters
+    /// The row counters in the last record of the file. The saves in line may have handed out more, and have lower ones in their
+    /// records than `counters` by now; counters in a file never go down.
+    var writtenCounters: [RowNumber]
     nonisolated let published: PublishedSnapshot
     nonisolated let autosaving = AutosavingContexts()
     nonisolated let followed = FollowedContexts()
     /// Where the few tasks run that belong to no caller: those of contexts that merge or save by themselves.
     nonisolated let taskExecutor: (any TaskExecutor)?
     nonisolated let clock: any Clock<Duration>
-    private var state: CoordinatorState
-    private let journal: Journal?
-    private nonisolated let path: String
+    var state: CoordinatorState
+    let journal: Journal?
+    nonisolated let path: String
     nonisolated let storeID: StoreID
     /// What opening the file left out, repaired or found odd, in the order in which it found them. Empty without a file, and
     /// for a file in order. It does not change later.
@@ -27,6 +30,8 @@ public actor Coordinator {
     /// While somebody waits in that line.
     var retryWatch: Task<Void, Never>?
     private var isClosed = false
+    /// While the file is being compacted.
+    var compaction: Task<Result<Void, GraphError>, Never>?
     private let idleMarkDelay: Duration?
     private var writtenGroups = 0
     /// Waits until nothing was written for a while; nil once a mark shows that the last group was durable.
@@ -100,6 +105,7 @@ public actor Coordinator {
         }
         idleMarkDelay = options.idleMarkDelay
         counters = RowCounters(next: next)
+        writtenCounters = next
         published = PublishedSnapshot(snapshot)
         state = CoordinatorState(
             snapshot,
@@ -135,11 +141,13 @@ public actor Coordinator {
         isClosed = true
         state.end(.closed(path: path))
         markTimer?.cancel()
+        compaction?.cancel()
+        _ = await compaction?.value
         // Whoever waits for a save learns of its failure; the file is released in any case.
         try? await waitForDurability()
         published.finish()
         followed.close()
-        try await journal?.close(encodedCounters)
+        try await journal?.close(Self.encode(counters: usedCounters))
     }
 
     /// Has the contexts save that do so by themselves.
@@ -286,6 +294,7 @@ public actor Coordinator {
         if let failure {
             fail(&group, failure)
         } else {
+            writtenCounters = group.last { $0.counters != nil }?.counters ?? writtenCounters
             published.publish(group.compactMap(\.step))
             for place in group.indices {
                 report(&group[place].trace)
@@ -339,7 +348,8 @@ public actor Coordinator {
         _ = state.queue.takeGroup()
         markTimer = nil
         // After a failure that is more than a full disk the journal takes no more groups, and the next save says so.
-        try? await journal.mark(encodedCounters)
+        let counters = usedCounters
+        if (try? await journal.mark(Self.encode(counters: counters))) != nil { writtenCounters = counters }
         state.queue.passOn()
         return nil
     }

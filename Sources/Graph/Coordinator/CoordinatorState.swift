@@ -59,21 +59,22 @@ struct CoordinatorState {
             commits.accept(commit)
             return (commit, .accepted)
         }
-        let record = try record(of: commit, at: time(), by: request.origin.author, limits)
+        let counters = counters.all
+        let record = try record(of: commit, counters, at: time(), by: request.origin.author, limits)
         commits.accept(commit)
         trace?.recordBytes = record.count
         // From here on it is for the leader to report.
-        let entry = CommitQueue.Entry(step: commit.step, record: record, trace: trace.take())
+        let entry = CommitQueue.Entry(step: commit.step, record: record, counters: counters, trace: trace.take())
         return (commit, queue.append(entry).map(Admission.waits) ?? .leads)
     }
 
     private func record(
         of commit: PreparedCommit,
+        _ counters: [RowNumber],
         at time: UInt64,
         by author: String?,
         _ limits: Limits
     ) throws(GraphError) -> [UInt8] {
-        let counters = counters.all
         let record = try CommitRecord.encode(commit.state, counters: counters, time: time, author: author ?? "")
         guard counters.allSatisfy({ $0 <= RowCounters.maximum }) else {
             throw .storeFailed(path: limits.path, reason: "its row numbers are used up")
@@ -105,6 +106,6 @@ struct CoordinatorState {
             errorOfFollowers = error.asEarlierFailure(path: path)
             end(errorOfFollowers)
         }
-        return (queue.takeGroup(), errorOfFollowers)
+        return (queue.takeAll(), errorOfFollowers)
     }
 }

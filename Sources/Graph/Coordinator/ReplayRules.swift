@@ -78,6 +78,26 @@ struct ReplayRules: Sendable {
         deleted = []
     }
 
+    /// Checks all rows and links of a state to which no records led.
+    mutating func checkEverything(in snapshot: Snapshot) throws {
+        // In pieces, so that what is noted of them takes little memory.
+        let pieceCount = 1_024
+        for entity in snapshot.entities.indices {
+            try snapshot.entities[entity].rows.forEachRow { row, _, address in
+                didWrite(RowID(entity: entity, row: row), from: nil, to: address, in: snapshot.schema)
+                if written.count >= pieceCount { try checkRecord(in: snapshot) }
+            }
+        }
+        for list in snapshot.schema.recordedLists {
+            try snapshot.linkTables[list].members.forEachEntry { entry in
+                didLink(LinkTable.Pair(entry), in: list)
+                if pairs.count >= pieceCount { try checkRecord(in: snapshot) }
+                return true
+            }
+        }
+        try checkRecord(in: snapshot)
+    }
+
     /// Checks what was put off until there are indexes.
     ///
     /// - Parameter candidates: rows of which each has a key that another one has too.

@@ -6,7 +6,7 @@
 ///
 /// Records name things by tag, so old names do no harm as long as the file's last schema record is the program's.
 struct StoreReplay: Sendable {
-    private(set) var snapshot: Snapshot
+    var snapshot: Snapshot
     /// By entity, the first row number to hand out.
     private(set) var counters: [RowNumber]
     private let path: String
@@ -15,12 +15,16 @@ struct StoreReplay: Sendable {
     private var agreement = SchemaRecord.Agreement.same
     /// That record. What differs is found only when it is asked for, since a file may have many.
     private var fileRecord: [UInt8] = []
-    private var scratch = EntryScratch()
-    private let keepsIndexes: Bool
-    private var rules: ReplayRules
+    var scratch = EntryScratch()
+    let keepsIndexes: Bool
+    var rules: ReplayRules
     /// What is odd about the file and no reason to refuse it; one line for each property at most.
     private(set) var remarks: [String] = []
     private var last: (offset: UInt64, sequence: UInt64) = (0, 0)
+    /// The commit that the header names.
+    private(set) var baseCommit: UInt64 = 0
+    /// How many rows and pairs the head of a checkpoint promises, while it is read.
+    var promised: (rows: [UInt64], pairs: [UInt64])?
 
     init(schema: Schema, path: String, keepsIndexes: Bool = true) {
         self.keepsIndexes = keepsIndexes
@@ -47,8 +51,11 @@ struct StoreReplay: Sendable {
                 let counters = try reader.readCounters(of: snapshot.schema)
                 try reader.expectEnd()
                 try apply(counters, reader)
-            case .snapshotChunk, .snapshotEnd:
-                throw ByteReader.Failure(reason: "compacted files are not supported yet", offset: 0)
+            case .snapshotChunk:
+                baseCommit = entry.baseCommit
+                try CheckpointRecord.decode(entry.payload, of: snapshot.schema, into: &self)
+            case .snapshotEnd:
+                try endCheckpoint(ByteReader(entry.payload))
             }
         } catch let error as GraphError {
             throw agreement == .otherNames ? refusal(of: entry, "\(error)") : error
@@ -116,7 +123,7 @@ struct StoreReplay: Sendable {
         fileRecord = Array(payload)
     }
 
-    private mutating func apply(_ next: [(entity: Int, next: RowNumber)], _ reader: ByteReader) throws {
+    mutating func apply(_ next: [(entity: Int, next: RowNumber)], _ reader: ByteReader) throws {
         for (entity, next) in next {
             guard next >= counters[entity], next <= RowCounters.maximum else {
                 throw reader.failure("row counter \(next) after \(counters[entity])")
@@ -231,7 +238,8 @@ extension StoreReplay: CommitHandler {
         if let derived = derivedList(of: list) {
             snapshot.linkTables[derived].insert(pair.owner, of: pair.member, key: nil)
         }
-        rules.didLink(pair, in: list)
+        // All of a checkpoint is checked when it is complete.
+        if promised == nil { rules.didLink(pair, in: list) }
     }
 
     /// The other side's list, where it is not in the file but follows from this one.
@@ -259,7 +267,7 @@ extension StoreReplay: CommitHandler {
 
     /// Says whose value it is that its type cannot read.
     @inline(__always)
-    private func reading(_ property: Property, of id: RowID, _ body: () throws -> Void) throws {
+    func reading(_ property: Property, of id: RowID, _ body: () throws -> Void) throws {
         do {
             try body()
         } catch let error as UnreadableValue {

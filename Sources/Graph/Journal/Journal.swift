@@ -21,18 +21,18 @@ actor Journal {
     /// Absolute and without symbolic links.
     nonisolated let path: String
     nonisolated let storeID: StoreID
-    nonisolated let generation: UInt64
-    nonisolated let baseCommit: UInt64
     /// Whether this open created the file; nothing was replayed then.
     nonisolated let wasCreated: Bool
     /// What was unusual about the file when it was opened.
     nonisolated let diagnostics: [StoreDiagnostic]
 
     private nonisolated let executor: any SerialExecutor
-    private let fileSystem: any StoreFileSystem
+    private let opening: JournalOpening
     private let processID: Int32
-    private let file: any StoreFile
+    private let location: JournalLocation
     private let lock: JournalLock
+    private var header: JournalHeader
+    private var file: any StoreFile
     private var writer: JournalWriter
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -40,18 +40,21 @@ actor Journal {
     /// The length of everything written, without the zeros ahead.
     var lengthBytes: UInt64 { writer.end }
 
-    private init(_ opened: JournalOpening.Opened, fileSystem: any StoreFileSystem, executor: any SerialExecutor) {
+    /// How often the file was compacted, and one more.
+    var generation: UInt64 { header.generation }
+
+    private init(_ opened: JournalOpening.Opened, _ opening: JournalOpening, executor: any SerialExecutor) {
         path = opened.location.text
         storeID = opened.header.storeID
-        generation = opened.header.generation
-        baseCommit = opened.header.baseCommit
         wasCreated = opened.wasCreated
         diagnostics = opened.diagnostics
         self.executor = executor
-        self.fileSystem = fileSystem
-        processID = fileSystem.processID
-        file = opened.file
+        self.opening = opening
+        processID = opening.fileSystem.processID
+        location = opened.location
         lock = opened.lock
+        header = opened.header
+        file = opened.file
         writer = opened.writer
     }
 
@@ -77,7 +80,7 @@ actor Journal {
         let opening = JournalOpening(fileSystem: fileSystem, options: options)
         let opener = JournalOpener(executor: executor)
         let (opened, result) = try await opener.open(opening, path, schema, seal, state, replay, finish)
-        return (Journal(opened, fileSystem: fileSystem, executor: executor), result)
+        return (Journal(opened, opening, executor: executor), result)
     }
 
     /// Writes the records as one group, durable when it returns.
@@ -108,12 +111,83 @@ actor Journal {
             file.close()
             lock.file.close()
         }
-        if fileSystem.processID == processID { try writer.close(payload) }
+        if opening.fileSystem.processID == processID { try writer.close(payload) }
+    }
+
+    // MARK: Compacting
+
+    /// Begins the next generation, whose checkpoint is to have what this one has at the moment.
+    ///
+    /// - Parameters:
+    ///   - schema: as for `open`.
+    ///   - executor: where the new file is written.
+    func makeSuccessor(
+        schema: [UInt8], baseCommit: UInt64, executor: any SerialExecutor
+    ) throws(GraphError) -> JournalSuccessor {
+        try requireOwnProcess()
+        try writer.requireUsable()
+        let next = JournalHeader(
+            storeID: storeID, fileID: StoreID(random: opening.options.random), generation: header.generation + 1,
+            baseCommit: baseCommit, previousFileChain: writer.chain, schemaFingerprint: SHA256.digest(schema),
+            createdNanoseconds: opening.options.nanosecondsSince1970(), hasCheckpoint: true)
+        let (file, temporaryPath) = try opening.makeTemporaryFile(location)
+        do throws(IOError) {
+            try opening.lock(file)
+            let permissions = try self.file.status().permissions
+            if permissions != 0o600 { try file.setPermissions(permissions) }
+        } catch {
+            file.close()
+            try? opening.fileSystem.unlink(temporaryPath)
+            throw error.graphError(path: path)
+        }
+        return JournalSuccessor(
+            next, file: file, at: temporaryPath, path: path, fileSystem: opening.fileSystem, executor: executor,
+            source: (self.file, header.salt), sourceOffset: writer.end)
+    }
+
+    /// Puts the next generation, which has everything that this one has, in its place.
+    ///
+    /// - Throws: if the journal goes on as before, the error of the call that failed, and the caller abandons the next
+    ///   generation. `storeFailed` if nobody can know which of the two the path will lead to: either has all groups, but the
+    ///   journal takes no more.
+    func replace(by next: JournalSuccessor.Sealed) throws(GraphError) {
+        try requireOwnProcess()
+        try writer.requireUsable()
+        let identity = try opening.attempt(location.path) { () throws(IOError) in try next.file.extent().identity }
+        do throws(IOError) {
+            try repeatingInterrupted { () throws(IOError) in
+                try opening.fileSystem.rename(next.temporaryPath, over: location.path)
+            }
+        } catch {
+            // Some systems report an error although they have renamed.
+            let extent = try? opening.fileSystem.extent(location.path)
+            guard extent?.identity == identity else {
+                guard let own = try? file.extent(), own.identity == extent?.identity else {
+                    throw writer.endForGood(error.summary)
+                }
+                throw error.graphError(path: path)
+            }
+        }
+        do throws(IOError) {
+            try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
+        } catch {
+            throw writer.endForGood(error.summary)
+        }
+        let names = JournalNames(
+            fileSystem: opening.fileSystem, journal: JournalName(path: location.path, identity: identity),
+            lock: lock.name)
+        let old = file
+        (header, file) = (next.header, next.file)
+        writer = JournalWriter(
+            file: file, names: names, path: path, header: header, end: next.end, lengthFound: next.end,
+            lastSequence: next.lastSequence, chain: next.chain, lockFile: lock.endFile, options: opening.options)
+        writer.rememberEnd(isClosed: false)
+        old.close()
     }
 
     /// A child of `fork` shares the open file, but only the parent may write the journal.
     private func requireOwnProcess() throws(GraphError) {
-        guard fileSystem.processID == processID else {
+        guard opening.fileSystem.processID == processID else {
             throw .storeFailed(path: path, reason: "the journal belongs to process \(processID)")
         }
     }

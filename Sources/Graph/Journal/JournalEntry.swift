@@ -4,6 +4,8 @@ struct JournalEntry {
     let sequence: UInt64
     /// Where the record starts in the file, for messages.
     let offset: UInt64
+    /// The commit that the file's checkpoint, if it has one, must be of.
+    var baseCommit: UInt64 = 0
     let payload: UnsafeRawBufferPointer
 }
 

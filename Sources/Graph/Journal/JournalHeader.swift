@@ -4,7 +4,7 @@
 ///          0     8  magic
 ///          8     2  major version, minor version at 10
 ///         12     4  length of the header, 4096
-///         16     4  incompatible features: an unknown bit refuses the file
+///         16     4  incompatible features: an unknown bit refuses the file; bit 0: it has a checkpoint
 ///         20     4  features that forbid writing: an unknown bit refuses the file, as it is always opened for writing
 ///         24     1  checksum algorithm, 1 = CRC32C
 ///         25     7  zero
@@ -29,6 +29,10 @@ struct JournalHeader: Sendable, Equatable {
     /// 32 bytes.
     var schemaFingerprint: [UInt8]
     var createdNanoseconds: UInt64
+    /// Whether the initial part has a checkpoint; an incompatible feature, since earlier programs cannot read one.
+    var hasCheckpoint = false
+
+    private static let checkpointFeature: UInt32 = 1
 
     /// The seed of record checksums, so that blocks of other files never pass for records of this one.
     var salt: UInt32 { UInt32(truncatingIfNeeded: fileID.high >> 32).byteSwapped }
@@ -43,13 +47,16 @@ struct JournalHeader: Sendable, Equatable {
         case damaged(String)
     }
 
+    /// The checksum in an encoded header.
+    static func checksum(of encoded: [UInt8]) -> UInt32 { CRC32C.checksum(Array(encoded.dropLast(4))) }
+
     func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: JournalFormat.headerBytes)
         writer.append(contentsOf: JournalFormat.magic)
         writer.appendFixed(JournalFormat.majorVersion)
         writer.appendFixed(JournalFormat.minorVersion)
         writer.appendFixed(UInt32(JournalFormat.headerBytes))
-        writer.appendFixed(UInt32(0))
+        writer.appendFixed(hasCheckpoint ? Self.checkpointFeature : 0)
         writer.appendFixed(UInt32(0))
         writer.append(JournalFormat.checksumAlgorithm)
         writer.append(contentsOf: [UInt8](repeating: 0, count: 7))
@@ -96,7 +103,7 @@ struct JournalHeader: Sendable, Equatable {
         let writeIncompatible = try reader.readFixed(UInt32.self)
         let algorithm = try reader.readByte()
         guard length == JournalFormat.headerBytes else { return .unsupported(found: "header of \(length) bytes") }
-        guard incompatible == 0, writeIncompatible == 0 else {
+        guard incompatible & ~checkpointFeature == 0, writeIncompatible == 0 else {
             return .unsupported(found: "features \(incompatible) and \(writeIncompatible)")
         }
         guard algorithm == JournalFormat.checksumAlgorithm else {
@@ -115,7 +122,8 @@ struct JournalHeader: Sendable, Equatable {
         guard restIsZero else { return .unsupported(found: "undefined bytes in the header") }
         let header = JournalHeader(
             storeID: storeID, fileID: fileID, generation: generation, baseCommit: baseCommit,
-            previousFileChain: chain, schemaFingerprint: fingerprint, createdNanoseconds: created)
+            previousFileChain: chain, schemaFingerprint: fingerprint, createdNanoseconds: created,
+            hasCheckpoint: incompatible & checkpointFeature != 0)
         return .valid(header, checksum: stored)
     }
 

@@ -17,7 +17,7 @@ extension JournalOpening {
         var content = ByteWriter()
         content.append(contentsOf: headerBytes)
         content.append(contentsOf: headerBytes)
-        var chain = Self.checksum(ofHeader: headerBytes)
+        var chain = JournalHeader.checksum(of: headerBytes)
         let records = [Journal.Record(kind: .schema, payload: schema), Journal.Record(kind: .mark, payload: seal)]
         for (index, record) in records.enumerated() {
             chain = JournalFrame.append(
@@ -65,9 +65,7 @@ extension JournalOpening {
     ) throws(GraphError) -> (any StoreFile)? {
         let (file, temporaryPath) = try makeTemporaryFile(location)
         do throws(IOError) {
-            guard try repeatingInterrupted({ () throws(IOError) in try file.lock() }) else {
-                throw IOError(operation: .lock, reason: .other, code: 0)
-            }
+            try lock(file)
             try repeatingInterrupted { () throws(IOError) in
                 try file.writeFully(content, at: 0)
                 try file.sync()
@@ -83,8 +81,15 @@ extension JournalOpening {
         }
     }
 
+    /// Locks a file that nobody else knows.
+    func lock(_ file: any StoreFile) throws(IOError) {
+        guard try repeatingInterrupted({ () throws(IOError) in try file.lock() }) else {
+            throw IOError(operation: .lock, reason: .other, code: 0)
+        }
+    }
+
     /// Leftovers stay until the lock is taken, so that a name may be taken.
-    private func makeTemporaryFile(_ location: JournalLocation) throws(GraphError) -> (any StoreFile, StorePath) {
+    func makeTemporaryFile(_ location: JournalLocation) throws(GraphError) -> (any StoreFile, StorePath) {
         var attempts = 100
         while true {
             let path = location.path.appending(Self.temporarySuffix + StoreID.hexadecimal(options.random()))
@@ -98,8 +103,4 @@ extension JournalOpening {
     }
 
     private static let temporarySuffix = ".new-"
-
-    private static func checksum(ofHeader bytes: [UInt8]) -> UInt32 {
-        CRC32C.checksum(Array(bytes.dropLast(4)))
-    }
 }

@@ -64,7 +64,9 @@ struct JournalReader: ~Copyable {
             switch try step() {
             case .record(let frame, let kind, let payload, let end):
                 try accept(frame, kind, payload, end)
-                let entry = JournalEntry(kind: kind, sequence: frame.sequence, offset: offset, payload: payload)
+                let entry = JournalEntry(
+                    kind: kind, sequence: frame.sequence, offset: offset, baseCommit: header.baseCommit,
+                    payload: payload)
                 try replay(&state, entry)
                 offset = end
             case .bad(let reason):
@@ -139,14 +141,16 @@ struct JournalReader: ~Copyable {
             part = .schema
         case (.beginning, _):
             throw corrupt("the first record is not a schema")
-        case (.schema, .snapshotChunk):
+        case (.schema, .snapshotChunk) where header.hasCheckpoint:
             part = .snapshot
         case (.snapshot, .snapshotChunk):
             break
-        case (.schema, .snapshotEnd), (.snapshot, .snapshotEnd):
+        case (.snapshot, .snapshotEnd):
             part = .snapshotEnded
         case (.snapshot, _), (_, .snapshotChunk), (_, .snapshotEnd):
             throw invalid("a record of the kind \(kind) in the wrong place")
+        case (.schema, _) where header.hasCheckpoint:
+            throw invalid("a record of the kind \(kind) instead of the checkpoint that the header names")
         case (.schema, .mark), (.snapshotEnded, .mark):
             part = .sealed
             sealSequence = lastSequence + 1

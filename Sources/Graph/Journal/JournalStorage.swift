@@ -24,6 +24,9 @@ protocol StoreFileSystem: Sendable {
     /// Renames a file; `.exists` if anything has the new name.
     func rename(_ path: StorePath, to newPath: StorePath) throws(IOError)
 
+    /// Renames a file; a file that has the new name loses it.
+    func rename(_ path: StorePath, over existingPath: StorePath) throws(IOError)
+
     func unlink(_ path: StorePath) throws(IOError)
 
     /// The names in a folder, in no order, without `.` and `..`.
@@ -54,6 +57,9 @@ protocol StoreFile: Sendable {
     func sync() throws(IOError)
 
     func status() throws(IOError) -> FileStatus
+
+    /// - Parameter permissions: the nine permission bits.
+    func setPermissions(_ permissions: UInt16) throws(IOError)
 
     func extent() throws(IOError) -> FileExtent
 

@@ -23,7 +23,7 @@ struct JournalWriter: Sendable {
     private(set) var fileEnd: UInt64
     private(set) var lastSequence: UInt64
     private(set) var durableThrough: UInt64
-    private var chain: UInt32
+    private(set) var chain: UInt32
     private let file: any StoreFile
     private let names: JournalNames
     private let path: String
@@ -94,6 +94,26 @@ struct JournalWriter: Sendable {
         }
     }
 
+    /// Fails if nothing may be written any more, as `write` does.
+    mutating func requireUsable() throws(GraphError) {
+        try requireOpen()
+        try requireSameFile()
+    }
+
+    /// Takes no more groups, for a reason outside the file.
+    mutating func endForGood(_ reason: String) -> GraphError {
+        phase = .failed(reason: reason)
+        return .storeFailed(path: path, reason: reason)
+    }
+
+    /// Stores the end of what is durable in the lock file. It only reveals damage that would be hard to find otherwise, so
+    /// whatever is written succeeds without it.
+    func rememberEnd(isClosed: Bool) {
+        let remembered = JournalEnd(
+            fileID: fileID, sequence: lastSequence, offset: end, chain: chain, isClosed: isClosed)
+        if let lockFile { try? remembered.write(to: lockFile) }
+    }
+
     private func requireOpen() throws(GraphError) {
         switch phase {
         case .open: return
@@ -154,10 +174,7 @@ struct JournalWriter: Sendable {
         chain = nextChain
         if durably {
             durableThrough = sequence
-            // It only reveals damage that would be hard to find otherwise, so the group succeeds without it.
-            let remembered = JournalEnd(
-                fileID: fileID, sequence: sequence, offset: end, chain: chain, isClosed: records.last?.kind == .close)
-            if let lockFile { try? remembered.write(to: lockFile) }
+            rememberEnd(isClosed: records.last?.kind == .close)
         }
     }
 

@@ -76,8 +76,12 @@ struct PosixFileSystem: StoreFileSystem {
         } catch {
             guard error.reason == .missing else { throw error }
         }
+        try rename(path, over: newPath)
+    }
+
+    func rename(_ path: StorePath, over existingPath: StorePath) throws(IOError) {
         let result = path.withCString { old in
-            newPath.withCString { new in
+            existingPath.withCString { new in
                 #if canImport(Darwin)
                     Darwin.rename(old, new)
                 #elseif canImport(Musl)
@@ -212,6 +216,10 @@ private final class PosixFile: StoreFile {
         var information = stat()
         guard fstat(descriptor, &information) == 0 else { throw .current(.status) }
         return FileStatus(information)
+    }
+
+    func setPermissions(_ permissions: UInt16) throws(IOError) {
+        guard fchmod(descriptor, mode_t(permissions & 0o777)) == 0 else { throw .current(.status) }
     }
 
     func extent() throws(IOError) -> FileExtent {

@@ -101,6 +101,41 @@ struct RowTable: @unchecked Sendable {
         return prepare(row, version) { layout.move($0, value, 1) }
     }
 
+    /// Some of the rows of a leaf.
+    struct Block {
+        let leaf: UInt64
+        /// Bit *n* is set for the row at place *n*.
+        let occupancy: UInt32
+
+        var firstRow: RowNumber { leaf << 5 }
+    }
+
+    /// Moves rows into the table, and leaves their memory uninitialised. Returns false, and moves none, if one of them exists.
+    ///
+    /// - Parameters:
+    ///   - versions: of these rows, in their order.
+    ///   - values: where the row of place 0 would be; the others follow at the layout's stride.
+    mutating func insert(_ block: Block, versions: [UInt64], moving values: UnsafeMutableRawPointer) -> Bool {
+        grow(toCover: block.leaf)
+        let (layout, height) = (layout, height)
+        let isInserted = withUnsafeMutablePointer(to: &root) { slot in
+            let leaf = Self.uniqueLeaf(for: block.leaf, under: slot, height: height, layout: layout)
+            return leaf._withUnsafeGuaranteedRef { leaf in
+                guard leaf.header.occupancy & block.occupancy == 0 else { return false }
+                var number = 0
+                block.occupancy.forEachBit { place in
+                    layout.move(leaf.value(at: place), values + place * layout.stride, 1)
+                    leaf.versions[place] = versions[number]
+                    number += 1
+                }
+                leaf.header.occupancy |= block.occupancy
+                return true
+            }
+        }
+        if isInserted { count += versions.count }
+        return isInserted
+    }
+
     /// Returns true if the row existed.
     @discardableResult
     mutating func remove(_ row: RowNumber) -> Bool {

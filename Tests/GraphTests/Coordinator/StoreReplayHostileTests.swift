@@ -18,7 +18,7 @@ struct StoreReplayHostileTests {
     }
 
     /// A store with every kind of relationship, and the record of one more commit that changes some of each.
-    private static func school() throws -> (store: RecordedStore, record: [UInt8]) {
+    static func school() throws -> (store: RecordedStore, record: [UInt8]) {
         func id<E>(_ row: RowNumber) -> PersistentID<E> { PersistentID(row: row) }
         let schema = try Schema([
             EntityDescription(Course.self), EntityDescription(Lecture.self), EntityDescription(Student.self),

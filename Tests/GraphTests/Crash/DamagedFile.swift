@@ -174,6 +174,7 @@ private struct BytesFile: StoreFile {
     func dataSync() throws(IOError) { throw unexpected }
     func sync() throws(IOError) { throw unexpected }
     func status() throws(IOError) -> FileStatus { throw unexpected }
+    func setPermissions(_ permissions: UInt16) throws(IOError) { throw unexpected }
     func extent() throws(IOError) -> FileExtent { throw unexpected }
     func lock() throws(IOError) -> Bool { throw unexpected }
     func close() {}

@@ -64,9 +64,13 @@ final class GatedDisk: InterposedDisk {
 
 extension Coordinator {
     /// A store of teams and people on a disk of the test's.
-    static func people(on disk: any StoreFileSystem, seed: UInt64 = 1) async throws(GraphError) -> Coordinator {
+    static func people(
+        on disk: any StoreFileSystem,
+        at path: String = JournalFixture.path,
+        seed: UInt64 = 1
+    ) async throws(GraphError) -> Coordinator {
         let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
         let options = JournalFixture.options(seed: seed)
-        return try await Coordinator(schema, path: JournalFixture.path, fileSystem: disk, options: options)
+        return try await Coordinator(schema, path: path, fileSystem: disk, options: options)
     }
 }

@@ -30,6 +30,10 @@ extension InterposedDisk {
         willRename(path, to: newPath)
         try disk.rename(path, to: newPath)
     }
+    func rename(_ path: StorePath, over existingPath: StorePath) throws(IOError) {
+        willRename(path, to: existingPath)
+        try disk.rename(path, over: existingPath)
+    }
     func unlink(_ path: StorePath) throws(IOError) { try disk.unlink(path) }
     func list(_ directory: StorePath) throws(IOError) -> [StorePath] { try disk.list(directory) }
     func syncDirectory(_ directory: StorePath) throws(IOError) { try disk.syncDirectory(directory) }
@@ -60,6 +64,7 @@ private struct InterposedFile: StoreFile {
 
     func sync() throws(IOError) { try file.sync() }
     func status() throws(IOError) -> FileStatus { try file.status() }
+    func setPermissions(_ permissions: UInt16) throws(IOError) { try file.setPermissions(permissions) }
     func extent() throws(IOError) -> FileExtent { try file.extent() }
     func close() { file.close() }
 }

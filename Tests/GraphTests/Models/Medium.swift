@@ -113,6 +113,8 @@ struct Medium {
             result.inodes[index].pending = []
             result.inodes[index].current = result.inodes[index].durable
         }
+        // A file has its name again if the removal of that was lost.
+        for inode in result.names.values { result.inodes[inode].linkCount = max(result.inodes[inode].linkCount, 1) }
         return result
     }
 

@@ -203,6 +203,14 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
+    func rename(_ path: StorePath, over existingPath: StorePath) throws(IOError) {
+        try perform(.rename, "\(path.text) over \(existingPath.text)") { state, _ throws(IOError) in
+            guard state.medium.rename(path, to: existingPath) else {
+                throw IOError(operation: .rename, reason: .missing, code: 2)
+            }
+        }
+    }
+
     func unlink(_ path: StorePath) throws(IOError) {
         try perform(.unlink, path.text) { state, _ throws(IOError) in
             guard state.medium.unlink(path) else {
@@ -369,6 +377,12 @@ private final class SimulatedFile: StoreFile {
     func status() throws(IOError) -> FileStatus {
         try disk.perform(.status, "\(inode)", process: process) { state, _ throws(IOError) in
             state.medium.inodes[inode].status
+        }
+    }
+
+    func setPermissions(_ permissions: UInt16) throws(IOError) {
+        try disk.perform(.status, "\(inode)", process: process) { state, _ throws(IOError) in
+            state.medium.inodes[inode].permissions = permissions
         }
     }
 

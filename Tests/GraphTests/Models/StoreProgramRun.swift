@@ -220,6 +220,7 @@ struct StoreProgramRun {
 
     mutating func reopen() async throws {
         guard path != nil || disk != nil else { return }
+        if head.commits.isMultiple(of: 2) { try await coordinator.compact() }
         try await coordinator.close()
         let coordinator = try await Self.open(path, disk)
         self.coordinator = coordinator

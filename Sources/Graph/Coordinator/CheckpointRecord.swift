@@ -1,0 +1,263 @@
+/// The payloads of a checkpoint, the state of a store at one commit. The first byte says what a payload has.
+///
+/// | 0, the head, which comes first and once | encoding |
+/// |---|---|
+/// | commit number | varint |
+/// | time of the compaction, nanoseconds since 1970, for information only | 8 bytes |
+/// | row counters | see `appendCounters` |
+/// | by entity: the number of rows | varints |
+/// | by list: the number of pairs | varints |
+///
+/// | 1, rows of one entity | encoding |
+/// |---|---|
+/// | the entity's tag | varint |
+/// | blocks, to the end of the payload | |
+/// | … distance to the leaf before; leaf *n* has the rows 32 *n* … 32 *n* + 31 | varint |
+/// | … which of these are there: bit *i* for row 32 *n* + *i* | 4 bytes |
+/// | … versions of the rows | varints |
+/// | … by stored property: the rows' values | values |
+///
+/// | 2, links of one list | encoding |
+/// |---|---|
+/// | its entity's and its property's tag | varints |
+/// | pairs | see `appendPairs` |
+///
+/// Values of one property lie side by side, since that is how they are decoded fastest. Payloads with rows come in ascending
+/// order of entities and rows, then those with links in the order of lists and pairs.
+enum CheckpointRecord {
+    fileprivate enum Part: UInt8 {
+        case head
+        case rows
+        case links
+    }
+
+    /// Hands on what a payload says. What can be seen without knowing the state is checked; the rest is for the handler, which
+    /// reads the values.
+    static func decode(
+        _ payload: UnsafeRawBufferPointer,
+        of schema: Schema,
+        into handler: inout some CheckpointHandler
+    ) throws {
+        var reader = ByteReader(payload)
+        let kind = try reader.readByte()
+        switch Part(rawValue: kind) {
+        case .head:
+            let commit = CommitNumber(try reader.readVarint())
+            _ = try reader.readFixed(UInt64.self)
+            let counters = try reader.readCounters(of: schema)
+            let rows = try schema.entities.map { _ in try reader.readVarint() }
+            let pairs = try schema.recordedLists.map { _ in try reader.readVarint() }
+            try handler.begin(commit, counters: counters, rows: rows, pairs: pairs, reader)
+        case .rows:
+            let entity = try reader.readEntity(of: schema)
+            try forEachBlock(of: entity, &reader) { try handler.insert($0, $1, $2, &$3) }
+        case .links:
+            let list = try reader.readList(of: schema)
+            try reader.forEachPair(in: schema.linkTables[list]) { try handler.add($0, to: list, $1) }
+        case nil:
+            throw reader.failure("unknown part \(kind) of a checkpoint")
+        }
+        try reader.expectEnd()
+    }
+
+    private static func forEachBlock(
+        of entity: Int,
+        _ reader: inout ByteReader,
+        _ body: (Int, RowTable.Block, [UInt64], inout ByteReader) throws -> Void
+    ) throws {
+        var leaf: UInt64 = 0
+        while reader.remaining > 0 {
+            let (next, overflow) = leaf.addingReportingOverflow(try reader.readVarint())
+            let occupancy = try reader.readFixed(UInt32.self)
+            // The first leaf has no row 0.
+            guard !overflow, next <= RowCounters.maximum >> 5, occupancy != 0, next > 0 || occupancy & 1 == 0 else {
+                throw reader.failure("rows \(occupancy) of leaf \(next)")
+            }
+            leaf = next
+            var versions: [UInt64] = []
+            for _ in 0..<occupancy.nonzeroBitCount { versions.append(try reader.readVarint()) }
+            try body(entity, RowTable.Block(leaf: leaf, occupancy: occupancy), versions, &reader)
+        }
+    }
+}
+
+/// Takes what a checkpoint says, part by part. Throws what is wrong.
+protocol CheckpointHandler {
+    mutating func begin(
+        _ commit: CommitNumber,
+        counters: [(entity: Int, next: RowNumber)],
+        rows: [UInt64],
+        pairs: [UInt64],
+        _ reader: ByteReader
+    ) throws
+    /// - Parameter versions: of the block's rows, in their order. Their values, property by property, are next in the reader.
+    mutating func insert(
+        _ entity: Int,
+        _ block: RowTable.Block,
+        _ versions: [UInt64],
+        _ reader: inout ByteReader
+    ) throws
+    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws
+}
+
+/// Encodes a state as a checkpoint, one payload after the other.
+struct CheckpointWriter {
+    /// A payload ends with the block or pair that reaches this length. They are short enough to be checked and decoded in the
+    /// processor's cache.
+    private static let payloadBytes = 256 << 10
+    /// A longer block is divided, so that payloads stay far below the limit of records.
+    private static let blockLimitBytes = 32 << 20
+
+    private enum Position {
+        case head
+        case rows(entity: Int, from: RowNumber)
+        case links(table: Int, rank: Int)
+    }
+
+    private let snapshot: Snapshot
+    private let counters: [RowNumber]
+    private let time: UInt64
+    private var position = Position.head
+    private var writer = ByteWriter()
+    private var block = ByteWriter()
+
+    private var schema: Schema { snapshot.schema }
+
+    var schemaRecord: [UInt8] { SchemaRecord(schema).bytes }
+
+    /// - Parameter time: in nanoseconds since 1970.
+    init(_ snapshot: Snapshot, counters: [RowNumber], time: UInt64) {
+        (self.snapshot, self.counters, self.time) = (snapshot, counters, time)
+    }
+
+    /// The next payload; nil after the last one.
+    ///
+    /// - Throws: `.notEncodable`, from a `Codable` value.
+    mutating func next() throws(GraphError) -> [UInt8]? {
+        while true {
+            writer.removeAll()
+            switch position {
+            case .head:
+                appendHead()
+                position = .rows(entity: 0, from: 0)
+                return writer.bytes
+            case .rows(let entity, let row):
+                guard entity < schema.entities.count else {
+                    position = .links(table: 0, rank: 0)
+                    continue
+                }
+                let (next, isEmpty) = try appendRows(of: entity, from: row)
+                position = next.map { .rows(entity: entity, from: $0) } ?? .rows(entity: entity + 1, from: 0)
+                if !isEmpty { return writer.bytes }
+            case .links(let table, let rank):
+                guard table < schema.linkTables.count else { return nil }
+                let list = schema.linkTables[table]
+                guard list.isRecorded(as: table), rank < snapshot.linkTables[table].members.count else {
+                    position = .links(table: table + 1, rank: 0)
+                    continue
+                }
+                position = .links(table: table, rank: appendLinks(of: table, from: rank))
+                return writer.bytes
+            }
+        }
+    }
+
+    private mutating func appendHead() {
+        writer.append(CheckpointRecord.Part.head.rawValue)
+        writer.appendVarint(snapshot.commit.number)
+        writer.appendFixed(time)
+        writer.appendCounters(counters)
+        for entity in snapshot.entities { writer.appendVarint(UInt64(entity.rows.count)) }
+        for list in schema.recordedLists { writer.appendVarint(UInt64(snapshot.linkTables[list].members.count)) }
+    }
+
+    /// Returns where the next payload begins, or nil at the end of the entity, and whether there were no rows.
+    private mutating func appendRows(
+        of entity: Int,
+        from first: RowNumber
+    ) throws(GraphError) -> (next: RowNumber?, isEmpty: Bool) {
+        writer.append(CheckpointRecord.Part.rows.rawValue)
+        writer.appendVarint(SchemaRecord.tag(entity))
+        var (next, last, isEmpty): (RowNumber?, UInt64, Bool) = (first, 0, true)
+        while writer.count < Self.payloadBytes, let start = next {
+            guard let run = snapshot.entities[entity].rows.run(from: start) else { return (nil, isEmpty) }
+            next = run.end
+            let passed = start > run.firstRow ? start - run.firstRow : 0
+            var occupancy = run.occupancy & .max << UInt32(passed)
+            guard occupancy != 0 else { continue }
+            do {
+                try encode(run, occupancy, of: entity)
+                while block.count > Self.blockLimitBytes, occupancy.nonzeroBitCount > 1 {
+                    occupancy = occupancy.lowerHalf
+                    next = run.firstRow + UInt64(32 - occupancy.leadingZeroBitCount)
+                    try encode(run, occupancy, of: entity)
+                }
+            } catch {
+                throw .notEncodable(entity: schema.entities[entity].name, reason: "\(error)".shortened(to: 400))
+            }
+            let leaf = run.firstRow >> 5
+            writer.appendVarint(leaf - last)
+            last = leaf
+            writer.appendFixed(occupancy)
+            writer.append(contentsOf: block.bytes)
+            isEmpty = false
+        }
+        return (next, isEmpty)
+    }
+
+    /// Puts versions and values of some rows of a leaf into `block`.
+    private mutating func encode(_ run: RowTable.Run, _ occupancy: UInt32, of entity: Int) throws {
+        let description = schema.entities[entity]
+        block.removeAll()
+        occupancy.forEachBit { block.appendVarint(run.versions[$0]) }
+        for property in description.properties where property.isStored {
+            let values = run.values + property.offset
+            try occupancy.forEachBit { place in
+                try property.operations.encode(values + place * description.layout.stride, &block)
+            }
+        }
+    }
+
+    /// Returns where the next payload begins.
+    private mutating func appendLinks(of table: Int, from rank: Int) -> Int {
+        let (list, members) = (schema.linkTables[table], snapshot.linkTables[table].members)
+        writer.append(CheckpointRecord.Part.links.rawValue)
+        writer.appendVarint(SchemaRecord.tag(list.entity))
+        writer.appendVarint(SchemaRecord.tag(list.property))
+        var (pairs, bytes): ([LinkTable.Pair], Int) = ([], 0)
+        var cursor = members.cursor(at: rank..<members.count)
+        while bytes < Self.payloadBytes, let pair = cursor.withNextEntry({ LinkTable.Pair($0) }) {
+            pairs.append(pair)
+            bytes += 4 + (pair.key?.bytes.count ?? 0)
+        }
+        writer.appendPairs(pairs)
+        return rank + pairs.count
+    }
+}
+
+extension Schema {
+    /// The link tables that files have, by number; the others follow from them.
+    var recordedLists: [Int] { linkTables.indices.filter { linkTables[$0].isRecorded(as: $0) } }
+}
+
+extension UInt32 {
+    /// The lower half of the bits that are set.
+    fileprivate var lowerHalf: UInt32 {
+        var (half, rest) = (self, nonzeroBitCount / 2)
+        forEachBit { place in
+            if rest <= 0 { half &= ~(1 << UInt32(place)) }
+            rest -= 1
+        }
+        return half
+    }
+
+    /// Calls the body with the number of each bit that is set, in ascending order.
+    @inline(__always)
+    func forEachBit(_ body: (Int) throws -> Void) rethrows {
+        var rest = self
+        while rest != 0 {
+            try body(rest.trailingZeroBitCount)
+            rest &= rest - 1
+        }
+    }
+}

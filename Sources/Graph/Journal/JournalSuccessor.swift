@@ -1,0 +1,165 @@
+/// The next generation of a journal, while it is being written beside the one in use.
+///
+/// It has a temporary name until everything in it is durable, so that a crash leaves one generation or the other, complete. Its
+/// calls block on an executor of its own, so that groups go to the generation in use meanwhile.
+actor JournalSuccessor {
+    /// What the generation in use has to know to go on with this one.
+    struct Sealed: Sendable {
+        let header: JournalHeader
+        let file: any StoreFile
+        let temporaryPath: StorePath
+        let end: UInt64
+        let lastSequence: UInt64
+        let chain: UInt32
+    }
+
+    /// After so many bytes a sync: one sync of everything would keep the disk from the groups that are written meanwhile.
+    private static let syncIntervalBytes = 8 << 20
+
+    private nonisolated let executor: any SerialExecutor
+    private let header: JournalHeader
+    private let file: any StoreFile
+    private let temporaryPath: StorePath
+    private let fileSystem: any StoreFileSystem
+    private let path: String
+    private var end: UInt64
+    private var lastSequence: UInt64 = 0
+    private var chain: UInt32
+    private var unsyncedBytes = 0
+    private var isAbandoned = false
+    /// The generation in use, and up to where its commits are here.
+    private let source: (file: any StoreFile, salt: UInt32)
+    private(set) var sourceOffset: UInt64
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// - Parameters:
+    ///   - file: empty, locked, and of the temporary name.
+    ///   - source: the generation in use.
+    ///   - sourceOffset: the end of the last record whose contents the checkpoint has.
+    init(
+        _ header: JournalHeader, file: any StoreFile, at temporaryPath: StorePath, path: String,
+        fileSystem: any StoreFileSystem, executor: any SerialExecutor,
+        source: (file: any StoreFile, salt: UInt32), sourceOffset: UInt64
+    ) {
+        let bytes = header.encoded()
+        (self.header, self.file, self.temporaryPath, self.path) = (header, file, temporaryPath, path)
+        (self.fileSystem, self.executor) = (fileSystem, executor)
+        (self.source, self.sourceOffset) = (source, sourceOffset)
+        end = JournalFormat.recordsOffset
+        chain = JournalHeader.checksum(of: bytes)
+    }
+
+    /// Appends records. Nothing is durable before `seal`.
+    func append(_ records: [Journal.Record]) throws(GraphError) {
+        var bytes = ByteWriter(
+            capacity: records.reduce(0) { $0 + JournalFormat.frameBytes(payloadBytes: $1.payload.count) })
+        for record in records {
+            guard record.payload.count <= JournalFormat.payloadLimitBytes else {
+                throw .transactionTooLarge(
+                    lengthBytes: record.payload.count, limitBytes: JournalFormat.payloadLimitBytes)
+            }
+            lastSequence += 1
+            chain = JournalFrame.append(
+                record, sequence: lastSequence, durableThrough: 0, chain: chain, salt: header.salt, to: &bytes)
+        }
+        try attempt { () throws(IOError) in
+            try file.writeFully(bytes.bytes, at: end)
+            unsyncedBytes += bytes.count
+            if unsyncedBytes >= Self.syncIntervalBytes { try syncData() }
+        }
+        end += UInt64(bytes.count)
+    }
+
+    /// Takes over the commits that the generation in use has up to an offset, all of them durable.
+    func copyCommits(through offset: UInt64) throws(GraphError) {
+        var window = JournalWindow(file: source.file, lengthBytes: offset)
+        while sourceOffset < offset {
+            let record: Journal.Record?
+            (record, sourceOffset) = try self.record(at: sourceOffset, in: &window)
+            if let record { try append([record]) }
+        }
+    }
+
+    /// Makes everything so far durable, so that `seal` has little to sync.
+    func sync() throws(GraphError) {
+        try attempt { () throws(IOError) in try syncData() }
+    }
+
+    /// Ends the initial part and makes all of it durable.
+    func seal(_ payload: [UInt8]) throws(GraphError) -> Sealed {
+        try append([Journal.Record(kind: .mark, payload: payload)])
+        let bytes = header.encoded()
+        try attempt { () throws(IOError) in
+            try file.writeFully(bytes + bytes, at: 0)
+            try file.sync()
+        }
+        return Sealed(
+            header: header, file: file, temporaryPath: temporaryPath, end: end, lastSequence: lastSequence, chain: chain
+        )
+    }
+
+    /// Removes the file.
+    func abandon() {
+        guard !isAbandoned else { return }
+        isAbandoned = true
+        file.close()
+        try? fileSystem.unlink(temporaryPath)
+    }
+
+    /// Reads a record of the generation in use; nil if it is no commit. What is read was written by this program, and is checked
+    /// like everything that comes from a disk.
+    private func record(
+        at offset: UInt64, in window: inout JournalWindow
+    ) throws(GraphError) -> (Journal.Record?, end: UInt64) {
+        func damaged(_ reason: String) -> GraphError {
+            .corrupt(path: path, offset: offset, sequence: 0, reason: "while compacting: \(reason)")
+        }
+        guard window.lengthBytes - offset >= UInt64(JournalFormat.frameHeaderBytes) else {
+            throw damaged("a header is cut off")
+        }
+        let head = try bytes(at: offset, count: JournalFormat.frameHeaderBytes, in: &window)
+        guard let frame = JournalFrame(head, salt: source.salt), let kind = Journal.RecordKind(rawValue: frame.kind)
+        else {
+            throw damaged("a header has a wrong checksum")
+        }
+        let payloadBytes = Int(frame.payloadBytes)
+        let frameBytes = JournalFormat.frameBytes(payloadBytes: payloadBytes)
+        guard payloadBytes <= JournalFormat.payloadLimitBytes, UInt64(frameBytes) <= window.lengthBytes - offset else {
+            throw damaged("a payload is cut off")
+        }
+        let whole = try bytes(at: offset, count: frameBytes, in: &window)
+        let payload = UnsafeRawBufferPointer(
+            rebasing: whole.dropFirst(JournalFormat.frameHeaderBytes).prefix(payloadBytes))
+        guard CRC32C.checksum(payload, seed: frame.headerChecksum) == frame.payloadChecksum else {
+            throw damaged("a payload has a wrong checksum")
+        }
+        let record = kind == .commit ? Journal.Record(kind: .commit, payload: Array(payload)) : nil
+        return (record, offset + UInt64(frameBytes))
+    }
+
+    private func bytes(
+        at offset: UInt64, count: Int, in window: inout JournalWindow
+    ) throws(GraphError) -> UnsafeRawBufferPointer {
+        do throws(IOError) {
+            return try window.bytes(at: offset, count: count)
+        } catch {
+            throw error.graphError(path: path)
+        }
+    }
+
+    private func syncData() throws(IOError) {
+        try file.dataSync()
+        unsyncedBytes = 0
+    }
+
+    /// Whatever fails, an interrupted sync included, the caller abandons the file.
+    private func attempt(_ body: () throws(IOError) -> Void) throws(GraphError) {
+        guard !isAbandoned else { throw .closed(path: path) }
+        do throws(IOError) {
+            try body()
+        } catch {
+            throw error.graphError(path: path)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Testing
+
+@testable import Graph
+
+/// Interrupts a compaction everywhere and in every way. Every commit that was answered is in the store afterwards.
+struct CompactionFaultTests {
+    /// Saves, a compaction with saves before, during and after it, and what was answered.
+    private struct Program {
+        let disk: SimulatedDisk
+        var answered: [String] = []
+        var failures: [GraphError] = []
+
+        init(_ disk: SimulatedDisk) {
+            self.disk = disk
+        }
+
+        mutating func run() async {
+            do throws(GraphError) {
+                let coordinator = try await Coordinator.people(on: disk)
+                disk.acknowledge(0)
+                await save(3, coordinator)
+                do throws(GraphError) { try await coordinator.compact() } catch { failures.append(error) }
+                await save(2, coordinator)
+                do throws(GraphError) { try await coordinator.compact() } catch { failures.append(error) }
+                await save(1, coordinator)
+                try await coordinator.close()
+            } catch {
+                failures.append(error)
+            }
+        }
+
+        private mutating func save(_ count: Int, _ coordinator: Coordinator) async {
+            for _ in 0..<count {
+                let name = "team \(answered.count)"
+                let context = Context(coordinator)
+                await context.perform { _ = $0.insert(Team(name: name)) }
+                do throws(GraphError) {
+                    try await context.save()
+                    answered.append(name)
+                    disk.acknowledge(answered.count)
+                } catch {
+                    failures.append(error)
+                }
+            }
+        }
+    }
+
+    /// The names that the store has, in the order of the commits.
+    private static func names(on disk: SimulatedDisk, _ comment: String) async -> [String]? {
+        do {
+            let coordinator = try await Coordinator.people(on: disk, seed: 9)
+            #expect(coordinator.snapshot.check() == [], "\(comment)")
+            let names = try coordinator.snapshot.fetchValues(Team.self).map(\.name)
+            // It goes on, and is opened again.
+            try await Context(coordinator).transaction { _ = $0.insert(Team(name: "more")) }
+            try await coordinator.close()
+            #expect(disk.names.filter { $0.contains(".new-") }.isEmpty, "\(comment)")
+            return names
+        } catch {
+            Issue.record("\(comment): \(error)")
+            return nil
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `every operation may fail in every way, once or from then on`(forEver: Bool) async throws {
+        var reference = Program(SimulatedDisk())
+        await reference.run()
+        #expect(reference.failures.isEmpty && reference.answered.count == 6)
+        var softFailures = 0
+        for (name, fault) in ErrorSweepTests.faults {
+            for index in 0..<reference.disk.operationCount {
+                let disk = SimulatedDisk()
+                if forEver {
+                    disk.failForEver(from: index, with: fault)
+                } else {
+                    disk.fail(operation: index, with: fault)
+                }
+                var program = Program(disk)
+                await program.run()
+                disk.stopFailing()
+                disk.killProcess()
+                let comment = "\(name) at \(index): \(program.failures)"
+                // Whatever failed, the commits that went well are there, in their order.
+                guard let names = await Self.names(on: disk, comment) else { continue }
+                var rest = names[...]
+                for name in program.answered {
+                    let place = rest.firstIndex(of: name)
+                    #expect(place != nil, "\(comment): lost \(name) of \(names)")
+                    if let place { rest = rest[(place + 1)...] }
+                }
+                if program.failures.count == 1, program.answered.count == 6 { softFailures += 1 }
+            }
+        }
+        // A compaction that fails alone costs no save.
+        if !forEver { #expect(softFailures > 20, "\(softFailures)") }
+    }
+
+    @Test func `a power cut at any moment leaves one of the two files, with every acknowledged commit`() async throws {
+        let disk = SimulatedDisk()
+        disk.startRecording()
+        var program = Program(disk)
+        await program.run()
+        var random = SeededGenerator(seed: 4)
+        var opened = 0
+        for (number, moment) in disk.moments.enumerated() where moment.acknowledged >= 0 {
+            var masks: [UInt64] = [0, .max]
+            for _ in 0..<3 { masks.append(random.next()) }
+            for mask in masks {
+                for namesKept in 0...moment.medium.pendingNames.count {
+                    let fill = Medium.Fill.allCases.randomElement(using: &random) ?? .old
+                    let medium = moment.medium.crashed(
+                        keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: random.chance(2),
+                        namesKept: namesKept)
+                    opened += 1
+                    let comment = "moment \(number) (\(moment.operation)), \(mask), \(namesKept), \(fill)"
+                    guard let names = await Self.names(on: SimulatedDisk(medium), comment) else { continue }
+                    #expect(
+                        names.count >= moment.acknowledged && program.answered.starts(with: names),
+                        "\(comment): \(names)")
+                }
+            }
+        }
+        #expect(opened > 500, "\(opened)")
+    }
+
+    @Test(arguments: [false, true])
+    func `every bit of a compacted file counts`(isClosed: Bool) async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Coordinator.people(on: disk)
+        try await Context(coordinator).transaction { context in
+            let team = context.insert(Team(name: "a"))
+            for number in 0..<40 { context.insert(Person(name: "\(number)", team: ToOne(team.id))) }
+        }
+        try await coordinator.compact()
+        if isClosed { try await coordinator.close() } else { disk.killProcess() }
+        let bytes = try #require(disk.contents(JournalFixture.path))
+        let lock = try #require(disk.contents(JournalFixture.path + ".lock"))
+        var random = SeededGenerator(seed: 2)
+        for place in 8_192..<bytes.count {
+            var damaged = bytes
+            damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            let other = SimulatedDisk()
+            other.setContents(damaged, at: JournalFixture.path)
+            other.setContents(lock, at: JournalFixture.path + ".lock")
+            do {
+                _ = try await Coordinator.people(on: other)
+                Issue.record("byte \(place) of \(bytes.count) has another bit, and the file opens")
+            } catch {
+                guard case .corrupt = error else {
+                    Issue.record("byte \(place): \(error)")
+                    continue
+                }
+            }
+            #expect(other.contents(JournalFixture.path) == damaged)
+        }
+    }
+
+    @Test func `a full disk costs the compaction and nothing else`() async throws {
+        let reference = SimulatedDisk()
+        var program = Program(reference)
+        await program.run()
+        let writes = reference.trace.filter { $0.hasPrefix("write") }.count
+        var failed = 0
+        for skipping in 0..<writes {
+            let disk = SimulatedDisk()
+            disk.fail(next: .write, skipping: skipping, with: .errorAfterHalf(.diskFull, 28))
+            var program = Program(disk)
+            await program.run()
+            guard !program.answered.isEmpty else { continue }
+            if program.failures.contains(.diskFull(path: JournalFixture.path)) { failed += 1 }
+            #expect(program.failures.allSatisfy { $0 == .diskFull(path: JournalFixture.path) }, "\(program.failures)")
+            disk.killProcess()
+            let names = await Self.names(on: disk, "write \(skipping)")
+            #expect(names == program.answered)
+        }
+        #expect(failed > 10)
+    }
+}
