@@ -39,7 +39,7 @@ struct JournalFormatTests {
         #expect(decode(resealed { $0[0] = 0x88 }) == .foreign)
         #expect(decode(resealed { $0[8] = 2 }) == .otherVersion(major: 2))
         #expect(decode(resealed { $0[12] = 1 }) == .unsupported(found: "header of 4097 bytes"))
-        #expect(decode(resealed { $0[16] = 1 }) == .unsupported(found: "features 1 and 0"))
+        #expect(decode(resealed { $0[16] = 2 }) == .unsupported(found: "features 2 and 0"))
         #expect(decode(resealed { $0[20] = 2 }) == .unsupported(found: "features 0 and 2"))
         #expect(decode(resealed { $0[24] = 2 }) == .unsupported(found: "checksum algorithm 2"))
         for undefined in [25, 31, 84, 87, 128, 4_091] {

@@ -12,10 +12,11 @@ struct JournalReaderTests {
         var chain: UInt32
         var starts: [Int] = []
 
-        init(schema: [UInt8] = JournalFixture.schema) {
+        init(schema: [UInt8] = JournalFixture.schema, hasCheckpoint: Bool = false) {
             header = JournalHeader(
                 storeID: StoreID(high: 1, low: 2), fileID: StoreID(high: 0x0304_0506 << 32, low: 4), generation: 1,
-                baseCommit: 0, previousFileChain: 0, schemaFingerprint: SHA256.digest(schema), createdNanoseconds: 0)
+                baseCommit: 0, previousFileChain: 0, schemaFingerprint: SHA256.digest(schema), createdNanoseconds: 0,
+                hasCheckpoint: hasCheckpoint)
             let encoded = header.encoded()
             bytes = encoded + encoded
             chain = CRC32C.checksum(Array(encoded.dropLast(4)))
@@ -86,7 +87,7 @@ struct JournalReaderTests {
     }
 
     @Test func `records of every kind reach replay in order`() throws {
-        var composer = Composer()
+        var composer = Composer(hasCheckpoint: true)
         composer.add(.schema, JournalFixture.schema)
         composer.add(.snapshotChunk, [1])
         composer.add(.snapshotChunk, [2])
@@ -127,21 +128,25 @@ struct JournalReaderTests {
         expectCorrupt(composer.bytes, at: 8_192, "header names")
     }
 
-    @Test func `a snapshot in the wrong place is an invalid record`() {
-        let wrong: [[Journal.RecordKind]] = [
-            [.snapshotChunk, .mark], [.snapshotChunk, .commit], [.snapshotEnd, .snapshotChunk],
-            [.mark, .snapshotChunk],
-            [.mark, .snapshotEnd],
+    @Test func `a checkpoint in the wrong place, and none where there should be one, is an invalid record`() {
+        let wrong: [(Bool, [Journal.RecordKind])] = [
+            (true, [.snapshotChunk, .mark]), (true, [.snapshotChunk, .commit]), (false, [.mark, .snapshotChunk]),
+            (false, [.mark, .snapshotEnd]),
         ]
-        for kinds in wrong {
-            var composer = Composer()
+        let early: [(Bool, [Journal.RecordKind])] = [
+            (false, [.snapshotChunk]), (false, [.snapshotEnd]), (true, [.snapshotEnd]), (true, [.mark]), (true, [.commit]),
+            (true, [.schema]), (true, [.close]),
+        ]
+        for (hasCheckpoint, kinds) in wrong + early {
+            var composer = Composer(hasCheckpoint: hasCheckpoint)
             composer.add(.schema, JournalFixture.schema)
             for kind in kinds { composer.add(kind, [1]) }
+            let place = UInt64(kinds.count + 1)
             do throws(GraphError) {
                 _ = try JournalFixture.open(bytes: composer.bytes)
                 Issue.record("\(kinds) opened")
             } catch {
-                guard case .invalidRecord(_, _, 3, _) = error else {
+                guard case .invalidRecord(_, _, place, _) = error else {
                     Issue.record("\(error)")
                     continue
                 }

@@ -151,7 +151,8 @@ struct NodeProgram {
     private func reopen() async throws {
         let findings = coordinator.snapshot.checkByHand()
         try demand(findings.isEmpty) { "the store: \(findings)" }
-        if coordinator.snapshot.commit.number.isMultiple(of: 2) { try await coordinator.compact() }
+        // It may fail as a save may; the file has the same store all the same.
+        if coordinator.snapshot.commit.number.isMultiple(of: 2) { try? await coordinator.compact() }
         try await coordinator.close()
         let reopened = try await Coordinator(
             schema, path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())

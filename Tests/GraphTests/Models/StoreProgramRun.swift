@@ -28,6 +28,9 @@ struct StoreProgramRun {
     /// By entity, the row number that comes next.
     var next = StoreShape.entities.map { _ in RowNumber(1) }
 
+    /// Whether the file is compacted before half of the reopenings.
+    var isCompacted = true
+
     /// - Parameter path: where the store's file is to be; nil runs in memory, where reopening does nothing.
     static func mismatch(of program: StoreProgram, path: String?) async -> Mismatch? {
         do {
@@ -220,7 +223,7 @@ struct StoreProgramRun {
 
     mutating func reopen() async throws {
         guard path != nil || disk != nil else { return }
-        if head.commits.isMultiple(of: 2) { try await coordinator.compact() }
+        if isCompacted, head.commits.isMultiple(of: 2) { try await coordinator.compact() }
         try await coordinator.close()
         let coordinator = try await Self.open(path, disk)
         self.coordinator = coordinator

@@ -58,6 +58,7 @@ extension StoreProgramRun {
     fileprivate static func records(of program: StoreProgram) async throws -> [JournalFixture.Replayed] {
         let disk = GatedDisk()
         var run = try await StoreProgramRun(path: nil, disk, undoes: program.hasUndo)
+        run.isCompacted = false
         for step in program.steps { try await run.perform(step) }
         try await run.coordinator.close()
         return try JournalFixture.open(bytes: disk.disk.contents(JournalFixture.path) ?? []).records
