@@ -19,6 +19,7 @@ extension ContextModel {
         let text: String
         /// Whether the row is not changed here, and only required to be unchanged.
         var isRequirement = false
+        var isDeleted = false
     }
 
     private struct Resolution {
@@ -83,7 +84,10 @@ extension ContextModel {
                 }
             }
             let wanted = ours.map { ours in original.map { withoutNullify(id, from: $0, to: ours) } ?? ours }
-            conflicts.append(Conflict(id: id, base: original, ours: wanted, theirs: other, version: old, text: text))
+            conflicts.append(
+                Conflict(
+                    id: id, base: original, ours: wanted, theirs: other, version: old, text: text,
+                    isDeleted: changes.deleted.contains(id)))
         }
         let found = Set(conflicts.map(\.id))
         for (id, known) in required.sorted(by: { $0.key < $1.key }) where !found.contains(id) {
@@ -95,7 +99,7 @@ extension ContextModel {
             conflicts.append(
                 Conflict(
                     id: id, base: known.known, ours: work.rows[id], theirs: other, version: known.version, text: text,
-                    isRequirement: true))
+                    isRequirement: true, isDeleted: changes.deleted.contains(id)))
         }
         return conflicts
     }
@@ -111,7 +115,8 @@ extension ContextModel {
             case .keep:
                 keep()
             case .delete:
-                guard conflict.ours != nil else { return }
+                // A delete here stands or falls with what else it took along.
+                guard !conflict.isDeleted else { return }
                 keep()
                 resolution.deleted.append(id)
             case .row(let label):

@@ -366,6 +366,26 @@ struct RequirementTests {
         #expect(await reader.perform { $0[club]?.members.map(\.id) } == [client])
     }
 
+    @Test func `R2 a rule deletes a required object that others have deleted and brought back`() async throws {
+        let rivals = try await Rivals(.custom(.entity(Account.self) { _, _, _ in .delete }))
+        let id = try await rivals.start { $0.insert(Account(balance: 1)).id }
+        try await rivals.ours.perform { context in
+            context.automaticallyMergesChanges = true
+            context.require(unchanged: try context.object(for: id))
+            context.insert(Club(name: "new"))
+        }
+        await rivals.theirs.perform { $0.undoLimit = 10 }
+        try await rivals.theirs.transaction { $0[id]?.delete() }
+        while await rivals.ours.perform({ $0[id] != nil }) { await Task.yield() }
+        await rivals.ours.perform { $0.automaticallyMergesChanges = false }
+        await rivals.theirs.undo()
+        try await rivals.theirs.save()
+        #expect(rivals.row(id) == Account(balance: 1))
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(id) == nil && Self.hasClub(rivals))
+        await rivals.expectCommitted(id)
+    }
+
     /// R32: as any row that both sides bring back.
     @Test func `R2 a required object that a rule has come back counts from what was known of it`() async throws {
         let rivals = try await Rivals()
