@@ -20,15 +20,17 @@ struct Rebase {
     /// A row that both sides changed, or that others changed and this side requires.
     private struct Conflict {
         let id: RowID
-        /// nil if the row is only required to be unchanged.
+        /// What this side did to the row; nil for nothing, and for what others did, too, or what belongs to a delete.
         let kind: ChangeKind?
+        /// Whether the requirement alone conflicts: what this side did to the row counts from theirs.
+        var isRequirement = false
         let versions: (old: RowVersion, new: RowVersion)
         /// The row that this side's changes are based on.
         let base: UnsafeRawPointer?
         var ours: UnsafeRawPointer?
         let theirs: UnsafeRawPointer?
-        /// References that this side changed only because it deleted their targets.
-        var nullified: [ToOneDescription] = []
+        /// References that this side changed only because it deleted their targets, with these.
+        var nullified: [(toOne: ToOneDescription, target: RowNumber)] = []
     }
 
     /// How to resolve the conflicts.
@@ -39,7 +41,7 @@ struct Rebase {
         var rows: [RowTable]
         /// Rows that are deleted after that.
         var deleted: [RowID] = []
-        /// Rows that are only required and need no action.
+        /// Rows whose requirement alone conflicts, and of which nothing becomes.
         var passedOver: Set<RowID> = []
         var failed = ErrorList<MergeConflict>()
 
@@ -101,26 +103,38 @@ struct Rebase {
                 )
                 guard isConflict(conflict, in: request) else { return }
                 found.insert(row)
-                if let base = conflict.base, let ours = conflict.ours {
-                    conflict.nullified = request.nullifiedReferences(from: base, to: ours, of: entity)
-                }
+                conflict.nullified = nullifiedReferences(of: conflict, in: request)
                 conflicts.append(conflict)
             }
             changes.required.forEachRow { row, oldVersion, address in
                 let id = RowID(entity: entity, row: row)
-                let conflict = Conflict(
+                let (ours, theirs) = (request.snapshot.address(of: id), rows.address(of: row))
+                let isNoChange = ours == nil && theirs == nil || request.onlyNullifies(id)
+                var conflict = Conflict(
                     id: id,
-                    kind: nil,
+                    kind: isNoChange ? nil : changes.kind(of: row),
+                    isRequirement: true,
                     versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
                     base: address,
-                    ours: request.snapshot.entities[entity].rows.address(of: row),
-                    theirs: rows.address(of: row)
+                    ours: ours,
+                    theirs: theirs
                 )
                 guard !found.contains(row), isChangedThere(conflict) else { return }
+                conflict.nullified = nullifiedReferences(of: conflict, in: request)
                 conflicts.append(conflict)
             }
         }
         return conflicts
+    }
+
+    private func nullifiedReferences(
+        of conflict: Conflict,
+        in request: WorkingState
+    ) -> [(toOne: ToOneDescription, target: RowNumber)] {
+        // Not the conflict's base: what is required may be older than what the changes count from.
+        guard let known = request.knownRow(conflict.id), let ours = conflict.ours else { return [] }
+        return request.nullifiedReferences(from: known, to: ours, of: conflict.id.entity)
+            .map { ($0, $0.target(ofRowAt: known)) }
     }
 
     private func newVersion(of id: RowID, insteadOf old: RowVersion) -> RowVersion {
@@ -190,12 +204,12 @@ struct Rebase {
 
     /// A reference that was nullified by a delete does not count as a change of its row: it is dropped or kept with the delete.
     private func resolveWithoutNullify(_ conflict: Conflict, in resolution: inout Resolution) throws {
-        guard !conflict.nullified.isEmpty, let base = conflict.base, let ours = conflict.ours else {
+        guard !conflict.nullified.isEmpty, let ours = conflict.ours else {
             return try resolve(conflict, in: &resolution)
         }
         try schema.entities[conflict.id.entity].layout.withCopy(of: ours) { ours in
-            for toOne in conflict.nullified {
-                (ours + toOne.offset).storeBytes(of: toOne.target(ofRowAt: base), as: RowNumber.self)
+            for (toOne, target) in conflict.nullified {
+                (ours + toOne.offset).storeBytes(of: target, as: RowNumber.self)
             }
             var conflict = conflict
             conflict.ours = UnsafeRawPointer(ours)
@@ -207,8 +221,8 @@ struct Rebase {
         if let merge = policy.rule(for: schema.entities[conflict.id.entity].type) {
             return try resolve(conflict, by: merge, in: &resolution)
         }
-        guard let kind = conflict.kind else {
-            // A row that is not changed here is not written, whichever side wins.
+        guard !conflict.isRequirement, let kind = conflict.kind else {
+            // Whichever side wins, a row that is not changed here is not written, and changes that count from theirs stay.
             guard policy.kind != .error else { throw Unresolved() }
             resolution.passedOver.insert(conflict.id)
             return
@@ -272,7 +286,9 @@ struct Rebase {
         }
     }
 
-    /// The program's merge function decides.
+    /// The program's merge function decides, also about what this side did to a row whose requirement alone conflicts.
+    ///
+    /// A delete here that it agrees to stands or is dropped as a whole, with that of the rows it went with.
     private func resolve(_ conflict: Conflict, by merge: EntityMerge, in resolution: inout Resolution) throws {
         guard let any = conflict.theirs ?? conflict.ours ?? conflict.base else { throw Unresolved() }
         let description = schema.entities[conflict.id.entity]

@@ -146,9 +146,10 @@ public enum MergeResolution<E: Entity>: Sendable {
     /// Saves the object with these values; if one side deleted it, it comes back. To-many properties in the values are
     /// ignored.
     case row(E)
-    /// Keeps the object as it is in the store.
+    /// Keeps the object as it is in the store. If it was deleted here, all that was deleted with it stays, too.
     case keep
-    /// Deletes the object.
+    /// Deletes the object with all that cascades. If it was deleted here, it goes with that delete, or stays with it because of
+    /// another object.
     case delete
 }
 

@@ -24,20 +24,8 @@ final class HeldObjects: @unchecked Sendable {
             let isDeleted = model.work.rows[id] == nil
             try demand(object.isDeleted == isDeleted) { "isDeleted of \(id) is \(object.isDeleted)" }
             if let detached = model.detachedRows[id] {
-                try compare(StoreShape.types[id.entity], object, with: detached)
+                try detached.compare(StoreShape.types[id.entity], object)
             }
-        }
-    }
-
-    /// What is pending of a row that others deleted shows.
-    private func compare<E: StoreEntity>(
-        _ type: E.Type,
-        _ object: any AnyManagedObject,
-        with detached: ContextModel.DetachedRow
-    ) throws {
-        let value = (object as? ManagedObject<E>)?.value
-        try demand(value?.numbers == detached.ours.attributes && value?.targets == detached.ours.targets) {
-            "\(object.anyID) shows \(value?.numbers ?? []) and \(value?.targets ?? []), not \(detached.ours)"
         }
     }
 
@@ -51,6 +39,16 @@ final class HeldObjects: @unchecked Sendable {
             try demand(row == survivor.row && object.isDeleted) {
                 "\(id), deleted \(object.isDeleted), is replaced by \(row ?? 0), not \(survivor)"
             }
+        }
+    }
+}
+
+extension ContextModel.DetachedRow {
+    /// What is pending of a row that others deleted shows.
+    fileprivate func compare<E: StoreEntity>(_ type: E.Type, _ object: any AnyManagedObject) throws {
+        let value = (object as? ManagedObject<E>)?.value
+        try demand(value?.numbers == ours.attributes && value?.targets == ours.targets) {
+            "\(object.anyID) shows \(value?.numbers ?? []) and \(value?.targets ?? []), not \(ours)"
         }
     }
 }
@@ -207,6 +205,10 @@ extension Context {
         }
         try compareChanges(insertedObjects, changes.inserted, "inserted")
         try compareChanges(updatedObjects, changes.updated, "updated")
+        for object in updatedObjects {
+            let id = StoreModel.ID(object.anyID)
+            try model.detachedRows[id]?.compare(StoreShape.types[id.entity], object)
+        }
         try compareChanges(deletedObjects, changes.deleted, "deleted")
         for (entity, type) in StoreShape.types.enumerated() {
             try compareRequirements(type, entity, with: model, isSaving)
@@ -322,10 +324,24 @@ extension Context {
                     "\(object) leads to \(found ?? 0), not \(target)"
                 }
             }
-            let committed = object.committedValue?.numbers
-            let expected = model.known(StoreModel.ID(entity: entity, row: object.id.row))?.attributes
-            try demand(committed == expected) { "\(object) was \(committed ?? []), not \(expected ?? [])" }
+            try compareCommitted(object, with: model)
             try demand(self[object.id] === object) { "\(object) leads to another object" }
+        }
+        for case let object as ManagedObject<E> in updatedObjects + deletedObjects {
+            try compareCommitted(object, with: model)
+        }
+    }
+
+    /// Compares what an object's changes, or its delete, count from; of a new one, that there is nothing.
+    private func compareCommitted<E: StoreEntity>(_ object: ManagedObject<E>, with model: ContextModel) throws {
+        let id = StoreModel.ID(object.anyID)
+        let committed = object.committedValue.map { StoreModel.Row(attributes: $0.numbers, targets: $0.targets) }
+        let expected = model.known(id)
+        try demand(committed == expected) { "\(object) was \(committed as Any), not \(expected as Any)" }
+        // One that comes back counts from no version of the base.
+        guard !object.isInserted else { return }
+        try demand(object.version.number == model.version(id)) {
+            "\(object) has version \(object.version), not \(model.version(id))"
         }
     }
 }

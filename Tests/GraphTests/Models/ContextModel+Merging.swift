@@ -17,14 +17,19 @@ extension ContextModel {
         let theirs: StoreModel.Row?
         let version: UInt64
         let text: String
-        /// Whether the row is not changed here, and only required to be unchanged.
+        /// Whether the row is only required to be unchanged, or what was done to it here counts from theirs.
         var isRequirement = false
+        /// What was done to the row here.
+        var isChanged = true
+        var isDeleted = false
     }
 
     private struct Resolution {
         var dropped: [StoreModel.ID] = []
         var rows: [StoreModel.ID: StoreModel.Row] = [:]
         var deleted: [StoreModel.ID] = []
+        /// Required rows of which nothing becomes.
+        var passedOver: Set<StoreModel.ID> = []
         var failed: Set<String> = []
     }
 
@@ -59,10 +64,7 @@ extension ContextModel {
         }
         linkMissing()
         for id in resolution.deleted { delete(id) }
-        // Of a row that was only required nothing becomes, unless a function says so.
-        return conflicts.filter { conflict in
-            !conflict.isRequirement || resolution.rows[conflict.id] != nil || resolution.deleted.contains(conflict.id)
-        }.map(\.id)
+        return conflicts.map(\.id).filter { !resolution.passedOver.contains($0) }
     }
 
     private func conflicts(with theirs: StoreModel, by comparison: Comparison) -> [Conflict] {
@@ -82,8 +84,10 @@ extension ContextModel {
                     continue
                 }
             }
-            let wanted = ours.map { ours in original.map { withoutNullify(id, from: $0, to: ours) } ?? ours }
-            conflicts.append(Conflict(id: id, base: original, ours: wanted, theirs: other, version: old, text: text))
+            conflicts.append(
+                Conflict(
+                    id: id, base: original, ours: wanted(id, ours), theirs: other, version: old, text: text,
+                    isDeleted: changes.deleted.contains(id)))
         }
         let found = Set(conflicts.map(\.id))
         for (id, known) in required.sorted(by: { $0.key < $1.key }) where !found.contains(id) {
@@ -92,27 +96,35 @@ extension ContextModel {
             guard comparison == .store ? known.version != new : known.known != other else { continue }
             let change = other == nil ? "deleted" : "changed"
             let text = comparison == .store ? "\(id) \(known.version) \(new)" : "\(id) \(change)"
+            let isChanged = changes.inserted.union(changes.updated).contains(id) && !onlyNullifies(id)
+            let isDeleted = changes.deleted.contains(id) && other != nil
             conflicts.append(
                 Conflict(
-                    id: id, base: known.known, ours: work.rows[id], theirs: other, version: known.version, text: text,
-                    isRequirement: true))
+                    id: id, base: known.known, ours: wanted(id, work.rows[id]), theirs: other, version: known.version,
+                    text: text, isRequirement: true, isChanged: isChanged || isDeleted, isDeleted: isDeleted))
         }
         return conflicts
+    }
+
+    private func wanted(_ id: StoreModel.ID, _ ours: StoreModel.Row?) -> StoreModel.Row? {
+        ours.map { ours in known(id).map { withoutNullify(id, from: $0, to: ours) } ?? ours }
     }
 
     private func resolve(_ conflict: Conflict, _ policy: StorePolicy, _ resolution: inout Resolution) {
         let id = conflict.id
         func keep() {
-            if conflict.isRequirement { return }
             if conflict.base == nil { resolution.rows[id] = conflict.theirs } else { resolution.dropped.append(id) }
         }
         if policy.hasFunction(for: id.entity) {
             switch StorePolicy.Decision(conflict.ours?.attributes[0], conflict.theirs?.attributes[0]) {
+            case .keep where conflict.isChanged:
+                keep()
             case .keep:
-                keep()
+                resolution.passedOver.insert(id)
             case .delete:
-                guard conflict.ours != nil else { return }
-                keep()
+                // A delete here stands or falls with what else it took along.
+                guard !conflict.isDeleted else { return }
+                if conflict.isChanged { keep() }
                 resolution.deleted.append(id)
             case .row(let label):
                 if conflict.ours == nil { resolution.dropped.append(id) }
@@ -124,6 +136,7 @@ extension ContextModel {
         }
         if conflict.isRequirement {
             // What is not changed here is not written either, whoever wins.
+            resolution.passedOver.insert(id)
             if policy.otherwise == .error { resolution.failed.insert(conflict.text) }
             return
         }

@@ -74,6 +74,35 @@ struct KeptConflictTests {
         #expect(context.coordinator.snapshot.value(for: id) == Account(balance: 1, memo: ""))
     }
 
+    /// As the context knew it last: it may take over two commits one after the other, or only the second one.
+    @Test(arguments: [true, false])
+    func `R32 an object that others changed and then deleted shows what is pending of it, and comes back so`(
+        isChangeSeen: Bool
+    ) async throws {
+        let coordinator = try await Coordinator.bank()
+        let id = try await coordinator.transaction { $0.insert(Account(balance: 100)).id }
+        let context = Context(coordinator, mergePolicy: .mergeByPropertyObjectTrump)
+        await context.perform { context in
+            context.automaticallyMergesChanges = isChangeSeen
+            context[id]?.memo = "ours"
+        }
+        try await coordinator.transaction { $0[id]?.balance = 7 }
+        if isChangeSeen { while await context.commit < coordinator.snapshot.commit { await Task.yield() } }
+        try await coordinator.transaction { $0[id]?.delete() }
+        await context.perform { $0.automaticallyMergesChanges = true }
+        while await context.commit < coordinator.snapshot.commit { await Task.yield() }
+        let expected = Account(balance: isChangeSeen ? 7 : 100, memo: "ours")
+        await context.perform { context in
+            #expect(context[id] == nil)
+            let objects = context.updatedObjects.compactMap { $0 as? Account.Object }
+            #expect(objects.map(\.value) == [expected])
+            #expect(objects.first?.committedValue?.balance == expected.balance)
+            #expect(objects.first?.version == RowVersion(isChangeSeen ? 2 : 1))
+        }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id) == expected)
+    }
+
     @Test func `R23 a change that is taken back by hand shows the value of now, and is over`() async throws {
         let (context, id) = try await Self.merged(.mergeByPropertyObjectTrump) {
             $0.balance = 1

@@ -366,6 +366,129 @@ struct RequirementTests {
         #expect(await reader.perform { $0[club]?.members.map(\.id) } == [client])
     }
 
+    /// Ours has taken over what others made of a required account when it deletes the account's client, or changes the account.
+    /// Then others change the client, too.
+    private static func requiredOfClient(
+        _ account: MergeResolution<Account>,
+        ours: @Sendable (isolated Context, Client.ID, Account.ID) throws -> Void
+    ) async throws -> (Rivals, Client.ID, Account.ID) {
+        let rivals = try await Rivals(
+            .custom(.entity(Client.self) { _, _, _ in .keep }, .entity(Account.self) { _, _, _ in account }))
+        let (client, id) = try await rivals.start { context in
+            let client = context.insert(Client(name: "Ada"))
+            client.accounts.append(context.insert(Account(balance: 1)))
+            return (client.id, client.accounts[0].id)
+        }
+        try await rivals.ours.perform { context in
+            context.automaticallyMergesChanges = true
+            context.require(unchanged: try context.object(for: id))
+        }
+        try await rivals.theirs.transaction { try $0.object(for: id).balance = 2 }
+        while await rivals.ours.perform({ $0[id]?.balance }) != 2 { await Task.yield() }
+        try await rivals.change {
+            try ours($0, client, id)
+        } theirs: {
+            try $0.object(for: client).name = "theirs"
+        }
+        return (rivals, client, id)
+    }
+
+    /// R6: the delete is dropped as a whole, because of the client.
+    @Test func `R2 a rule that agrees to the delete of a required object does not delete what is kept with another`()
+        async throws
+    {
+        let (rivals, client, id) = try await Self.requiredOfClient(.delete) { context, client, _ in
+            context[client]?.delete()
+        }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(client)?.name == "theirs" && rivals.row(id)?.balance == 2)
+        await rivals.expectCommitted(client)
+        await rivals.expectCommitted(id)
+    }
+
+    @Test(arguments: [true, false])
+    func `R2 a rule that keeps a required object drops what is changed here of it`(isDeleted: Bool) async throws {
+        let (rivals, client, id) = try await Self.requiredOfClient(.keep) { context, _, id in
+            if isDeleted { context[id]?.delete() } else { context[id]?.memo = "ours" }
+        }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(id) == Account(balance: 2, client: ToOne(client)) && rivals.version(id) == 2)
+        await rivals.expectCommitted(id)
+    }
+
+    /// R6: two deletes of one row are no conflict.
+    @Test func `R2 a rule that keeps a required object as others have deleted it leaves the same delete here alone`()
+        async throws
+    {
+        let rivals = try await Rivals(.custom(.entity(Account.self) { _, _, _ in .keep }))
+        let (client, id) = try await rivals.start { context in
+            let client = context.insert(Client(name: "Ada"))
+            client.accounts.append(context.insert(Account(balance: 1)))
+            return (client.id, client.accounts[0].id)
+        }
+        try await rivals.change { context in
+            context.require(unchanged: try context.object(for: id))
+            context[client]?.delete()
+        } theirs: {
+            try $0.object(for: id).delete()
+        }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(client) == nil && rivals.row(id) == nil)
+        await rivals.expectCommitted(client)
+        await rivals.expectCommitted(id)
+    }
+
+    @Test func `R2 a rule deletes a required object that others have deleted and brought back`() async throws {
+        let rivals = try await Rivals(.custom(.entity(Account.self) { _, _, _ in .delete }))
+        let id = try await rivals.start { $0.insert(Account(balance: 1)).id }
+        try await rivals.ours.perform { context in
+            context.automaticallyMergesChanges = true
+            context.require(unchanged: try context.object(for: id))
+            context.insert(Club(name: "new"))
+        }
+        await rivals.theirs.perform { $0.undoLimit = 10 }
+        try await rivals.theirs.transaction { $0[id]?.delete() }
+        while await rivals.ours.perform({ $0[id] != nil }) { await Task.yield() }
+        await rivals.ours.perform { $0.automaticallyMergesChanges = false }
+        await rivals.theirs.undo()
+        try await rivals.theirs.save()
+        #expect(rivals.row(id) == Account(balance: 1))
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(id) == nil && Self.hasClub(rivals))
+        await rivals.expectCommitted(id)
+    }
+
+    /// R34: the rule gets the object as if its reference were still there.
+    @Test func `R2 a rule for a required object does not count as ours a reference that ended with its target`()
+        async throws
+    {
+        let policy = MergePolicy.custom(
+            .entity(Account.self) { _, ours, _ in
+                guard var row = ours else { return .keep }
+                row.memo = "merged"
+                return .row(row)
+            },
+            otherwise: .rollback)
+        let rivals = try await Rivals(policy)
+        let (id, card) = try await rivals.start { context in
+            let account = context.insert(Account(balance: 1))
+            account.card = context.insert(Card(number: 1))
+            return (account.id, try #require(account.card?.id))
+        }
+        try await rivals.change { context in
+            context.require(unchanged: try context.object(for: id))
+            context[card]?.delete()
+        } theirs: { context in
+            try context.object(for: id).balance = 2
+            try context.object(for: card).number = 2
+        }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(card)?.account.id == id)
+        #expect(rivals.row(id) == Account(balance: 1, memo: "merged", card: ToOne(card)))
+        await rivals.expectCommitted(id)
+        await rivals.expectCommitted(card)
+    }
+
     /// R32: as any row that both sides bring back.
     @Test func `R2 a required object that a rule has come back counts from what was known of it`() async throws {
         let rivals = try await Rivals()
