@@ -1,3 +1,13 @@
+/// When a store's file is compacted; see ``Coordinator/compact()``.
+public enum CompactionPolicy: Sendable, Hashable {
+    /// In the background, when at least half of the file, and 16 MiB, is no longer needed: also after opening, never by closing.
+    /// So a file takes at most about twice what its objects need, and during a compaction three times. A failure costs nothing
+    /// but the attempt; the next one is made when the file has grown by as much again.
+    case automatic
+    /// Only when the program calls ``Coordinator/compact()``.
+    case manual
+}
+
 extension Coordinator {
     /// Writes the newest state into a new file, without the commits that led to it, and puts it in the place of the old one.
     ///
@@ -6,7 +16,8 @@ extension Coordinator {
     /// change places. The new file has all commits that the old one had when they did: a crash at any time leaves one of the
     /// two, complete. Meanwhile the disk needs room for both. Identifiers, versions and commit numbers stay.
     ///
-    /// A store in memory has nothing to compact. A second call waits for the first one. ``close(discardingChanges:)`` stops it.
+    /// A store in memory has nothing to compact. A call during a compaction waits for that one. ``close(discardingChanges:)``
+    /// stops it.
     ///
     /// - Throws: `.diskFull`, `.inputOutput` and the like, `.notEncodable`, or `.corrupt`, if a commit of this session cannot be
     ///   read back: the file is then as before, and saves go on. `.closed`. `.storeFailed` if the disk does not say which of the
@@ -15,40 +26,57 @@ extension Coordinator {
     /// Complexity: O(*n*) for *n* objects and links, and for the commits made meanwhile.
     public func compact() async throws(GraphError) {
         if let ending = state.ending { throw ending }
-        guard let journal else { return }
-        let task = compaction ?? Task(executorPreference: taskExecutor) { await self.compacted(journal) }
-        compaction = task
-        try await task.value.get()
+        guard journal != nil else { return }
+        try await runningCompaction.value.get()
     }
+
+    /// The compaction under way, or a new one. Its task holds the coordinator only for single steps.
+    private var runningCompaction: Task<Result<Void, GraphError>, Never> {
+        if let compaction { return compaction }
+        let task = Task(executorPreference: taskExecutor) { [weak self, path] in
+            let result: Result<Void, GraphError>
+            do throws(GraphError) {
+                guard let (successor, checkpoint) = try await self?.beginSuccessor() else {
+                    throw .closed(path: path)
+                }
+                do throws(GraphError) {
+                    try await Self.write(checkpoint, to: successor, path)
+                    guard try await self?.copyCommits(to: successor) != nil,
+                        try await self?.replaceJournal(by: successor) != nil
+                    else { throw .closed(path: path) }
+                } catch {
+                    await successor.abandon()
+                    throw error
+                }
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            await self?.didCompact(result)
+            return result
+        }
+        compaction = task
+        return task
+    }
+
+    private func didCompact(_ result: Result<Void, GraphError>) async {
+        compaction = nil
+        if case .failure(let error) = result, case .storeFailed = error { state.end(error) }
+        guard let journal else { return }
+        fileBytes = await journal.lengthBytes
+        nextEstimateBytes = fileBytes + minimumFreedBytes
+    }
+
+    // MARK: Steps
 
     /// Commits made while the last ones are copied are copied once more, so many times at most.
     private static let copyLimit = 16
     /// So many bytes are left for the turn in which saves wait.
     private static let lastCopyBytes: UInt64 = 256 << 10
 
-    private func compacted(_ journal: Journal) async -> Result<Void, GraphError> {
-        defer { compaction = nil }
-        do throws(GraphError) {
-            let (successor, checkpoint) = try await beginSuccessor(of: journal)
-            do throws(GraphError) {
-                try await write(checkpoint, to: successor)
-                try await copyCommits(of: journal, to: successor)
-                try await replace(journal, by: successor)
-            } catch {
-                await successor.abandon()
-                throw error
-            }
-            return .success(())
-        } catch {
-            if case .storeFailed = error { state.end(error) }
-            return .failure(error)
-        }
-    }
-
     /// Between two groups, so that the state and the end of the file agree.
-    private func beginSuccessor(
-        of journal: Journal
-    ) async throws(GraphError) -> (JournalSuccessor, CheckpointWriter) {
+    private func beginSuccessor() async throws(GraphError) -> (JournalSuccessor, CheckpointWriter)? {
+        guard let journal else { return nil }
         try await takeTurn()
         defer { state.queue.passOn() }
         let snapshot = published.value
@@ -62,23 +90,25 @@ extension Coordinator {
     }
 
     @concurrent
-    private nonisolated func write(
+    private static func write(
         _ checkpoint: CheckpointWriter,
-        to successor: JournalSuccessor
+        to successor: JournalSuccessor,
+        _ path: String
     ) async throws(GraphError) {
         var checkpoint = checkpoint
         try await successor.append([Journal.Record(kind: .schema, payload: checkpoint.schemaRecord)])
         while let payload = try checkpoint.next() {
-            try requireGoingOn()
+            try requireGoingOn(path)
             try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)])
         }
         try await successor.append([Journal.Record(kind: .snapshotEnd, payload: [])])
         try await successor.sync()
     }
 
-    private func copyCommits(of journal: Journal, to successor: JournalSuccessor) async throws(GraphError) {
+    private func copyCommits(to successor: JournalSuccessor) async throws(GraphError) {
+        guard let journal else { return }
         for _ in 0..<Self.copyLimit {
-            try requireGoingOn()
+            try Self.requireGoingOn(path)
             let end = await journal.lengthBytes
             try await successor.copyCommits(through: end)
             try await successor.sync()
@@ -86,15 +116,16 @@ extension Coordinator {
         }
     }
 
-    private func replace(_ journal: Journal, by successor: JournalSuccessor) async throws(GraphError) {
+    private func replaceJournal(by successor: JournalSuccessor) async throws(GraphError) {
+        guard let journal else { return }
         try await takeTurn()
         defer { state.queue.passOn() }
-        try requireGoingOn()
+        try Self.requireGoingOn(path)
         try await successor.copyCommits(through: await journal.lengthBytes)
         try await journal.replace(by: try await successor.seal(Self.encode(counters: writtenCounters)))
     }
 
-    private nonisolated func requireGoingOn() throws(GraphError) {
+    private static func requireGoingOn(_ path: String) throws(GraphError) {
         if Task.isCancelled { throw .closed(path: path) }
     }
 
@@ -107,5 +138,31 @@ extension Coordinator {
             throw error
         }
         _ = state.queue.takeGroup()
+    }
+
+    // MARK: By itself
+
+    /// Compacts if that frees enough. Looks at the state only when the file has grown by so much that it might.
+    func compactIfWorthwhile() {
+        guard compactionPolicy == .automatic, journal != nil, compaction == nil, state.ending == nil, !isEstimating,
+            fileBytes >= nextEstimateBytes
+        else { return }
+        isEstimating = true
+        Task(executorPreference: taskExecutor) { [weak self, snapshot = published.value] in
+            let needed = await Self.neededBytes(for: snapshot)
+            await self?.didEstimate(needed)
+        }
+    }
+
+    func didEstimate(_ needed: UInt64) {
+        isEstimating = false
+        guard compaction == nil, state.ending == nil else { return }
+        let limit = needed + max(needed, minimumFreedBytes)
+        if fileBytes >= limit { _ = runningCompaction } else { nextEstimateBytes = limit }
+    }
+
+    @concurrent
+    private static func neededBytes(for snapshot: Snapshot) async -> UInt64 {
+        CheckpointWriter(snapshot, counters: [], time: 0).estimatedBytes
     }
 }

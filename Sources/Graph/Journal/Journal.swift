@@ -58,6 +58,12 @@ actor Journal {
         writer = opened.writer
     }
 
+    /// Also if somebody else still has the file, as a compaction that was stopped may.
+    deinit {
+        file.close()
+        lock.file.close()
+    }
+
     /// Opens a journal, or creates it if there is none of that name.
     ///
     /// - Parameters:
@@ -181,7 +187,7 @@ actor Journal {
         writer = JournalWriter(
             file: file, names: names, path: path, header: header, end: next.end, lengthFound: next.end,
             lastSequence: next.lastSequence, chain: next.chain, lockFile: lock.endFile, options: opening.options)
-        writer.rememberEnd(isClosed: false)
+        // The lock file gets its end with the next group: until then the seal protects it.
         old.close()
     }
 

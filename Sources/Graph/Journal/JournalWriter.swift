@@ -108,7 +108,7 @@ struct JournalWriter: Sendable {
 
     /// Stores the end of what is durable in the lock file. It only reveals damage that would be hard to find otherwise, so
     /// whatever is written succeeds without it.
-    func rememberEnd(isClosed: Bool) {
+    private func rememberEnd(isClosed: Bool) {
         let remembered = JournalEnd(
             fileID: fileID, sequence: lastSequence, offset: end, chain: chain, isClosed: isClosed)
         if let lockFile { try? remembered.write(to: lockFile) }

@@ -29,6 +29,10 @@ enum EngineInsert {
             let path = try await setting.engineFile.path
             return { _ in try Workload.fileSize(path, rows: setting.data.rows) }
         },
+        "disk_compacted": { setting in
+            let path = try await setting.compactedEngineFile
+            return { _ in try Workload.fileSize(path, rows: setting.data.rows) }
+        },
     ]
 
     static let footprint: FootprintProcess.Load = { rows in

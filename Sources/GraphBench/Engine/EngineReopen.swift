@@ -14,6 +14,22 @@ enum EngineReopen {
                 try snapshot.fetchValues(Person.self).reduce(0) { $0 &+ $1.checksum }
             }
         },
+        "reopen_compacted": { setting in
+            let id = try await setting.engineFile.people[setting.data.lookups[0]]
+            return opening(try await setting.compactedEngineFile) { $0.value(for: id)?.checksum ?? 0 }
+        },
+        "compact": { setting in
+            let path = try await setting.compactedEngineFile
+            return { _ in
+                let coordinator = try await EngineStore.open(path)
+                let stopwatch = Stopwatch()
+                try await coordinator.compact()
+                let seconds = stopwatch.seconds
+                let count = coordinator.snapshot.count(of: Person.self)
+                try await coordinator.close()
+                return Measurement(amount: seconds, count: 1, answer: UInt64(count))
+            }
+        },
     ]
 
     /// Times opening and reading; closing comes after.

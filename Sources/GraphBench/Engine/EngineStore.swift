@@ -96,4 +96,18 @@ extension Setting {
             }
         }
     }
+
+    /// The path of a compacted copy of that file.
+    var compactedEngineFile: String {
+        get async throws {
+            let (original, path) = (try await engineFile.path, freshPath("compacted.graph"))
+            return try await shared("compacted Graph file") {
+                try FileManager.default.copyItem(atPath: original, toPath: path)
+                let coordinator = try await EngineStore.open(path)
+                try await coordinator.compact()
+                try await coordinator.close()
+                return path
+            }
+        }
+    }
 }

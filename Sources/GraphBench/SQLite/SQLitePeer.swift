@@ -66,6 +66,9 @@ final class SQLitePeer {
         allTeams = try connection.prepare("SELECT id, name FROM team")
     }
 
+    /// Writes the file anew without what it does not need.
+    func vacuum() throws { try connection.execute("VACUUM") }
+
     /// A database with all rows of `data`.
     convenience init(at location: SQLiteConnection.Location, loaded data: PeopleData) throws {
         try self.init(at: location)

@@ -11,15 +11,22 @@ extension Workload {
             "disk", "the size of the closed durable file",
             note: "Graph's and native's are journals without indexes, SQLite's has its two indexes",
             unit: .bytes(per: "row"), targets: [.atMost(80, .bytes)],
-            sqlite: { setting in
-                let path = try await setting.sqliteFile
-                return { _ in try fileSize(path, rows: setting.data.rows) }
-            },
-            native: { setting in
-                let path = try await setting.nativeFile
-                return { _ in try fileSize(path, rows: setting.data.rows) }
-            }),
+            sqlite: sqliteFileSize, native: nativeFileSize),
+        Workload(
+            "disk_compacted", "the size of the compacted file", note: "the other two as they were",
+            unit: .bytes(per: "row"), targets: [.atMost(60, .bytes)],
+            sqlite: sqliteFileSize, native: nativeFileSize),
     ]
+
+    private static let sqliteFileSize: Contender = { setting in
+        let path = try await setting.sqliteFile
+        return { _ in try fileSize(path, rows: setting.data.rows) }
+    }
+
+    private static let nativeFileSize: Contender = { setting in
+        let path = try await setting.nativeFile
+        return { _ in try fileSize(path, rows: setting.data.rows) }
+    }
 
     /// The answer is the number of rows: sizes are compared, not expected to be equal.
     static func fileSize(_ path: String, rows: Int) throws -> Measurement {

@@ -1,18 +1,11 @@
+import Foundation
+
 extension Workload {
     static let reopenWorkloads: [Workload] = [
         Workload(
             "reopen_first_read", "the durable file opened, up to the first row", unit: .seconds(per: "opening"),
             targets: [.atMost(1, .seconds)],
-            sqlite: { setting in
-                let path = try await setting.sqliteFile
-                let id = setting.data.lookups[0] + 1
-                return timed(count: 1) { try SQLitePeer(at: .file(path)).person(id: id)?.checksum ?? 0 }
-            },
-            native: { setting in
-                let path = try await setting.nativeFile
-                let id = setting.data.lookups[0]
-                return timed(count: 1) { try NativeJournal.read(path).people[id]?.value.checksum ?? 0 }
-            }),
+            sqlite: sqliteFirstRow, native: nativeFirstRow),
         Workload(
             "reopen_read_all", "the durable file opened and every row read", unit: .seconds(per: "opening"),
             targets: [.atMost(1, .seconds)],
@@ -26,5 +19,39 @@ extension Workload {
                     try NativeJournal.read(path).people.values.reduce(0) { $0 &+ $1.value.checksum }
                 }
             }),
+        Workload(
+            "reopen_compacted", "the compacted file opened, up to the first row", note: "SQLite's is as it was",
+            unit: .seconds(per: "opening"), targets: [.atMost(0.1, .seconds)],
+            sqlite: sqliteFirstRow, native: nativeFirstRow),
+        Workload(
+            "compact", "the durable file compacted", note: "SQLite's VACUUM; native copies its file",
+            unit: .seconds(per: "compaction"), targets: [.atMost(1.5, .seconds)],
+            sqlite: { setting in
+                let path = try await setting.sqliteFile
+                return timed(count: 1) {
+                    try SQLitePeer(at: .file(path)).vacuum()
+                    return UInt64(setting.data.rows)
+                }
+            },
+            native: { setting in
+                let (path, copy) = (try await setting.nativeFile, setting.freshPath("copy.native"))
+                return timed(count: 1) {
+                    try? FileManager.default.removeItem(atPath: copy)
+                    try FileManager.default.copyItem(atPath: path, toPath: copy)
+                    return UInt64(setting.data.rows)
+                }
+            }),
     ]
+
+    private static let sqliteFirstRow: Contender = { setting in
+        let path = try await setting.sqliteFile
+        let id = setting.data.lookups[0] + 1
+        return timed(count: 1) { try SQLitePeer(at: .file(path)).person(id: id)?.checksum ?? 0 }
+    }
+
+    private static let nativeFirstRow: Contender = { setting in
+        let path = try await setting.nativeFile
+        let id = setting.data.lookups[0]
+        return timed(count: 1) { try NativeJournal.read(path).people[id]?.value.checksum ?? 0 }
+    }
 }

@@ -112,14 +112,7 @@ struct CompactionTests {
     }
 
     @Test func `closing stops a compaction and leaves the old file`() async throws {
-        let disk = GatedDisk()
-        let coordinator = try await Coordinator.people(on: disk)
-        try await Context(coordinator).transaction { context in
-            for number in 0..<20_000 { context.insert(Person(name: "person \(number)")) }
-        }
-        disk.hold()
-        let compaction = Task { try await coordinator.compact() }
-        await disk.waitForArrival()
+        let (disk, coordinator, compaction) = try await Self.heldCompaction()
         let closing = Task { try await coordinator.close() }
         while await coordinator.compaction?.isCancelled == false { await Task.yield() }
         disk.release()
@@ -148,6 +141,58 @@ struct CompactionTests {
         }
     }
 
+    @Test(arguments: ["move", "link", "lock"])
+    func `a file that changes during a compaction is not replaced`(change: String) async throws {
+        let (disk, coordinator, compaction) = try await Self.heldCompaction()
+        switch change {
+        case "move": disk.disk.move(JournalFixture.path, to: "/data/elsewhere.graph")
+        case "link": disk.disk.change(JournalFixture.path) { $0.linkCount = 2 }
+        default: disk.disk.removeLockFile(of: JournalFixture.path)
+        }
+        let before = disk.disk.contents(JournalFixture.path)
+        disk.release()
+        await #expect(throws: GraphError.self) { try await compaction.value }
+        #expect(disk.disk.contents(JournalFixture.path) == before)
+        #expect(disk.disk.names.filter { $0.contains(".new-") }.isEmpty)
+        try? await coordinator.close()
+    }
+
+    @Test func `of the records made meanwhile the next generation takes the commits`() async throws {
+        let disk = SimulatedDisk()
+        func open() async throws -> (journal: Journal, records: [Journal.Record]) {
+            let (journal, records) = try await Journal.open(
+                at: JournalFixture.path, schema: JournalFixture.schema, seal: [], fileSystem: disk,
+                options: JournalFixture.options(), into: [Journal.Record](),
+                replay: { records, entry in
+                    records.append(Journal.Record(kind: entry.kind, payload: Array(entry.payload)))
+                })
+            return (journal, records)
+        }
+        let journal = try await open().journal
+        let commits = (0..<4).map { JournalFixture.commit($0) }
+        try await journal.write([commits[0]])
+        let successor = try await journal.makeSuccessor(
+            schema: JournalFixture.schema, baseCommit: 1, executor: JournalExecutor())
+        try await journal.write([commits[1], commits[2]])
+        try await journal.mark([7])
+        try await journal.write([commits[3]])
+        let parts: [Journal.Record] = [
+            .init(kind: .schema, payload: JournalFixture.schema), .init(kind: .snapshotChunk, payload: [1, 2]),
+            .init(kind: .snapshotEnd, payload: []),
+        ]
+        try await successor.append(parts)
+        try await successor.copyCommits(through: await journal.lengthBytes)
+        try await journal.replace(by: try await successor.seal([9]))
+        let more = JournalFixture.commit(6)
+        try await journal.write([more])
+        try await journal.close([8])
+        let found = try await open()
+        let end: [Journal.Record] = [.init(kind: .mark, payload: [9]), more, .init(kind: .close, payload: [8])]
+        #expect(found.records == parts + commits[1...] + end)
+        #expect(await found.journal.generation == 2 && found.journal.diagnostics.isEmpty)
+        try await found.journal.close([8])
+    }
+
     @Test func `permissions stay`() async throws {
         let folder = try TemporaryFolder()
         let coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file())
@@ -167,6 +212,19 @@ struct CompactionTests {
             try await Coordinator(for: Team.self, Person.self, at: folder.file())
         }
         try? await coordinator.close()
+    }
+
+    /// A compaction of 20,000 people whose first write waits.
+    private static func heldCompaction() async throws -> (GatedDisk, Coordinator, Task<Void, any Error>) {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator.people(on: disk)
+        try await Context(coordinator).transaction { context in
+            for number in 0..<20_000 { context.insert(Person(name: "person \(number)")) }
+        }
+        disk.hold()
+        let compaction = Task { try await coordinator.compact() }
+        await disk.waitForArrival()
+        return (disk, coordinator, compaction)
     }
 
     private final class Progress: Sendable {

@@ -134,8 +134,8 @@ struct JournalReaderTests {
             (false, [.mark, .snapshotEnd]),
         ]
         let early: [(Bool, [Journal.RecordKind])] = [
-            (false, [.snapshotChunk]), (false, [.snapshotEnd]), (true, [.snapshotEnd]), (true, [.mark]), (true, [.commit]),
-            (true, [.schema]), (true, [.close]),
+            (false, [.snapshotChunk]), (false, [.snapshotEnd]), (true, [.snapshotEnd]), (true, [.mark]),
+            (true, [.commit]), (true, [.schema]), (true, [.close]),
         ]
         for (hasCheckpoint, kinds) in wrong + early {
             var composer = Composer(hasCheckpoint: hasCheckpoint)
