@@ -81,7 +81,10 @@ struct ReportTests {
         let list = Workload.list(results.map(\.workload))
         #expect(list.contains("a sample (by night), per row"))
         #expect(list.contains("a sample, per row"))
-        #expect(Workload.all.filter { $0.note != nil }.map(\.name) == ["memory", "disk", "get_by_email"])
+        #expect(
+            Workload.all.filter { $0.note != nil }.map(\.name) == [
+                "memory", "disk", "disk_compacted", "get_by_email", "reopen_compacted", "compact",
+            ])
     }
 
     @Test func `this machine is described`() {

@@ -177,10 +177,10 @@ extension ContextState {
     /// - Returns: these, and the rows with conflicts that were resolved on the way.
     func rebase(_ request: SaveRequest) throws(GraphError) -> (merged: WorkingState, resolved: [RowID]) {
         flush()
-        let rebase = Rebase(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
+        let merge = Merge(head: working.snapshot, comparison: .rows, policy: request.policy) { _ in nil }
         var result: (merged: WorkingState, resolved: [RowID])
         do {
-            result = try rebase.run(request.state, origin: request.origin)
+            result = try merge.run(request.state, origin: request.origin)
         } catch {
             throw error.withParent
         }
@@ -192,7 +192,7 @@ extension ContextState {
     /// Makes a nested context's changes this one's own. All other rules are for this one's save to check.
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
         let (changes, resolved) = try rebase(request)
-        working.reapply(changes)
+        working.rebase(changes)
         // Links that deny their owner's delete are checked here again, and are in no list meanwhile.
         if !changes.isUnchanged {
             _ = working.applyDeleteRules()

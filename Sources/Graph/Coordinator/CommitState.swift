@@ -34,13 +34,13 @@ struct CommitState: Sendable {
                 let conflicts = reads.conflicts(of: request, with: head, originOfTheirs: origin(ofChangeOf:))
                 guard conflicts.isEmpty else { throw .conflicts(ErrorList(conflicts)) }
             }
-            let rebase = Rebase(
+            let merge = Merge(
                 head: head,
                 comparison: .versions,
                 policy: request.policy,
                 originOfTheirs: origin(ofChangeOf:)
             )
-            (merged, resolved) = try rebase.run(request.state, origin: request.origin)
+            (merged, resolved) = try merge.run(request.state, origin: request.origin)
         }
         let applied = try merged.applyRules(isForgiving: request.policy.kind != .error)
         let isEmpty = merged.isUnchanged

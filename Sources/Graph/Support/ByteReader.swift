@@ -75,10 +75,22 @@ struct ByteReader {
 
     mutating func readString() throws(Failure) -> String {
         let utf8 = try take(try readCount(minimumBytes: 1))
-        guard let string = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else {
-            throw failure("not valid UTF-8")
-        }
+        // This repairs what is not valid, which shows; `String(validating:as:)` takes two to three times as long.
+        var string = String(decoding: utf8, as: UTF8.self)
+        let isValid = string.withUTF8 { Self.areEqual(UnsafeRawBufferPointer($0), utf8) }
+        guard isValid else { throw failure("not valid UTF-8") }
         return string
+    }
+
+    private static func areEqual(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
+        guard lhs.count == rhs.count else { return false }
+        var offset = 0
+        while lhs.count - offset >= 8 {
+            let word = lhs.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            guard word == rhs.loadUnaligned(fromByteOffset: offset, as: UInt64.self) else { return false }
+            offset += 8
+        }
+        return lhs[offset...].elementsEqual(rhs[offset...])
     }
 
     func expectEnd() throws(Failure) {

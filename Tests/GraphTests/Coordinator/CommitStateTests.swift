@@ -159,7 +159,7 @@ struct CommitStateTests {
         try state.commit { $0.delete(Note.self, 1) }
         #expect(Self.conflicts(state, request) == ["Note/p1 1 0"])
         var moved = WorkingState(base: state.head)
-        moved.reapply(request)
+        moved.rebase(request)
         #expect(Self.conflicts(state, moved) == ["Note/p1 1 0"])
     }
 

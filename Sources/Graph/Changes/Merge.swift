@@ -1,6 +1,6 @@
-/// Puts a save's changes on top of a state that may have moved on since the save's base: a rebase as in git, row by row, and
-/// property by property where a policy says so.
-struct Rebase {
+/// Merges a save's changes with what others committed since the save's base: row by row, and property by property where a policy
+/// says so. What the policy leaves of the changes is rebased onto the newer state.
+struct Merge {
     /// How to find out whether a row has changed.
     enum Comparison: Sendable {
         /// By versions, between committed states.
@@ -65,7 +65,7 @@ struct Rebase {
         var ours = request
         ours.discardRows(resolution.dropped, cascadingIn: head)
         var merged = WorkingState(base: head)
-        merged.reapply(ours)
+        merged.rebase(ours)
         for (entity, rows) in resolution.rows.enumerated() {
             rows.forEachRow { row, lastVersion, address in
                 let id = RowID(entity: entity, row: row)

@@ -10,7 +10,7 @@ extension WorkingState {
     ///   - keepingBases: whether a row keeps its base in `later` if both sides changed one of its properties, even to the same
     ///     value, so that a save reports the conflict.
     ///   - replacements: rows of `later.base` that other rows replace here.
-    mutating func reapply(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
+    mutating func rebase(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
         let before = later.hasRequirements ? snapshot : nil
         let deleteCount = changes.deleteCount
         changes.deleteCount += later.changes.deleteCount
@@ -18,13 +18,13 @@ extension WorkingState {
         for isDeleting in [true, false] {
             later.forEachChange(deletes: isDeleting, numberedFrom: deleteCount) { change in
                 if let survivor = replacements[change.id.entity]?[change.id.row] {
-                    reapply(change, of: later, to: survivor, keepingBases, replacements)
+                    rebase(change, of: later, to: survivor, keepingBases, replacements)
                 } else {
-                    reapply(change, of: later, keepingBases, replacements)
+                    rebase(change, of: later, keepingBases, replacements)
                 }
             }
         }
-        for number in schema.linkTables.indices { reapplyMembers(number, of: later, replacements) }
+        for number in schema.linkTables.indices { rebaseMembers(number, of: later, replacements) }
         for (list, members) in later.missingMembers { missingMembers[list, default: []].formUnion(members) }
         linkMissingMembers()
         requireAgain(later, keepingBases, before: before)
@@ -51,7 +51,7 @@ extension WorkingState {
     ) -> WorkingState {
         var moved = state
         guard !isUnchanged else { return moved }
-        moved.reapply(self, keepingBases: keepingBases, replacements: replacements)
+        moved.rebase(self, keepingBases: keepingBases, replacements: replacements)
         // References that others made to rows deleted here are nullified at once; a save reports those that deny the delete.
         _ = moved.applyDeleteRules()
         _ = moved.endRestoredChanges()
@@ -121,7 +121,7 @@ extension WorkingState {
         let delete: DeleteNumber
     }
 
-    private mutating func reapply(
+    private mutating func rebase(
         _ change: Change,
         of later: WorkingState,
         _ keepingBases: Bool,
@@ -227,7 +227,7 @@ extension WorkingState {
 
     /// Merges a change into the row as it is here.
     ///
-    /// - Parameter keepingBases: as for `reapply`.
+    /// - Parameter keepingBases: as for `rebase`.
     mutating func merge(
         _ change: RowChange,
         into id: RowID,
@@ -236,7 +236,7 @@ extension WorkingState {
     ) {
         let description = schema.entities[id.entity]
         guard let theirs = snapshot.address(of: id) else { return }
-        // Not `theirs`: a change reapplied before may have nullified a one-to-one reference, which others did not do.
+        // Not `theirs`: a change rebased before may have nullified a one-to-one reference, which others did not do.
         let committed = base.address(of: id) ?? theirs
         description.layout.withCopy(of: theirs) { merged in
             description.layout.withCopy(of: committed) { known in
@@ -276,7 +276,7 @@ extension WorkingState {
     }
 
     /// Applies a change to the row that replaces the changed one. A delete does not apply to that row.
-    private mutating func reapply(
+    private mutating func rebase(
         _ change: Change,
         of later: WorkingState,
         to survivor: RowNumber,
@@ -294,7 +294,7 @@ extension WorkingState {
     }
 
     /// Applies the members that `later` added to one link table or removed, and the positions that it set.
-    private mutating func reapplyMembers(_ number: Int, of later: WorkingState, _ replacements: Replacements) {
+    private mutating func rebaseMembers(_ number: Int, of later: WorkingState, _ replacements: Replacements) {
         let list = schema.linkTables[number]
         guard list.isRecorded(as: number) else { return }
         func current(_ pair: LinkTable.Pair) -> LinkTable.Pair {
