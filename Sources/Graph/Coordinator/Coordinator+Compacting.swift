@@ -1,13 +1,3 @@
-/// When a store's file is compacted; see ``Coordinator/compact()``.
-public enum CompactionPolicy: Sendable, Hashable {
-    /// In the background, when at least half of the file, and 16 MiB, is no longer needed: also after opening, never by closing.
-    /// So a file takes at most about twice what its objects need, and during a compaction three times. A failure costs nothing
-    /// but the attempt; the next one is made when the file has grown by as much again.
-    case automatic
-    /// Only when the program calls ``Coordinator/compact()``.
-    case manual
-}
-
 extension Coordinator {
     /// Writes the newest state into a new file, without the commits that led to it, and puts it in the place of the old one.
     ///
@@ -16,8 +6,11 @@ extension Coordinator {
     /// change places. The new file has all commits that the old one had when they did: a crash at any time leaves one of the
     /// two, complete. Meanwhile the disk needs room for both. Identifiers, versions and commit numbers stay.
     ///
+    /// - Important: values of `Codable` types are written as this program reads them. What its types pass over in the old file,
+    ///   such as a property that a newer version of the program has added, is not in the new one. Compact with the newest version.
+    ///
     /// A store in memory has nothing to compact. A call during a compaction waits for that one. ``close(discardingChanges:)``
-    /// stops it.
+    /// stops it; cancelling the calling task does not.
     ///
     /// - Throws: `.diskFull`, `.inputOutput` and the like, `.notEncodable`, or `.corrupt`, if a commit of this session cannot be
     ///   read back: the file is then as before, and saves go on. `.closed`. `.storeFailed` if the disk does not say which of the
@@ -59,12 +52,9 @@ extension Coordinator {
         return task
     }
 
-    private func didCompact(_ result: Result<Void, GraphError>) async {
+    private func didCompact(_ result: Result<Void, GraphError>) {
         compaction = nil
         if case .failure(let error) = result, case .storeFailed = error { state.end(error) }
-        guard let journal else { return }
-        fileBytes = await journal.lengthBytes
-        nextEstimateBytes = fileBytes + minimumFreedBytes
     }
 
     // MARK: Steps
@@ -131,38 +121,21 @@ extension Coordinator {
 
     /// Waits until nothing is being written, and keeps others from writing until the queue is passed on.
     private func takeTurn() async throws(GraphError) {
-        if let ticket = state.queue.append(CommitQueue.Entry(isExclusive: true)),
-            case .done(.failure(let error)) = await ticket.turn()
+        while let ticket = state.queue.append(CommitQueue.Entry(isExclusive: true)),
+            case .done(let result) = await ticket.turn()
         {
             // A group before it has failed, and everything behind it with it.
-            throw error
+            if let ending = state.ending { throw ending }
+            // A full disk refuses a save, and a compaction may be what helps.
+            do throws(GraphError) {
+                try result.get()
+            } catch {
+                switch error {
+                case .diskFull, .transactionTooLarge: continue
+                default: throw error
+                }
+            }
         }
         _ = state.queue.takeGroup()
-    }
-
-    // MARK: By itself
-
-    /// Compacts if that frees enough. Looks at the state only when the file has grown by so much that it might.
-    func compactIfWorthwhile() {
-        guard compactionPolicy == .automatic, journal != nil, compaction == nil, state.ending == nil, !isEstimating,
-            fileBytes >= nextEstimateBytes
-        else { return }
-        isEstimating = true
-        Task(executorPreference: taskExecutor) { [weak self, snapshot = published.value] in
-            let needed = await Self.neededBytes(for: snapshot)
-            await self?.didEstimate(needed)
-        }
-    }
-
-    func didEstimate(_ needed: UInt64) {
-        isEstimating = false
-        guard compaction == nil, state.ending == nil else { return }
-        let limit = needed + max(needed, minimumFreedBytes)
-        if fileBytes >= limit { _ = runningCompaction } else { nextEstimateBytes = limit }
-    }
-
-    @concurrent
-    private static func neededBytes(for snapshot: Snapshot) async -> UInt64 {
-        CheckpointWriter(snapshot, counters: [], time: 0).estimatedBytes
     }
 }

@@ -30,14 +30,8 @@ public actor Coordinator {
     /// While somebody waits in that line.
     var retryWatch: Task<Void, Never>?
     private var isClosed = false
-    let compactionPolicy: CompactionPolicy
     /// While the file is being compacted.
     var compaction: Task<Result<Void, GraphError>, Never>?
-    /// Whether somebody estimates what a compaction would free.
-    var isEstimating = false
-    /// The length of the file's records, and from which length on it may pay to compact them.
-    var (fileBytes, nextEstimateBytes): (UInt64, UInt64)
-    let minimumFreedBytes: UInt64
     private let idleMarkDelay: Duration?
     private var writtenGroups = 0
     /// Waits until nothing was written for a while; nil once a mark shows that the last group was durable.
@@ -49,7 +43,6 @@ public actor Coordinator {
     ///   - types: all entities of the store.
     ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The coordinator locks the file until
     ///     `close()`, or until it is released.
-    ///   - compaction: whether the coordinator compacts the file by itself.
     ///   - checksEveryCommit: checks every save as ``check()`` does before accepting it; a save that would break the store
     ///     throws `.inconsistent`. For tests: it takes time in proportion to the store.
     ///   - trace: gets a report of each save. It runs on the coordinator, so keep it brief. nil prints the reports if the
@@ -63,7 +56,6 @@ public actor Coordinator {
     public init<each E: Entity>(
         for types: repeat (each E).Type,
         at path: String? = nil,
-        compaction: CompactionPolicy = .automatic,
         checksEveryCommit: Bool = false,
         trace: (@Sendable (CommitTrace) -> Void)? = nil
     ) async throws(GraphError) {
@@ -74,7 +66,6 @@ public actor Coordinator {
             path: path,
             fileSystem: PosixFileSystem(),
             options: JournalOptions(idleMarkDelay: .seconds(1)),
-            compaction: compaction,
             checksEveryCommit: checksEveryCommit,
             trace: trace
         )
@@ -85,7 +76,6 @@ public actor Coordinator {
         path: String?,
         fileSystem: any StoreFileSystem,
         options: JournalOptions,
-        compaction: CompactionPolicy = .automatic,
         checksEveryCommit: Bool = false,
         trace: (@Sendable (CommitTrace) -> Void)? = nil,
         taskExecutor: (any TaskExecutor)? = nil,
@@ -97,9 +87,6 @@ public actor Coordinator {
         var snapshot = Snapshot(schema: schema)
         var next = schema.entities.map { _ in RowNumber(1) }
         var limits: CoordinatorState.Limits?
-        compactionPolicy = compaction
-        (minimumFreedBytes, nextEstimateBytes) = (options.compactionMinimumBytes, options.compactionMinimumBytes)
-        fileBytes = 0
         if let path {
             let (journal, replay) = try await Self.open(path, schema, next, fileSystem, options)
             self.journal = journal
@@ -110,7 +97,6 @@ public actor Coordinator {
             StoreDiagnostic.trace(diagnostics, path: journal.path)
             snapshot = replay.snapshot
             next = replay.counters
-            fileBytes = await journal.lengthBytes
         } else {
             journal = nil
             self.path = "memory"
@@ -127,7 +113,6 @@ public actor Coordinator {
             limits: limits,
             checksEveryCommit: checksEveryCommit
         )
-        compactIfWorthwhile()
     }
 
     /// The newest durable state. Reading it does not wait for the coordinator.
@@ -316,11 +301,7 @@ public actor Coordinator {
                 report(&group[place].trace)
                 group[place].answer(.success(()))
             }
-            if !records.isEmpty {
-                startMarkTimer()
-                fileBytes += records.reduce(0) { $0 + UInt64(JournalFormat.frameBytes(payloadBytes: $1.payload.count)) }
-                compactIfWorthwhile()
-            }
+            if !records.isEmpty { startMarkTimer() }
         }
         state.queue.passOn()
         return failure.map { .failure($0.about(group.first?.step?.snapshot.commit)) } ?? .success(())

@@ -8,6 +8,7 @@ extension StoreReplay: CheckpointHandler {
         _ reader: ByteReader
     ) throws {
         guard promised == nil else { throw reader.failure("a second head of the checkpoint") }
+        // So far from where adding could overflow that no program gets there by saving.
         guard commit.number == baseCommit, commit.number <= RowCounters.maximum else {
             throw reader.failure("a checkpoint of commit \(commit), and the header names \(baseCommit)")
         }
@@ -25,8 +26,7 @@ extension StoreReplay: CheckpointHandler {
         guard promised != nil else { throw reader.failure("rows before the head of the checkpoint") }
         let last = block.firstRow + UInt64(31 - block.occupancy.leadingZeroBitCount)
         guard last < counters[entity] else { throw reader.failure("row \(last) is beyond the row counter") }
-        // Each commit raises a version by one at most, and a row that came back has its commit's number.
-        guard versions.allSatisfy({ $0 > 0 && $0 <= snapshot.commit.number }) else {
+        guard versions.allSatisfy({ $0 > 0 && $0 <= RowCounters.maximum }) else {
             throw reader.failure("versions \(versions) of rows from \(block.firstRow) on")
         }
         let layout = snapshot.schema.entities[entity].layout

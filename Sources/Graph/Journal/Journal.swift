@@ -161,6 +161,16 @@ actor Journal {
         try writer.requireUsable()
         let identity = try opening.attempt(location.path) { () throws(IOError) in try next.file.extent().identity }
         do throws(IOError) {
+            let temporary = try opening.fileSystem.extent(next.temporaryPath)
+            guard temporary.identity == identity, temporary.linkCount == 1 else {
+                throw IOError(operation: .rename, reason: .other, code: 0)
+            }
+            // What would fail afterwards fails here, where it costs nothing.
+            try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
+        } catch {
+            throw error.graphError(path: path)
+        }
+        do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in
                 try opening.fileSystem.rename(next.temporaryPath, over: location.path)
             }
@@ -176,6 +186,9 @@ actor Journal {
         }
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
+            guard try opening.fileSystem.extent(location.path).identity == identity else {
+                throw IOError(operation: .rename, reason: .other, code: 0)
+            }
         } catch {
             throw writer.endForGood(error.summary)
         }

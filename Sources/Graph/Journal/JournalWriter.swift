@@ -94,10 +94,16 @@ struct JournalWriter: Sendable {
         }
     }
 
-    /// Fails if nothing may be written any more, as `write` does.
+    /// Fails if nothing may be written any more, as `write` does. If that cannot be found out, the next group has to.
     mutating func requireUsable() throws(GraphError) {
         try requireOpen()
-        try requireSameFile()
+        let difference: String?
+        do throws(IOError) {
+            difference = try names.difference(lengthBytes: fileEnd)
+        } catch {
+            throw error.graphError(path: path)
+        }
+        if let difference { throw endForGood(difference) }
     }
 
     /// Takes no more groups, for a reason outside the file.

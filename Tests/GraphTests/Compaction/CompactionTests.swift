@@ -141,12 +141,16 @@ struct CompactionTests {
         }
     }
 
-    @Test(arguments: ["move", "link", "lock"])
+    @Test(arguments: ["move", "link", "lock", "temporary"])
     func `a file that changes during a compaction is not replaced`(change: String) async throws {
         let (disk, coordinator, compaction) = try await Self.heldCompaction()
         switch change {
         case "move": disk.disk.move(JournalFixture.path, to: "/data/elsewhere.graph")
         case "link": disk.disk.change(JournalFixture.path) { $0.linkCount = 2 }
+        case "temporary":
+            let name = try #require(disk.disk.names.first { $0.contains(".new-") })
+            disk.disk.move(name, to: "/data/elsewhere")
+            disk.disk.setContents([1, 2, 3], at: name)
         default: disk.disk.removeLockFile(of: JournalFixture.path)
         }
         let before = disk.disk.contents(JournalFixture.path)
@@ -155,6 +159,36 @@ struct CompactionTests {
         #expect(disk.disk.contents(JournalFixture.path) == before)
         #expect(disk.disk.names.filter { $0.contains(".new-") }.isEmpty)
         try? await coordinator.close()
+    }
+
+    @Test func `a save that finds the disk full does not end the compaction behind it`() async throws {
+        let disk = GatedDisk()
+        let coordinator = try await Coordinator.people(on: disk)
+        try await Context(coordinator).transaction { _ = $0.insert(Team(name: "a")) }
+        disk.hold()
+        let save = Task { try await Context(coordinator).transaction { _ = $0.insert(Team(name: "b")) } }
+        await disk.waitForArrival()
+        let compaction = Task { try await coordinator.compact() }
+        while await coordinator.waitingSaveCount == 0 { await Task.yield() }
+        disk.fill()
+        disk.release()
+        await #expect(throws: GraphError.diskFull(path: JournalFixture.path)) { try await save.value }
+        try await compaction.value
+        #expect(try await #require(coordinator.journal).generation == 2)
+        try await coordinator.close()
+    }
+
+    @Test(arguments: [IOError.Operation.status, .create, .lock, .write, .sync, .syncDirectory])
+    func `a call that fails once costs the compaction and no save`(operation: IOError.Operation) async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Coordinator.people(on: disk)
+        try await Context(coordinator).transaction { _ = $0.insert(Team(name: "a")) }
+        disk.fail(next: operation, with: .error(.other, 5))
+        await #expect(throws: GraphError.self) { try await coordinator.compact() }
+        try await Context(coordinator).transaction { _ = $0.insert(Team(name: "b")) }
+        try await coordinator.compact()
+        #expect(try await #require(coordinator.journal).generation == 2)
+        try await coordinator.close()
     }
 
     @Test func `of the records made meanwhile the next generation takes the commits`() async throws {
