@@ -250,14 +250,4 @@ extension UInt32 {
         }
         return half
     }
-
-    /// Calls the body with the number of each bit that is set, in ascending order.
-    @inline(__always)
-    func forEachBit(_ body: (Int) throws -> Void) rethrows {
-        var rest = self
-        while rest != 0 {
-            try body(rest.trailingZeroBitCount)
-            rest &= rest - 1
-        }
-    }
 }

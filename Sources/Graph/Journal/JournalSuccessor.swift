@@ -74,11 +74,19 @@ actor JournalSuccessor {
     /// Takes over the commits that the generation in use has up to an offset, all of them durable.
     func copyCommits(through offset: UInt64) throws(GraphError) {
         var window = JournalWindow(file: source.file, lengthBytes: offset)
+        var (records, bytes): ([Journal.Record], Int) = ([], 0)
         while sourceOffset < offset {
             let record: Journal.Record?
             (record, sourceOffset) = try self.record(at: sourceOffset, in: &window)
-            if let record { try append([record]) }
+            guard let record else { continue }
+            records.append(record)
+            bytes += record.payload.count
+            // In pieces, not commit by commit: saves may be waiting.
+            guard bytes >= JournalWindow.pieceBytes else { continue }
+            try append(records)
+            (records, bytes) = ([], 0)
         }
+        if !records.isEmpty { try append(records) }
     }
 
     /// Makes everything so far durable, so that `seal` has little to sync.

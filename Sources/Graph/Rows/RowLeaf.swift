@@ -104,3 +104,16 @@ final class RowBranch: ManagedBuffer<Int, AnyObject?> {
         withUnsafeMutablePointerToElements { $0 }
     }
 }
+
+/// The places of a leaf, as bits.
+extension UInt32 {
+    /// Calls the body with the number of each bit that is set, in ascending order.
+    @inline(__always)
+    func forEachBit(_ body: (Int) throws -> Void) rethrows {
+        var rest = self
+        while rest != 0 {
+            try body(rest.trailingZeroBitCount)
+            rest &= rest - 1
+        }
+    }
+}
