@@ -28,7 +28,7 @@ let package = Package(
         .testTarget(
             name: "GraphTests",
             dependencies: ["Graph", "GraphMacros", "TestProgram"],
-            exclude: ["Macros/Expansions", "Model/Golden", "Randomized/Golden"],
+            exclude: ["Evolution/Golden", "Macros/Expansions", "Model/Golden", "Randomized/Golden"],
             swiftSettings: settings
         ),
         .testTarget(name: "GraphBenchTests", dependencies: ["Graph", "GraphBench"], swiftSettings: settings),
