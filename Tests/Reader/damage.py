@@ -2,11 +2,15 @@
 """Damages store files, in memory, and reads them with graph_reader.
 
     damage.py COUNT SEED FILE ...
+    damage.py forge COUNT SEED FILE FOLDER
 
 COUNT times each: one bit is flipped; the file is cut; a payload is changed and all checksums are made right. A file with a
 flipped bit or a cut must be refused, or be read as it was after one of its records, and nothing but the headers and what is
 behind the last acknowledged record may be damaged then. A changed payload may mean anything. Nothing may end in another error
 or take longer than ten seconds.
+
+The second form writes files with changed payloads into a folder, for another reader to try: 0.graph, 1.graph and so on, and
+beside those that graph_reader takes what it reads, 0.jsonl.
 """
 
 import hashlib
@@ -141,7 +145,24 @@ def cut_check(original):
     return check
 
 
+def forge(count, chance, path, folder):
+    original = Original(path)
+    for number in range(count):
+        data = original.forged(chance)
+        with open(f"{folder}/{number}.graph", "wb") as file:
+            file.write(data)
+        try:
+            text = "".join(line + "\n" for line in StoreFile(data).lines())
+        except Refused:
+            continue
+        with open(f"{folder}/{number}.jsonl", "wb") as file:
+            file.write(text.encode("utf-8"))
+
+
 def main(arguments):
+    if arguments[0] == "forge":
+        forge(int(arguments[1]), random.Random(int(arguments[2])), *arguments[3:])
+        return
     signal.signal(signal.SIGALRM, late)
     count, seed, paths = int(arguments[0]), int(arguments[1]), arguments[2:]
     for path in paths:
