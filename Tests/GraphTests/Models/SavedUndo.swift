@@ -100,7 +100,9 @@ struct SavedUndo {
                     + " of \(old.attributes)"
             }
             let isLeft = isOurs && !isAsLeft && now.attributes[number] != old.attributes[number]
-            try demand(!isLeft || isNamed) { "\(id) kept what others made of it, and nobody says so" }
+            try demand(!isLeft || isNamed) {
+                "\(id) kept \(now.attributes), and nobody says so: the group had made \(new.attributes) of \(old.attributes)"
+            }
         }
         for slot in old.targets.indices where !isOneToOne(id, slot) {
             let isOurs = old.targets[slot] != new.targets[slot]

@@ -57,12 +57,14 @@ extension StoreProgramRun {
             let conflicts = context.redo()
             return (current, context.storeModel(), conflicts)
         }
-        // What the hooks did to what was undone belongs to that.
+        // What the hooks did to what was undone belongs to that. A hook that takes back all that the undo did to a row leaves
+        // nothing of it to save: the row is then as others have left it, and there is nothing to do again.
         var undone = after
         for (id, row) in after.rows where row != before.rows[id] {
             var row = row
             StoreShape.willSave(&row, of: id.entity)
-            if saved.rows[id]?.attributes == row.attributes { undone.rows[id]?.attributes = row.attributes }
+            guard row == before.rows[id] || row.attributes == saved.rows[id]?.attributes else { continue }
+            undone.rows[id]?.attributes = row.attributes
         }
         try SavedUndo(before: before, after: undone, current: current, result: result, conflicts: conflicts).check()
         try await contexts[c].perform { try $0.compareStructures() }

@@ -10,6 +10,13 @@ import Testing
     mutating func willSave() { slug = title.lowercased() }
 }
 
+/// Its hook takes back what an undo does.
+@Entity private struct Tank: Equatable {
+    var level = 0
+
+    mutating func willSave() { level = max(level, 2) }
+}
+
 /// R22, R36: what `willSave()` makes of an object belongs to what was done to it.
 struct UndoWithHooksTests {
     private static func context() async throws -> (Coordinator, Context) {
@@ -83,5 +90,22 @@ struct UndoWithHooksTests {
         #expect(await context.perform { $0[id]?.value } == Article(title: "One", slug: "one", note: "theirs"))
         #expect(await context.redo() == [])
         #expect(await context.perform { $0[id]?.value } == Article(title: "Two", slug: "two", note: "theirs"))
+    }
+
+    @Test func `R36 an undo that a hook takes back leaves nothing to redo over others' work`() async throws {
+        let coordinator = try await Coordinator(for: Tank.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        await context.perform { $0.undoLimit = 9 }
+        let id = await context.perform { $0.insert(Tank(level: 1)).id }
+        await context.perform { $0[id]?.level = 2 }
+        try await context.save()
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id]?.level } == 1)
+        try await coordinator.transaction { $0[id]?.level = 5 }
+        // The hook makes 2 of 1 again, so there is nothing to save, and no conflict.
+        try await context.save()
+        #expect(await context.redo() == [])
+        #expect(await context.perform { $0[id]?.level } == 5)
+        #expect(await context.hasChanges == false)
     }
 }
