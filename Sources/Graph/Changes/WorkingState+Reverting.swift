@@ -21,6 +21,13 @@ extension WorkingState {
                 where wanted.contains(pair.member, of: pair.owner) != current.contains(pair.member, of: pair.owner) {
                     found.insert(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
                 }
+                let moved = difference.after.linkTables[number]
+                for pair in links.removed where list.isOrdered && moved.contains(pair.member, of: pair.owner) {
+                    guard let key = current.key(of: pair.member, of: pair.owner),
+                        key != wanted.key(of: pair.member, of: pair.owner)
+                    else { continue }
+                    found.insert(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
+                }
             }
         }
         func place(_ conflict: UndoConflict) -> (String, RowNumber, String) {
@@ -79,7 +86,7 @@ extension WorkingState {
         for id in updated { revertProperties(of: id, change, stayed, &conflicts) }
         revertMembers(change, stayed, &conflicts)
         linkMissingMembers()
-        for id in inserted where replaced.contains(id) || !deleteInserted(id, change) {
+        for id in inserted where !deleteInserted(id, change, replaced) {
             conflicts.append(conflict(id, nil))
         }
         _ = applyDeleteRules()
@@ -256,9 +263,14 @@ extension WorkingState {
         }
     }
 
-    /// Deletes an inserted row that nobody has changed since, unless that would affect others' rows or changes.
-    private mutating func deleteInserted(_ id: RowID, _ change: SnapshotDifference) -> Bool {
-        guard snapshot.contains(id) else { return true }
+    /// Deletes an inserted row that nobody has changed since, unless that would affect others' rows or changes. One that gave
+    /// way to another row is not there to be deleted, unless it has come back.
+    private mutating func deleteInserted(
+        _ id: RowID,
+        _ change: SnapshotDifference,
+        _ replaced: Set<RowID>
+    ) -> Bool {
+        guard snapshot.contains(id) else { return !replaced.contains(id) }
         let closure = snapshot.deleteClosure(of: id)
         for (entity, rows) in closure.enumerated() {
             for row in rows {

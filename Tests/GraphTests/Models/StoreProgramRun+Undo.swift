@@ -1,7 +1,15 @@
 @testable import Graph
 
-/// Undo of what is saved, over what others have done since.
+/// Undo, also of what is saved, over what others have done since.
 extension StoreProgramRun {
+    /// Takes back a group that is not saved, or does it again.
+    mutating func undoUnsaved(_ c: Int, isUndo: Bool) async throws {
+        guard let (before, after) = models[c].undo.group(isUndo: isUndo) else { return }
+        models[c].undoOrRedo(isUndo: isUndo)
+        let conflicts = isUndo ? await contexts[c].undo() : await contexts[c].redo()
+        try UnsavedUndo(before: before, after: after, result: models[c].work, conflicts: conflicts).check()
+    }
+
     /// Takes back a saved group, which is a change of its own, does it again, and takes it back again to save that or not. What
     /// that leads to depends on what others have done; then the context begins anew.
     mutating func undoSaved(_ c: Int) async throws {

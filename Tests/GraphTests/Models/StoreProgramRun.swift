@@ -125,11 +125,9 @@ struct StoreProgramRun {
         case .change(let changes):
             try await change(changes, in: c)
         case .undo where models[c].undo.canUndo:
-            models[c].undoOrRedo(isUndo: true)
-            await contexts[c].undo()
+            try await undoUnsaved(c, isUndo: true)
         case .redo where models[c].undo.canRedo:
-            models[c].undoOrRedo(isUndo: false)
-            await contexts[c].redo()
+            try await undoUnsaved(c, isUndo: false)
         case .undo:
             try await undoSaved(c)
         case .undoOverOthers(let other, let changes):

@@ -28,9 +28,13 @@ struct UndoModel: Sendable {
     var canRedo: Bool { undone.last.map { $0.number > savedThrough } ?? false }
     /// The states between which the group to undo happened, if that is saved.
     var savedGroup: (before: StoreModel, after: StoreModel)? {
-        guard let group = done.last, group.number <= savedThrough, let before = group.before.first,
-            let after = group.after.first
-        else { return nil }
+        done.last.map { $0.number <= savedThrough } == true ? group(isUndo: true) : nil
+    }
+
+    /// The states between which the group to undo happened, or to redo.
+    func group(isUndo: Bool) -> (before: StoreModel, after: StoreModel)? {
+        let group = isUndo ? done.last : undone.last
+        guard let before = group?.before.first, let after = group?.after.first else { return nil }
         return (before.work, after.work)
     }
 

@@ -305,6 +305,32 @@ struct UndoOverOthersTests {
         try await context.save()
         #expect(try coordinator.snapshot.related(\Client.accounts, of: client) == [second, first])
     }
+
+    @Test(
+        .bug(id: "silent position", "of a group that was not saved, a position that stayed others' was not named"),
+        arguments: [false, true]
+    )
+    func `R36 a member that the group moved and others moved on stays there, and the undo says so`(isSaved: Bool)
+        async throws
+    {
+        let coordinator = try await Coordinator.bank()
+        let (client, ids) = try await coordinator.transaction { context in
+            let client = context.insert(Client())
+            let accounts = (0..<3).map { context.insert(Account(balance: $0)) }
+            client.accounts += accounts
+            return (client.id, accounts.map(\.id))
+        }
+        let context = await Self.context(coordinator)
+        await context.perform { $0[client]?.accounts.move(from: 0, to: 2) }
+        if isSaved { try await context.save() }
+        try await coordinator.transaction { context in
+            if let account = context[ids[0]] { context[client]?.accounts.insert(account, at: 1) }
+        }
+        await context.refresh()
+        #expect(await context.undo() == [UndoConflict(id: AnyPersistentID(client), property: "accounts")])
+        #expect(await context.perform { $0[client]?.accounts.ids } == [ids[1], ids[0], ids[2]])
+        #expect(await context.hasChanges == false)
+    }
 }
 
 extension Context {

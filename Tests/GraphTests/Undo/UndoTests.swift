@@ -171,6 +171,26 @@ struct UndoTests {
         #expect(await context.hasChanges == false)
     }
 
+    @Test(.bug(id: "gave way once", "it stayed, and was named as one that others have"))
+    func `R36 an insert that gave way and has come back is undone`() async throws {
+        let coordinator = try await Coordinator(for: Seat.self, checksEveryCommit: true)
+        let first = try await coordinator.transaction { $0.insert(Seat(number: 1, guest: "Ada")).id }
+        let context = Context(coordinator, mergePolicy: .mergeByPropertyObjectTrump)
+        await context.setUndoLimit(10)
+        let second = await context.perform { $0.insert(Seat(number: 1, guest: "Bob")).id }
+        try await context.transaction { nested in
+            try nested.object(for: second).number = 2
+            // The object gives way meanwhile, and comes back with what the transaction has changed.
+            try await context.save()
+        }
+        #expect(coordinator.snapshot.value(for: second)?.guest == "Bob")
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[second] == nil && $0[first]?.guest == "Bob" })
+        #expect(await context.undo() == [UndoConflict(id: AnyPersistentID(second), property: nil)])
+        try await context.save()
+        #expect(try coordinator.snapshot.fetchCount(Seat.self) == 1)
+    }
+
     @Test func `R23a what a save in flight took is out of reach until it ends`() async throws {
         let disk = GatedDisk()
         let coordinator = try await Coordinator(
