@@ -19,7 +19,7 @@ struct RetryLine {
 
     private var ticketCount = 0
     private var turnCount = 0
-    private var holder: Int?
+    private(set) var holder: Int?
     /// By the numbers of their tickets.
     private var waiting: [(ticket: Int, continuation: CheckedContinuation<Void, Never>)] = []
 

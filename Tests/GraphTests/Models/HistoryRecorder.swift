@@ -154,6 +154,14 @@ final class HistoryRecorder: Sendable {
             if isSigned { context.insert(Ledger.Signature(stamp: stamp)) }
         }
 
+        /// R27: a save that has succeeded shows what it deleted as gone, also where another transaction deleted it first.
+        func checkDeletes(in snapshot: Snapshot) {
+            let operations = transaction.withLock { $0.operations }
+            for case .write(let write) in operations where write.to.isDead && snapshot.version(of: write.row) != 0 {
+                recorder.note("\(write.row) is there after a delete, in commit \(snapshot.commit)")
+            }
+        }
+
         /// - Returns: the moment.
         @discardableResult
         func end(_ outcome: History.Outcome) -> Int {

@@ -52,6 +52,7 @@ struct LedgerRun: Sendable {
             }
             await disturbance.disturb(tasks, coordinator)
             for task in tasks { await task.value }
+            if await coordinator.isRetryTurnTaken { recorder.note("a turn to retry outlasts its transaction") }
             try? await coordinator.close()
             let last = await follower?.value
             if let last, last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
@@ -93,6 +94,10 @@ struct LedgerRun: Sendable {
             if closed != nil { try? await coordinator.close() }
         }
     }
+}
+
+extension Coordinator {
+    fileprivate var isRetryTurnTaken: Bool { retryLine.holder != nil }
 }
 
 extension Context {

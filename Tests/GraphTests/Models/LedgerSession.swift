@@ -69,6 +69,7 @@ struct LedgerSession: Sendable {
                 transaction.end(outcome)
                 recorder.count("\(form) \(outcome)")
                 if case .committed = outcome {
+                    transaction.checkDeletes(in: newest)
                     // Without changes there was nothing to save, and the base stayed.
                     if newest.commit != base { begin = now }
                 } else {
@@ -176,7 +177,11 @@ struct LedgerSession: Sendable {
                 if plan.isAbandoned { throw Abandoned() }
             }
         }
-        if let context = attempts.context { recorder.see(await context.baseState) }
+        if let context = attempts.context {
+            let newest = await context.baseState
+            recorder.see(newest)
+            if case .committed = outcome { attempts.current?.checkDeletes(in: newest) }
+        }
         if plan.isLeaked, let context = attempts.context { await this.goOn(with: context) }
         attempts.end(outcome)
         recorder.count("\(other == nil ? "coordinator" : "waiting") \(outcome)")
@@ -252,6 +257,9 @@ private final class Attempts: Sendable {
 
     /// The context of the last attempt.
     var context: Context? { state.withLock { $0.context } }
+
+    /// The last attempt.
+    var current: HistoryRecorder.Transaction? { state.withLock { $0.current } }
 
     func begin(on context: isolated Context) -> HistoryRecorder.Transaction {
         end(.rejected)
