@@ -30,6 +30,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case undo
         /// After another context has committed something, and this one has read it.
         case undoOverOthers(other: Int, [Change])
+        /// A group, after another context has changed the same objects.
+        case undoShared(SharedGroup)
         case redo
         /// Whether the context takes over others' commits by itself.
         case setMerging(Bool)
@@ -94,6 +96,16 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         let meanwhile: [Change]
     }
 
+    struct SharedGroup: Sendable {
+        var ours: [Change]
+        let other: Int
+        var theirs: [Change]
+        let save: Save
+
+        /// When the group is saved: before the other context makes its changes, after that, or not at all.
+        enum Save: CaseIterable { case before, after, never }
+    }
+
     struct Members: Sendable {
         let relationship: Int
         let rows: [RowNumber]
@@ -105,7 +117,7 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     var hasUndo: Bool {
         steps.contains {
             switch $0.action {
-            case .undo, .undoOverOthers, .redo: true
+            case .undo, .undoOverOthers, .undoShared, .redo: true
             case .saveInFlight(let flight): flight.end == .undo
             default: false
             }
@@ -184,6 +196,13 @@ struct StoreProgram: CustomStringConvertible, Sendable {
             changes.remove(at: position)
             program.steps[number] = Step(
                 context: steps[number].context, action: .undoOverOthers(other: other, changes))
+        case .undoShared(var group) where position < group.ours.count + group.theirs.count:
+            if group.ours.indices.contains(position) {
+                group.ours.remove(at: position)
+            } else {
+                group.theirs.remove(at: position - group.ours.count)
+            }
+            program.steps[number] = Step(context: steps[number].context, action: .undoShared(group))
         case .onCoordinator(var transaction) where transaction.changes.indices.contains(position):
             transaction.changes.remove(at: position)
             program.steps[number] = Step(context: steps[number].context, action: .onCoordinator(transaction))

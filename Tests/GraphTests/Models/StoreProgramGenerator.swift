@@ -69,7 +69,8 @@ struct StoreProgramGenerator {
         if merges, chance(1, in: 12) { return .setMerging(chance(3, in: 4)) }
         if undoes, chance(1, in: 6) {
             guard chance(3, in: 5) else { return .redo }
-            guard chance(1, in: 3) else { return .undo }
+            guard chance(1, in: 2) else { return .undo }
+            if chance(1, in: 2) { return .undoShared(sharedGroup()) }
             return .undoOverOthers(other: number(below: StoreProgram.contextCount), changes() + changes())
         }
         if flies, chance(1, in: 10) { return .saveInFlight(flight()) }
@@ -109,6 +110,36 @@ struct StoreProgramGenerator {
             end: chance(2, in: 3) ? .nothing : chance(1, in: 2) ? .undo : .rollback,
             rival: chance(1, in: 3) ? number(below: StoreProgram.contextCount) : nil
         )
+    }
+
+    private mutating func sharedGroup() -> StoreProgram.SharedGroup {
+        let ours = changes()
+        return StoreProgram.SharedGroup(
+            ours: ours,
+            other: number(below: StoreProgram.contextCount),
+            theirs: ours.map { chance(3, in: 4) ? change(like: $0) : change() },
+            save: StoreProgram.SharedGroup.Save.allCases[number(below: 3)]
+        )
+    }
+
+    /// Of the same object, if there is one.
+    private mutating func change(like other: StoreProgram.Change) -> StoreProgram.Change {
+        switch other {
+        case .set(let entity, let row, _, _), .delete(let entity, let row):
+            if let reference = references.first(where: { $0.entity == entity }), chance(1, in: 2) {
+                return .refer(entity: entity, row: row, slot: reference.slot, target: any(), asValue: false)
+            }
+            let attribute = number(below: StoreShape.entities[entity].attributeCount)
+            return .set(entity: entity, row: row, attribute: attribute, value: value())
+        case .refer(let entity, let row, let slot, _, let asValue):
+            return .refer(entity: entity, row: row, slot: slot, target: any(), asValue: asValue)
+        case .change(let relationship, let owner, .move(let index, _)) where chance(1, in: 2):
+            return .change(relationship: relationship, owner: owner, .move(from: index, to: any()))
+        case .change(let relationship, let owner, _):
+            return .change(relationship: relationship, owner: owner, memberChange())
+        case .insert, .require:
+            return change()
+        }
     }
 
     private mutating func onCoordinator() -> StoreProgram.OnCoordinator {

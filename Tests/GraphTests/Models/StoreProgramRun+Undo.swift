@@ -10,6 +10,18 @@ extension StoreProgramRun {
         try UnsavedUndo(before: before, after: after, result: models[c].work, conflicts: conflicts).check()
     }
 
+    /// Has another context change what a group of this one has changed, and takes the group back then.
+    mutating func undo(_ group: StoreProgram.SharedGroup, in c: Int) async throws {
+        func run(_ actions: [StoreProgram.Action], in context: Int) async throws {
+            for action in actions { try await perform(StoreProgram.Step(context: context, action: action)) }
+        }
+        let save = StoreProgram.Action.save(rollsBackOnFailure: true, .error)
+        let other = group.other == c ? (c + 1) % StoreProgram.contextCount : group.other
+        try await run([.rollbackToLatest, .change(group.ours)] + (group.save == .before ? [save] : []), in: c)
+        try await run([.rollbackToLatest, .change(group.theirs), save], in: other)
+        try await run([.refresh] + (group.save == .after ? [save] : []) + [.undo], in: c)
+    }
+
     /// Takes back a saved group, which is a change of its own, does it again, and takes it back again to save that or not. What
     /// that leads to depends on what others have done; then the context begins anew.
     mutating func undoSaved(_ c: Int) async throws {

@@ -36,17 +36,11 @@ struct StoreProgramRun {
         do {
             let disk = program.hasFlights && path == nil ? GatedDisk() : nil
             var run = try await StoreProgramRun(path: path, disk, undoes: program.hasUndo)
-            for (number, step) in program.steps.enumerated() {
-                do {
-                    try await run.perform(step)
-                    if number % 2 == 0 || !step.isChange { try await run.compare(step.context) }
-                    if number % 15 == 14 || number == program.steps.count - 1 {
-                        try await run.compareAll(thoroughly: number / 15 % StoreProgram.contextCount)
-                    }
-                } catch {
-                    try? await run.coordinator.close()
-                    return Mismatch(description: "step \(number), \(step): \(error)")
-                }
+            do {
+                try await run.perform(program)
+            } catch {
+                try? await run.coordinator.close()
+                throw error
             }
             try await run.coordinator.close()
             return nil
@@ -93,6 +87,20 @@ struct StoreProgramRun {
     }
 
     // MARK: Steps
+
+    mutating func perform(_ program: StoreProgram) async throws {
+        for (number, step) in program.steps.enumerated() {
+            do {
+                try await perform(step)
+                if number % 2 == 0 || !step.isChange { try await compare(step.context) }
+                if number % 15 == 14 || number == program.steps.count - 1 {
+                    try await compareAll(thoroughly: number / 15 % StoreProgram.contextCount)
+                }
+            } catch {
+                throw Mismatch(description: "step \(number), \(step): \(error)")
+            }
+        }
+    }
 
     mutating func perform(_ step: StoreProgram.Step) async throws {
         models[step.context].undo.endGroup(at: models[step.context])
@@ -141,6 +149,8 @@ struct StoreProgramRun {
                 try await perform(StoreProgram.Step(context: c, action: .refresh))
             }
             try await perform(StoreProgram.Step(context: c, action: .undo))
+        case .undoShared(let group):
+            try await undo(group, in: c)
         case .redo:
             break
         case .setMerging(let isOn):

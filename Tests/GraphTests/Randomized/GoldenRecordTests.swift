@@ -59,7 +59,7 @@ extension StoreProgramRun {
         let disk = GatedDisk()
         var run = try await StoreProgramRun(path: nil, disk, undoes: program.hasUndo)
         run.isCompacted = false
-        for step in program.steps { try await run.perform(step) }
+        try await run.perform(program)
         try await run.coordinator.close()
         return try JournalFixture.open(bytes: disk.disk.contents(JournalFixture.path) ?? []).records
     }
