@@ -89,42 +89,59 @@ struct Merge {
         var conflicts: [Conflict] = []
         for (entity, changes) in request.changes.entities {
             var found: Set<RowNumber> = []
-            let rows = head.entities[entity].rows
             changes.forEachChange { row, kind, oldVersion in
-                let id = RowID(entity: entity, row: row)
-                var conflict = Conflict(
-                    id: id,
-                    kind: kind,
-                    versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
-                    base: request.knownRow(id),
-                    ours: request.snapshot.entities[entity].rows.address(of: row)
-                        ?? changes.detachedRows.address(of: row),
-                    theirs: rows.address(of: row)
-                )
+                let conflict = self.conflict(RowID(entity: entity, row: row), kind, oldVersion, in: request)
                 guard isConflict(conflict, in: request) else { return }
                 found.insert(row)
-                conflict.nullified = nullifiedReferences(of: conflict, in: request)
                 conflicts.append(conflict)
             }
             changes.required.forEachRow { row, oldVersion, address in
-                let id = RowID(entity: entity, row: row)
-                let (ours, theirs) = (request.snapshot.address(of: id), rows.address(of: row))
-                let isNoChange = ours == nil && theirs == nil || request.onlyNullifies(id)
-                var conflict = Conflict(
-                    id: id,
-                    kind: isNoChange ? nil : changes.kind(of: row),
-                    isRequirement: true,
-                    versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
-                    base: address,
-                    ours: ours,
-                    theirs: theirs
-                )
+                let conflict = requirement(RowID(entity: entity, row: row), address, oldVersion, in: request)
                 guard !found.contains(row), isChangedThere(conflict) else { return }
-                conflict.nullified = nullifiedReferences(of: conflict, in: request)
                 conflicts.append(conflict)
             }
         }
+        for index in conflicts.indices {
+            conflicts[index].nullified = nullifiedReferences(of: conflicts[index], in: request)
+        }
         return conflicts
+    }
+
+    /// What both sides did to a row that this one changed; perhaps no conflict.
+    private func conflict(
+        _ id: RowID,
+        _ kind: ChangeKind,
+        _ oldVersion: RowVersion,
+        in request: WorkingState
+    ) -> Conflict {
+        Conflict(
+            id: id,
+            kind: kind,
+            versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
+            base: request.knownRow(id),
+            ours: request.snapshot.address(of: id) ?? request.changes[id.entity].detachedRows.address(of: id.row),
+            theirs: head.address(of: id)
+        )
+    }
+
+    /// The same of a row that this side requires.
+    private func requirement(
+        _ id: RowID,
+        _ required: UnsafeRawPointer,
+        _ oldVersion: RowVersion,
+        in request: WorkingState
+    ) -> Conflict {
+        let (ours, theirs) = (request.snapshot.address(of: id), head.address(of: id))
+        let isNoChange = ours == nil && theirs == nil || request.onlyNullifies(id)
+        return Conflict(
+            id: id,
+            kind: isNoChange ? nil : request.changes.kind(of: id),
+            isRequirement: true,
+            versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
+            base: required,
+            ours: ours,
+            theirs: theirs
+        )
     }
 
     private func nullifiedReferences(

@@ -58,62 +58,6 @@ extension WorkingState {
         return moved
     }
 
-    /// The same changes, recounted where a save gave rows other versions than expected.
-    ///
-    /// - A policy resolved a conflict: the expected version is another commit's, so later changes count from the save's own
-    ///   base version.
-    /// - The row came back: its version is the commit's number.
-    ///
-    /// - Parameter saved: the store after the save's commit.
-    func counted(from captured: WorkingState, savedAs saved: Snapshot, _ resolved: [RowID]) -> WorkingState {
-        var state = self
-        for (entity, returned) in captured.changes.entities where returned.hasReturns {
-            returned.forEachChange { row, _, _ in
-                guard returned.isComingBack(row), let version = saved.entities[entity].rows.version(of: row)
-                else { return }
-                state.count(RowID(entity: entity, row: row), from: version)
-            }
-        }
-        for id in resolved {
-            guard let version = captured.changes.baseVersion(of: id) else { continue }
-            state.count(id, from: version)
-        }
-        return state
-    }
-
-    /// Sets the base version of what is changed and required of a row.
-    private mutating func count(_ id: RowID, from version: RowVersion) {
-        if let kind = changes.kind(of: id) {
-            changes.set(id, kind, baseVersion: version, delete: changes.delete(of: id))
-        }
-        guard changes[id.entity].hasRequirements else { return }
-        let required = changes[id.entity].required
-        if let address = required.address(of: id.row) {
-            changes[id.entity].required.set(id.row, version: version, copying: address)
-        }
-    }
-
-    /// The effect of saving this state alone: its own rows, with what survivors take over from the new rows that give way to
-    /// them.
-    ///
-    /// - Parameter saved: the store after the save's commit.
-    func result(savedAs saved: Snapshot, _ overwritten: Set<RowID>) -> Snapshot {
-        var state = self
-        for id in overwritten {
-            let description = schema.entities[id.entity]
-            guard let row = saved.address(of: id),
-                let current = snapshot.address(of: id)
-            else { continue }
-            description.layout.withCopy(of: current) { copy in
-                for property in description.properties where property.isStored && property.relationship == nil {
-                    property.copy(from: row, to: copy)
-                }
-                state.update(id, copying: copy)
-            }
-        }
-        return state.snapshot
-    }
-
     private struct Change {
         let id: RowID
         let kind: ChangeKind
@@ -293,79 +237,6 @@ extension WorkingState {
             into: RowID(entity: change.id.entity, row: survivor), keepingBases, replacements)
     }
 
-    /// Applies the members that `later` added to one link table or removed, and the positions that it set.
-    private mutating func rebaseMembers(_ number: Int, of later: WorkingState, _ replacements: Replacements) {
-        let list = schema.linkTables[number]
-        guard list.isRecorded(as: number) else { return }
-        func current(_ pair: LinkTable.Pair) -> LinkTable.Pair {
-            LinkTable.Pair(
-                owner: replacements[list.entity]?[pair.owner] ?? pair.owner,
-                member: replacements[list.members]?[pair.member] ?? pair.member,
-                key: pair.key
-            )
-        }
-        let difference = later.snapshot.linkTables[number].difference(from: later.base.linkTables[number])
-        // Of two ordered link tables, the first one determines the links.
-        let determinesLinks = list.inverse.map { number <= $0 } ?? false
-        if determinesLinks {
-            let links = Set(difference.added.map { Link(list: number, owner: $0.owner, member: $0.member) })
-            for pair in difference.removed {
-                let link = Link(list: number, owner: pair.owner, member: pair.member)
-                guard !links.contains(link), !denies(link, in: later), !denies(link.reversed(in: schema), in: later)
-                else { continue }
-                snapshot.unlink(current(pair).member, from: current(pair).owner, in: number)
-            }
-        }
-        for added in difference.added {
-            let pair = current(added)
-            if snapshot.linkTables[number].contains(pair.member, of: pair.owner) {
-                snapshot.linkTables[number].insert(pair.member, of: pair.owner, key: pair.key)
-            } else if determinesLinks, !later.base.linkTables[number].contains(added.member, of: added.owner) {
-                // A link that was only moved here, and that others have ended, is not made again.
-                makeLink(pair, in: number)
-            }
-        }
-    }
-
-    /// Whether a link is kept only because it denies its owner's delete. A row that was never saved has no such links.
-    private func denies(_ link: Link, in later: WorkingState) -> Bool {
-        later.denyingLinks.contains(link)
-            && base.entities[schema.linkTables[link.list].entity].rows.contains(link.owner)
-    }
-
-    /// Makes a link, or notes that an end is missing.
-    private mutating func makeLink(_ pair: LinkTable.Pair, in number: Int) {
-        let list = schema.linkTables[number]
-        let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
-        let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
-        let link = Link(list: number, owner: pair.owner, member: pair.member)
-        if hasOwner, hasMember {
-            snapshot.link(pair.member, to: pair.owner, in: number, key: pair.key)
-        } else {
-            noteMissing(hasMember ? link.reversed(in: schema) : link)
-        }
-    }
-
-    /// Makes the links whose ends both exist by now, because a row came back, or one arrived that a to-many value named.
-    mutating func linkMissingMembers() {
-        guard !missingMembers.isEmpty else { return }
-        for (list, members) in sortedMissingMembers
-        where snapshot.entities[list.entity].rows.contains(list.owner) {
-            guard let relationship = schema.entities[list.entity].toManys.first(where: { $0.property == list.property })
-            else { continue }
-            let found = members.filter { snapshot.entities[relationship.source].rows.contains($0) }
-            guard !found.isEmpty else { continue }
-            let rest = members.subtracting(found)
-            missingMembers[list] = rest.isEmpty ? nil : rest
-            for member in found.sorted() { insertMember(member, of: list.owner, through: relationship) }
-        }
-    }
-
-    /// Notes a link whose member is missing.
-    private mutating func noteMissing(_ link: Link) {
-        missingMembers[MemberList(link, in: schema), default: []].insert(link.member)
-    }
-
     /// Whether delete rules alone changed a row: they nullified its references to rows deleted here.
     func onlyNullifies(_ id: RowID) -> Bool {
         guard changes.kind(of: id) == .updated, changes[id.entity].detachedBases.address(of: id.row) == nil,
@@ -397,39 +268,6 @@ extension WorkingState {
     /// The row that a row's changes are based on; nil for a new one.
     func knownRow(_ id: RowID) -> UnsafeRawPointer? {
         changes[id.entity].detachedBases.address(of: id.row) ?? base.address(of: id)
-    }
-
-    /// Forgets changes to rows that `state`, the base of this one, inserted after the savepoint, and references and links to
-    /// them.
-    mutating func forgetChanges(ofRowsInsertedIn state: WorkingState, since savepoint: WorkingState) {
-        for (entity, description) in schema.entities.enumerated() {
-            state.changes[entity].forEachChange { row, kind, _ in
-                guard kind == .inserted, savepoint.changes[entity].kind(of: row) == nil else { return }
-                changes[entity].remove(row)
-                changes[entity].removeRequirement(row)
-                forgetMissingMembers(of: RowID(entity: entity, row: row))
-                for reference in description.references {
-                    let toOne = schema.toOne(reference)
-                    let known = Set(base.referrers(to: row, through: reference))
-                    for referrer in snapshot.referrers(to: row, through: reference)
-                    where !known.contains(referrer) {
-                        // Its earlier reference is not nullified because of a row that was never saved.
-                        let before = savepoint.snapshot.entities[reference.entity].rows.address(of: referrer)
-                        let target = before.map { toOne.target(ofRowAt: $0) } ?? 0
-                        let isPossible = isFree(target, for: referrer, through: toOne)
-                        setReference(
-                            of: RowID(entity: reference.entity, row: referrer), through: toOne,
-                            to: isPossible ? target : 0)
-                        restorePosition(of: referrer, among: target, through: toOne, as: savepoint.snapshot)
-                    }
-                }
-                for number in description.linkLists {
-                    for member in snapshot.linkTables[number].memberRows(of: row) {
-                        snapshot.unlink(member, from: row, in: number)
-                    }
-                }
-            }
-        }
     }
 }
 

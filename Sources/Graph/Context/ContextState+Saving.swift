@@ -39,18 +39,7 @@ extension ContextState {
         flush()
         history.note(working)
         let base = WorkingState(outcome.base, reads: reads)
-        let saved = outcome.commit?.change.after ?? outcome.base.snapshot
-        // What the save itself made of its rows is nothing that others did.
-        let isChanged = willSaveChangedRows || !outcome.overwritten.isEmpty
-        let result = isChanged ? request?.result(savedAs: saved, outcome.overwritten) : nil
-        // A parent's rows have no versions of their own to count from.
-        let resolved = published == nil ? [] : outcome.resolved
-        func counted(_ state: WorkingState) -> WorkingState {
-            guard let captured else { return state }
-            let state =
-                result.map { state.moved(onto: WorkingState(base: $0, store: committed, reads: reads)) } ?? state
-            return state.counted(from: captured, savedAs: saved, resolved)
-        }
+        let counted = recounting(after: outcome, of: captured, request)
         if let captured, let request, willSaveChangedRows {
             history.didRunHooks(on: captured.snapshot, request.snapshot)
         }
@@ -72,6 +61,25 @@ extension ContextState {
         if let before { keepLastValues(of: before) }
         if let captured { showDroppedRows(of: outcome.resolved, in: captured) }
         if isRebased || !outcome.isAsCaptured || willSaveChangedRows { endEpoch() }
+    }
+
+    /// How changes made during a save count after it.
+    private func recounting(
+        after outcome: Outcome,
+        of captured: WorkingState?,
+        _ request: WorkingState?
+    ) -> (WorkingState) -> WorkingState {
+        guard let captured else { return { $0 } }
+        let saved = outcome.commit?.change.after ?? outcome.base.snapshot
+        // What the save itself made of its rows is nothing that others did.
+        let isChanged = willSaveChangedRows || !outcome.overwritten.isEmpty
+        let result = (isChanged ? request?.result(savedAs: saved, outcome.overwritten) : nil)
+            .map { WorkingState(base: $0, store: committed, reads: reads) }
+        // A parent's rows have no versions of their own to count from.
+        let resolved = published == nil ? [] : outcome.resolved
+        return { state in
+            (result.map { state.moved(onto: $0) } ?? state).counted(from: captured, savedAs: saved, resolved)
+        }
     }
 
     /// Objects that somebody holds know what replaced them.

@@ -1,12 +1,10 @@
-import Synchronization
-
 /// What a context and its objects share: the working state, the objects registered, and a save in flight.
 ///
 /// Not Sendable: reached only through the context's actor and through objects confined to it.
 @usableFromInline
 final class ContextState {
     @usableFromInline let schema: Schema
-    private let counters: RowCounters
+    let counters: RowCounters
     var working: WorkingState
     var history = UndoHistory()
     /// The committed state below the base, if the context is nested.
@@ -51,7 +49,7 @@ final class ContextState {
     /// Whether an object was written to since the last flush.
     var needsFlush = false
     /// Of the insert that is under way.
-    private var batch: IndexBatch?
+    var batch: IndexBatch?
     /// What was read for the sake of reading.
     private var prefetched: UInt8 = 0
     /// Ends whenever the working state moves under the objects.
@@ -96,80 +94,6 @@ final class ContextState {
             preconditionFailure("the store was opened without the entity \(type): add it to Coordinator(for:)")
         }
         return entity
-    }
-
-    func insert<E: Entity>(_ value: E) -> ManagedObject<E> {
-        let entity = entityIndex(of: E.self)
-        let id = PersistentID<E>(row: counters.next(of: entity))
-        let object = makeObject(id, entity, value, flags: .new, isDirty: true, in: registry)
-        _ = register(dirty: object)
-        if isObservable || changesOthers(value, entity) { flushRelationships() }
-        return object
-    }
-
-    /// Whether a value says which objects are to refer to it, or refers to one that is to refer back.
-    private func changesOthers<E: Entity>(_ value: E, _ entity: Int) -> Bool {
-        let description = schema.entities[entity]
-        guard description.hasInversesToMaintain || !description.toManys.isEmpty else { return false }
-        var value = value
-        return withUnsafeMutablePointer(to: &value) { address in
-            description.toOnes.contains { $0.hasInverseToMaintain && $0.target(ofRowAt: address) != 0 }
-                || description.toManys.contains { relationship in
-                    let take = description.properties[relationship.property].takeInitialRows
-                    return take?(UnsafeMutableRawPointer(address) + relationship.offset)?.isEmpty == false
-                }
-        }
-    }
-
-    /// Inserts without making an object of each row.
-    ///
-    /// Iterating a sequence may run a program's code, which may use the context. So some values are taken first, and then written
-    /// without a look at the sequence.
-    @inlinable
-    func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
-        let entity = entityIndex(of: E.self)
-        var ids: [PersistentID<E>] = []
-        ids.reserveCapacity(values.underestimatedCount)
-        var rest = values.makeIterator()
-        var values: [E] = []
-        repeat {
-            values.removeAll(keepingCapacity: true)
-            while values.count < Self.batchSize, let value = rest.next() { values.append(value) }
-            guard !values.isEmpty else { break }
-            flush()
-            beginInsert(of: values.count, entity)
-            for var value in values {
-                ids.append(PersistentID<E>(row: withUnsafeMutablePointer(to: &value) { insert(at: $0, entity) }))
-            }
-            endInsert(entity)
-        } while values.count == Self.batchSize
-        return ids
-    }
-
-    @usableFromInline static var batchSize: Int { 16_384 }
-
-    /// Index entries are inserted in batches, sorted: more come to the same page then. Where references change other rows, the
-    /// indexes must be up to date for each row.
-    @usableFromInline
-    func beginInsert(of count: Int, _ entity: Int) {
-        guard count > 1, !schema.entities[entity].hasInversesToMaintain else { return }
-        batch = IndexBatch(entity: entity, of: schema)
-    }
-
-    /// Inserts the row at an address.
-    @usableFromInline
-    func insert(at address: UnsafeMutableRawPointer, _ entity: Int) -> RowNumber {
-        let row = counters.next(of: entity)
-        _ = working.write(RowID(entity: entity, row: row), at: address, isNew: true, &batch)
-        if batch == nil, working.applyAssignments() { endEpoch() }
-        return row
-    }
-
-    @usableFromInline
-    func endInsert(_ entity: Int) {
-        if let batch = batch.take() { working.insertEntries(of: batch) }
-        noteChange()
-        if working.applyAssignments() || maintainsInverses(entity) { endEpoch() }
     }
 
     func haveSameMaintainedReferences<E: Entity>(_ lhs: inout E, _ rhs: inout E, _ entity: Int) -> Bool {
@@ -412,34 +336,5 @@ final class ContextState {
     var hasChanges: Bool {
         flush()
         return !working.isUnchanged || inFlight != nil
-    }
-}
-
-/// Leads from objects to their context, which they must not keep.
-final class ContextReference: Sendable {
-    private struct Value {
-        weak var context: Context?
-    }
-
-    private let value = Mutex(Value())
-
-    var context: Context? {
-        get { value.withLock { $0.context } }
-        set { value.withLock { $0.context = newValue } }
-    }
-}
-
-/// A time during which the working state does not move under a context's objects, other than by what they write themselves.
-///
-/// Each object refers to the epoch in which it last looked, and asks it on every access whether it still lasts: that is
-/// one load less than comparing numbers, and no sweep over the objects when an epoch ends.
-@usableFromInline
-final class Epoch {
-    /// Without the exclusivity check for the reason that `ManagedObject` gives.
-    @exclusivity(unchecked) @usableFromInline var isCurrent: Bool
-
-    /// - Parameter isCurrent: false has every access take the long way, on which it can be noted.
-    init(isCurrent: Bool) {
-        self.isCurrent = isCurrent
     }
 }

@@ -160,16 +160,26 @@ actor Journal {
         try requireOwnProcess()
         try writer.requireUsable()
         let identity = try opening.attempt(location.path) { () throws(IOError) in try next.file.extent().identity }
+        try prepareRename(of: next, identity)
+        try rename(next, identity)
+        go(on: next, identity)
+    }
+
+    /// Has what would fail after the rename fail here, where it costs nothing.
+    private func prepareRename(of next: JournalSuccessor.Sealed, _ identity: FileIdentity) throws(GraphError) {
         do throws(IOError) {
             let temporary = try opening.fileSystem.extent(next.temporaryPath)
             guard temporary.identity == identity, temporary.linkCount == 1 else {
                 throw IOError(operation: .rename, reason: .other, code: 0)
             }
-            // What would fail afterwards fails here, where it costs nothing.
             try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
         } catch {
             throw error.graphError(path: path)
         }
+    }
+
+    /// Renames the next generation, durably.
+    private func rename(_ next: JournalSuccessor.Sealed, _ identity: FileIdentity) throws(GraphError) {
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in
                 try opening.fileSystem.rename(next.temporaryPath, over: location.path)
@@ -192,6 +202,10 @@ actor Journal {
         } catch {
             throw writer.endForGood(error.summary)
         }
+    }
+
+    /// Writes to the next generation from here on.
+    private func go(on next: JournalSuccessor.Sealed, _ identity: FileIdentity) {
         let names = JournalNames(
             fileSystem: opening.fileSystem, journal: JournalName(path: location.path, identity: identity),
             lock: lock.name)

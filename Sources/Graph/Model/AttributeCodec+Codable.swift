@@ -19,33 +19,8 @@ extension AttributeCodec {
     static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
         var operations = AttributeCodec(
             kind: "codable",
-            encode: { value, writer in
-                try CBORCoders.withEncoding(of: value) { bytes in
-                    do {
-                        _ = try bytes.withUnsafeBytes { try CBORCoders.decode(Value.self, from: $0) }
-                    } catch {
-                        let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
-                        throw NotReadable(description: "\(Value.self) cannot decode what it encoded: \(reason)")
-                    }
-                    writer.appendVarint(UInt64(bytes.count + 1))
-                    writer.append(StoredForm.cbor)
-                    writer.append(contentsOf: bytes)
-                }
-            },
-            decode: { reader in
-                let bytes = try reader.take(try reader.readCount(minimumBytes: 1))
-                do {
-                    guard bytes.first == StoredForm.cbor else { return try decodeJSON(Value.self, from: bytes) }
-                    return try CBORCoders.decode(Value.self, from: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
-                } catch let malformed as CBORDecoding.Malformed {
-                    throw reader.failure("not CBOR: \(malformed.reason), at byte \(malformed.offset) of it")
-                } catch let malformed as MalformedJSON {
-                    throw reader.failure("not JSON: \(malformed.reason)")
-                } catch {
-                    let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
-                    throw UnreadableValue(Value.self, reason)
-                }
-            },
+            encode: { try encodeStored($0, to: &$1) },
+            decode: { try decodeStored(Value.self, from: &$0) },
             isIdentical: { _, _ in false }
         ).operations
         operations.isIdentical = { lhs, rhs in
@@ -62,6 +37,37 @@ extension AttributeCodec {
             return first.pointee == second.pointee || CBORCoders.haveSameEncoding(first.pointee, second.pointee)
         }
         return AttributeCodec(operations)
+    }
+}
+
+/// Appends the stored form of a value, if the type can decode it again.
+private func encodeStored<Value: Codable>(_ value: Value, to writer: inout ByteWriter) throws {
+    try CBORCoders.withEncoding(of: value) { bytes in
+        do {
+            _ = try bytes.withUnsafeBytes { try CBORCoders.decode(Value.self, from: $0) }
+        } catch {
+            let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
+            throw NotReadable(description: "\(Value.self) cannot decode what it encoded: \(reason)")
+        }
+        writer.appendVarint(UInt64(bytes.count + 1))
+        writer.append(StoredForm.cbor)
+        writer.append(contentsOf: bytes)
+    }
+}
+
+/// Reads either stored form. Bytes that are neither are a failure of the file, others one of the type.
+private func decodeStored<Value: Decodable>(_ type: Value.Type, from reader: inout ByteReader) throws -> Value {
+    let bytes = try reader.take(try reader.readCount(minimumBytes: 1))
+    do {
+        guard bytes.first == StoredForm.cbor else { return try decodeJSON(type, from: bytes) }
+        return try CBORCoders.decode(type, from: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+    } catch let malformed as CBORDecoding.Malformed {
+        throw reader.failure("not CBOR: \(malformed.reason), at byte \(malformed.offset) of it")
+    } catch let malformed as MalformedJSON {
+        throw reader.failure("not JSON: \(malformed.reason)")
+    } catch {
+        let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
+        throw UnreadableValue(type, reason)
     }
 }
 

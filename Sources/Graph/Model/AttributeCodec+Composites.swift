@@ -155,8 +155,15 @@ extension AttributeCodec {
             },
             describe: { $0.map { wrapped.text(of: $0) } ?? "nil" }
         )
-        guard let key = wrapped.key else { return plain }
-        return plain.ordered(
+        return wrapped.key.map { ordered(plain, by: $0) } ?? plain
+    }
+
+    /// nil comes first.
+    private static func ordered<Wrapped>(
+        _ plain: AttributeCodec<Wrapped?>,
+        by key: KeyOperations
+    ) -> AttributeCodec<Wrapped?> {
+        plain.ordered(
             by: { lhs, rhs in
                 guard let rhs else { return false }
                 guard let lhs else { return true }

@@ -100,11 +100,7 @@ struct EntityMacro {
                 }
             case .other(_, let name, let attributes):
                 if let attribute = attributes.first(where: \.isOfProperty) { problems.append(attribute.misplaced) }
-                guard let name, name.text == "Object" || name.text == "ID" else { continue }
-                if name.text == "Object" { result.hasObject = true }
-                report(
-                    "Graph uses '\(name.text)' for the type of an entity's \(name.text == "ID" ? "identifiers" : "objects"): choose another name",
-                    at: name.range)
+                if let name { checkName(ofType: name, in: &result) }
             }
         }
         guard conditions == 0 else {
@@ -116,6 +112,14 @@ struct EntityMacro {
             let line = (result.statements.first?.line ?? source.firstLine + 1) - 1
             result.statements.insert(.init(text: "_ = $0", line: line), at: 0)
         }
+    }
+
+    private mutating func checkName(ofType name: Name, in result: inout EntityMembers) {
+        guard name.text == "Object" || name.text == "ID" else { return }
+        if name.text == "Object" { result.hasObject = true }
+        report(
+            "Graph uses '\(name.text)' for the type of an entity's \(name.text == "ID" ? "identifiers" : "objects"): choose another name",
+            at: name.range)
     }
 
     /// The constraints and indexes over several properties.

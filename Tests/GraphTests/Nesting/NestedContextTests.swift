@@ -12,26 +12,6 @@ struct NestedContextTests {
         root = Context(coordinator)
     }
 
-    private func account(_ value: Account = Account()) async throws -> Account.ID {
-        try await root.transaction { $0.insert(value).id }
-    }
-
-    private func balance(_ id: Account.ID, in context: Context) async -> Int? {
-        await context.perform { $0[id]?.balance }
-    }
-
-    private func conflicts(_ context: Context) async -> [MergeConflict] {
-        do {
-            try await context.save()
-            return []
-        } catch .conflicts(let conflicts) {
-            return Array(conflicts)
-        } catch {
-            Issue.record(error)
-            return []
-        }
-    }
-
     // MARK: One level
 
     @Test func `R21 a child's save goes one level up and is durable when the root has saved`() async throws {
@@ -45,11 +25,11 @@ struct NestedContextTests {
             #expect(account.version == RowVersion(0))
             return account.id
         }
-        #expect(await balance(id, in: child) == 1)
-        #expect(await balance(id, in: root) == nil)
+        #expect(await child.balance(of: id) == 1)
+        #expect(await root.balance(of: id) == nil)
         #expect(await root.hasChanges == false)
         try await child.save()
-        #expect(await balance(id, in: root) == 1)
+        #expect(await root.balance(of: id) == 1)
         #expect(coordinator.snapshot.commit.number == 0 && coordinator.snapshot.value(for: id) == nil)
         for context in [grandchild, child] { #expect(await context.hasChanges == false) }
         let isInserted = await root.perform { $0[id]?.isInserted == true && $0[id]?.version == RowVersion(0) }
@@ -64,36 +44,36 @@ struct NestedContextTests {
     }
 
     @Test func `R21 what a child has saved is lost with its parent's changes`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let child = await Context(parent: root)
         try await child.transaction { try $0.object(for: id).balance = 1 }
         await root.rollback()
         try await root.save()
         #expect(coordinator.snapshot.value(for: id)?.balance == 0)
         // The child goes on with what it had.
-        #expect(await balance(id, in: child) == 1)
+        #expect(await child.balance(of: id) == 1)
         await child.refresh()
-        #expect(await balance(id, in: child) == 0)
+        #expect(await child.balance(of: id) == 0)
     }
 
     @Test func `R21 a child sees its parent's pending changes as of its creation or refresh`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         try await root.perform { try $0.object(for: id).balance = 1 }
         let child = await Context(parent: root)
-        #expect(await balance(id, in: child) == 1)
+        #expect(await child.balance(of: id) == 1)
         let hasChanges = await child.perform { $0.hasChanges || $0[id]?.hasChanges == true }
         #expect(!hasChanges)
         try await root.perform { try $0.object(for: id).balance = 2 }
         let new = await root.perform { $0.insert(Account(balance: 9)).id }
-        #expect(await balance(id, in: child) == 1)
-        #expect(await balance(new, in: child) == nil)
+        #expect(await child.balance(of: id) == 1)
+        #expect(await child.balance(of: new) == nil)
         await child.refresh()
-        #expect(await balance(id, in: child) == 2)
-        #expect(await balance(new, in: child) == 9)
+        #expect(await child.balance(of: id) == 2)
+        #expect(await child.balance(of: new) == 9)
     }
 
     @Test func `R21 nothing that the parent does moves a child's base`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let other = Context(coordinator)
         let child = await Context(parent: root)
         try await child.perform { try $0.object(for: id).memo = "child" }
@@ -124,38 +104,38 @@ struct NestedContextTests {
     }
 
     @Test func `R18 a child's rollback goes back to its base, or to what its parent has`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let child = await Context(parent: root)
         try await child.perform { try $0.object(for: id).balance = 1 }
         try await root.perform { try $0.object(for: id).balance = 2 }
         await child.rollback()
-        #expect(await balance(id, in: child) == 0)
+        #expect(await child.balance(of: id) == 0)
         await child.rollback(to: .latest)
-        #expect(await balance(id, in: child) == 2)
+        #expect(await child.balance(of: id) == 2)
         try await root.perform { try $0.object(for: id).balance = 3 }
         await child.reset()
-        #expect(await balance(id, in: child) == 3)
+        #expect(await child.balance(of: id) == 3)
         #expect(await child.hasChanges == false)
     }
 
     // MARK: Conflicts
 
     @Test func `R21 two siblings do not overwrite each other silently`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let (one, other) = (await Context(parent: root, author: "one"), await Context(parent: root, author: "other"))
         for (number, child) in [one, other].enumerated() {
             try await child.perform { try $0.object(for: id).balance = number + 1 }
         }
         try await one.save()
-        let conflict = try #require(await conflicts(other).first)
+        let conflict = try #require(await other.conflictsOfSave().first)
         #expect(conflict.id == AnyPersistentID(id) && conflict.ourOrigin?.author == "other")
         let rows = try #require(conflict.rows(of: Account.self))
         #expect(rows.base?.balance == 0 && rows.ours?.balance == 2 && rows.theirs?.balance == 1)
         // Between a context and its parent rows have no versions of their own.
         #expect(conflict.oldVersion == RowVersion(1) && conflict.newVersion == RowVersion(1))
-        #expect(await balance(id, in: root) == 1)
-        #expect(await balance(id, in: other) == 2)
-        #expect(await conflicts(other).count == 1)
+        #expect(await root.balance(of: id) == 1)
+        #expect(await other.balance(of: id) == 2)
+        #expect(await other.conflictsOfSave().count == 1)
         await other.refresh()
         try await other.save()
         try await root.save()
@@ -165,7 +145,7 @@ struct NestedContextTests {
 
     @Test(arguments: Policy.settling)
     func `R21 siblings merge by their policies`(policy: Policy) async throws {
-        let id = try await account(Account(balance: 1, highest: 1, lowest: 1))
+        let id = try await root.account(Account(balance: 1, highest: 1, lowest: 1))
         let (one, other) = (await Context(parent: root), await Context(parent: root, mergePolicy: policy.value))
         await one.perform { context in
             context[id]?.balance = 2
@@ -194,7 +174,7 @@ struct NestedContextTests {
 
     @Test(arguments: Policy.allCases)
     func `R21 R6 a sibling deletes what another changed, by their policies`(policy: Policy) async throws {
-        let (changed, deleted) = (try await account(), try await account())
+        let (changed, deleted) = (try await root.account(), try await root.account())
         let one = await Context(parent: root)
         let other = await Context(parent: root, mergePolicy: policy.value)
         try await one.transaction { context in
@@ -205,7 +185,7 @@ struct NestedContextTests {
             context[changed]?.memo = "other"
             context[deleted]?.delete()
         }
-        let found = await conflicts(other)
+        let found = await other.conflictsOfSave()
         #expect(found.map(\.newVersion.number) == (policy == .error ? [0, 1] : []))
         guard policy != .error else { return }
         try await root.save()
@@ -220,18 +200,18 @@ struct NestedContextTests {
     }
 
     @Test func `R21 equal changes of siblings leave one`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let (one, other) = (await Context(parent: root), await Context(parent: root))
         for child in [one, other] { try await child.perform { try $0.object(for: id).balance = 1 } }
         try await one.save()
-        #expect(await conflicts(other).map(\.id) == [AnyPersistentID(id)])
+        #expect(await other.conflictsOfSave().map(\.id) == [AnyPersistentID(id)])
         try await other.save(mergePolicy: .mergeByPropertyStoreTrump)
         try await root.save()
         #expect(coordinator.snapshot.version(of: id) == RowVersion(2))
     }
 
     @Test func `R21 a child's counters add up with its siblings' and its parent's`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let policy = MergePolicy.custom(.property(\Account.balance, .counter))
         let children = [
             await Context(parent: root, mergePolicy: policy), await Context(parent: root, mergePolicy: policy),
@@ -239,25 +219,25 @@ struct NestedContextTests {
         for child in children { try await child.perform { try $0.object(for: id).balance += 5 } }
         try await root.perform { try $0.object(for: id).balance += 1 }
         for child in children { try await child.save() }
-        #expect(await balance(id, in: root) == 11)
+        #expect(await root.balance(of: id) == 11)
         try await root.save()
         #expect(coordinator.snapshot.value(for: id)?.balance == 11)
     }
 
     @Test func `R21 the parent's changes back and forth are no conflict`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let child = await Context(parent: root)
         try await child.perform { try $0.object(for: id).balance = 1 }
         try await root.perform { context in
             try context.object(for: id).balance = 2
             try context.object(for: id).balance = 0
         }
-        #expect(await conflicts(child).isEmpty)
-        #expect(await balance(id, in: root) == 1)
+        #expect(await child.conflictsOfSave().isEmpty)
+        #expect(await root.balance(of: id) == 1)
     }
 
     @Test func `R21 a commit of the parent's own alone is no conflict, one that it merged is`() async throws {
-        let (one, other) = (try await account(), try await account())
+        let (one, other) = (try await root.account(), try await root.account())
         try await root.perform { try $0.object(for: one).balance = 1 }
         let child = await Context(parent: root)
         try await child.perform { context in
@@ -268,7 +248,7 @@ struct NestedContextTests {
         #expect(coordinator.snapshot.version(of: one) == RowVersion(2))
         try await Context(coordinator).transaction { try $0.object(for: other).memo = "theirs" }
         await root.refresh()
-        #expect(await conflicts(child).map(\.id) == [AnyPersistentID(other)])
+        #expect(await child.conflictsOfSave().map(\.id) == [AnyPersistentID(other)])
     }
 
     // MARK: Inserts and deletes
@@ -279,15 +259,15 @@ struct NestedContextTests {
         let child = await Context(parent: root, mergePolicy: policy.value)
         await child.perform { $0[id]?.balance = 2 }
         await root.rollback()
-        let found = await conflicts(child)
+        let found = await child.conflictsOfSave()
         if policy == .error {
             #expect(found.map(\.id) == [AnyPersistentID(id)])
             #expect(found.map(\.oldVersion.number) == [1] && found.map(\.newVersion.number) == [0])
             return
         }
         let comesBack = policy == .objectTrump || policy == .overwrite
-        #expect(await balance(id, in: root) == (comesBack ? 2 : nil))
-        #expect(await balance(id, in: child) == (comesBack ? 2 : nil))
+        #expect(await root.balance(of: id) == (comesBack ? 2 : nil))
+        #expect(await child.balance(of: id) == (comesBack ? 2 : nil))
         try await root.save()
         #expect(coordinator.snapshot.value(for: id)?.balance == (comesBack ? 2 : nil))
         #expect(coordinator.check() == [])
@@ -295,7 +275,7 @@ struct NestedContextTests {
     }
 
     @Test func `R21 deletes of what the parent rolled back, or deleted, too, are no conflict`() async throws {
-        let saved = try await account()
+        let saved = try await root.account()
         let id = await root.perform { $0.insert(Account(balance: 1)).id }
         let child = await Context(parent: root)
         await child.perform { context in
@@ -304,7 +284,7 @@ struct NestedContextTests {
         }
         await root.rollback()
         await root.perform { $0[saved]?.delete() }
-        #expect(await conflicts(child).isEmpty)
+        #expect(await child.conflictsOfSave().isEmpty)
         try await root.save()
         #expect(coordinator.snapshot.count(of: Account.self) == 0)
     }
@@ -328,13 +308,13 @@ struct NestedContextTests {
     }
 
     @Test func `R6 a row that others committed to delete comes back through a child`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let child = await Context(parent: root, mergePolicy: .overwrite)
         try await child.perform { try $0.object(for: id).balance = 2 }
         try await Context(coordinator).transaction { try $0.object(for: id).delete() }
         await root.refresh()
         try await child.save()
-        #expect(await balance(id, in: root) == 2)
+        #expect(await root.balance(of: id) == 2)
         try await root.save()
         #expect(coordinator.snapshot.value(for: id)?.balance == 2)
         // The number of the commit, as of any row that comes back.
@@ -342,7 +322,7 @@ struct NestedContextTests {
     }
 
     @Test func `R6 a row that its parent had lost comes back through a child as one that is inserted`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let child = await Context(parent: root, mergePolicy: .overwrite)
         for context in [root, child] { await context.perform { $0[id]?.balance += 1 } }
         try await Context(coordinator).transaction { try $0.object(for: id).delete() }
@@ -385,7 +365,7 @@ struct NestedContextTests {
     }
 
     @Test func `R14 R21 a child refers to what its parent deleted: refused, or nothing`() async throws {
-        let id = try await account()
+        let id = try await root.account()
         let children = [await Context(parent: root), await Context(parent: root, mergePolicy: .rollback)]
         for child in children { await child.perform { _ = $0.insert(Advisor(favorite: ToOne(id))) } }
         await root.perform { $0[id]?.delete() }
@@ -524,116 +504,6 @@ struct NestedContextTests {
         try await nested.save()
         try await context.save()
         #expect(other.snapshot.value(for: lease)?.rent == 5)
-    }
-
-    // MARK: Several levels
-
-    @Test func `R21 conflicts and merges happen at each of three levels`() async throws {
-        let id = try await account()
-        let policy = MergePolicy.custom(.property(\Account.balance, .counter))
-        let child = await Context(parent: root, mergePolicy: policy)
-        let grandchild = await Context(parent: child)
-        #expect(grandchild.parent === child && grandchild.coordinator === coordinator)
-        try await grandchild.perform { try $0.object(for: id).balance += 1 }
-        try await child.perform { try $0.object(for: id).balance += 10 }
-        try await root.perform { try $0.object(for: id).balance += 100 }
-        try await Context(coordinator).transaction { try $0.object(for: id).balance += 1000 }
-        try await grandchild.save()
-        #expect(await balance(id, in: child) == 11)
-        try await child.save()
-        #expect(await balance(id, in: root) == 111)
-        #expect(await conflicts(root).count == 1)
-        try await root.save(mergePolicy: policy)
-        #expect(coordinator.snapshot.value(for: id)?.balance == 1111)
-        #expect(await balance(id, in: grandchild) == 11)
-        // The child is where its save took it.
-        await grandchild.refresh()
-        #expect(await balance(id, in: grandchild) == 111)
-        await child.refresh()
-        await grandchild.refresh()
-        #expect(await balance(id, in: grandchild) == 1111)
-    }
-
-    @Test func `R21 objects of nested contexts show the committed version and value below all levels`() async throws {
-        let id = try await account(Account(balance: 1))
-        try await root.perform { try $0.object(for: id).balance = 2 }
-        let child = await Context(parent: root)
-        try await child.perform { try $0.object(for: id).balance = 3 }
-        let grandchild = await Context(parent: child)
-        await grandchild.perform { context in
-            #expect(context[id]?.balance == 3 && context[id]?.version == RowVersion(1))
-            #expect(context[id]?.committedValue?.balance == 1 && context[id]?.hasChanges == false)
-            context[id]?.balance = 4
-            #expect(context[id]?.changedValues["balance"] as? Int == 4 && context[id]?.version == RowVersion(1))
-        }
-        try await grandchild.save()
-        try await child.save()
-        try await root.save()
-        for context in [child, grandchild] { await context.refresh() }
-        await grandchild.perform { context in
-            #expect(context[id]?.balance == 4 && context[id]?.version == RowVersion(2))
-            #expect(context[id]?.committedValue?.balance == 4)
-        }
-    }
-
-    @Test func `R24 identifiers of all levels are different ones`() async throws {
-        let child = await Context(parent: root)
-        let grandchild = await Context(parent: child)
-        var ids: [Account.ID] = []
-        for context in [root, grandchild, child, grandchild, root] {
-            ids.append(await context.perform { $0.insert(Account()).id })
-        }
-        #expect(Set(ids).count == 5)
-        await grandchild.rollback()
-        #expect(!ids.contains(await child.perform { $0.insert(Account()).id }))
-    }
-
-    @Test func `R2 R21 a requirement of a child is checked against its parent, and at the root`() async throws {
-        let id = try await account()
-        let child = await Context(parent: root)
-        func require() async throws {
-            try await child.perform { context in
-                context.require(unchanged: try context.object(for: id))
-                context.insert(Club())
-            }
-        }
-        try await require()
-        try await root.perform { try $0.object(for: id).balance = 1 }
-        #expect(await conflicts(child).map(\.id) == [AnyPersistentID(id)])
-        await root.rollback()
-        #expect(await conflicts(child).isEmpty)
-        // The parent changes nothing of it, others do.
-        try await Context(coordinator).transaction { try $0.object(for: id).balance = 2 }
-        #expect(await conflicts(root).map(\.id) == [AnyPersistentID(id)])
-        await root.refresh()
-        try await root.save()
-        #expect(coordinator.snapshot.count(of: Club.self) == 1)
-    }
-
-    @Test func `R20 R21 transactions of a child reach its parent, and no further`() async throws {
-        struct Abandoned: Error {}
-        let id = try await account()
-        let child = await Context(parent: root)
-        for isAsync in [false, true] {
-            if isAsync {
-                try await child.transaction { context in
-                    await Task.yield()
-                    try context.object(for: id).balance += 1
-                }
-            } else {
-                try await child.transaction { try $0.object(for: id).balance += 1 }
-            }
-            await #expect(throws: Abandoned.self) {
-                try await child.transaction { context in
-                    await Task.yield()
-                    try context.object(for: id).balance += 100
-                    throw Abandoned()
-                }
-            }
-        }
-        #expect(await balance(id, in: root) == 2)
-        #expect(coordinator.snapshot.value(for: id)?.balance == 0)
-        #expect(await child.hasChanges == false)
     }
 }
 

@@ -49,17 +49,13 @@ struct TransactionTests {
         }
     }
 
-    private func account(_ value: Account = Account()) async throws -> Account.ID {
-        try await context.transaction { $0.insert(value).id }
-    }
-
     private func row<E>(_ id: PersistentID<E>) -> E? { coordinator.snapshot.value(for: id) }
 
     // MARK: Saving
 
     @Test(arguments: Shape.allCases)
     func `R20 a transaction saves at its end, earlier pending changes included`(shape: Shape) async throws {
-        let (one, other) = (try await account(), try await account())
+        let (one, other) = (try await context.account(), try await context.account())
         await context.perform { $0[one]?.balance = 1 }
         let error = await transaction(shape) { context in
             #expect(context[one]?.balance == 1)
@@ -85,7 +81,7 @@ struct TransactionTests {
 
     @Test(arguments: Shape.allCases)
     func `R20 objects made in a transaction's body are the context's afterwards`(shape: Shape) async throws {
-        let id = try await account()
+        let id = try await context.account()
         await context.perform { $0.retainsRegisteredObjects = true }
         await context.perform { _ = $0[id] }
         _ = await transaction(shape) { $0[id]?.balance = 5 }
@@ -245,7 +241,7 @@ struct TransactionTests {
 
     @Test(arguments: Shape.allCases)
     func `R20 objects that somebody holds show that a transaction was undone`(shape: Shape) async throws {
-        let id = try await account(Account(balance: 1))
+        let id = try await context.account(Account(balance: 1))
         await context.perform { $0.retainsRegisteredObjects = true }
         await context.perform { $0[id]?.memo = "before" }
         _ = await transaction(shape, isAbandoned: true) { context in
@@ -270,14 +266,14 @@ struct TransactionTests {
         _ = await transaction(shape, isAbandoned: true) { context in
             for _ in 1...3 { context.insert(Account()) }
         }
-        #expect(try await account().row == 4)
+        #expect(try await context.account().row == 4)
     }
 
     // MARK: Between suspensions
 
     @Test func `R20 other work between the suspensions of a body is none of the transaction`() async throws {
         for isAbandoned in [true, false] {
-            let ids = [try await account(), try await account(), try await account()]
+            let ids = [try await context.account(), try await context.account(), try await context.account()]
             let (inBody, outside) = (Signal(), Signal())
             let transaction = Task {
                 try await context.transaction { context in
@@ -309,7 +305,7 @@ struct TransactionTests {
     }
 
     @Test func `R20 a save outside, while a body waits, saves what is outside`() async throws {
-        let (one, other) = (try await account(), try await account())
+        let (one, other) = (try await context.account(), try await context.account())
         let (inBody, outside) = (Signal(), Signal())
         let transaction = Task {
             try await context.transaction { context in
@@ -329,7 +325,7 @@ struct TransactionTests {
 
     @Test(arguments: Policy.allCases)
     func `R20 where both a waiting body and others change an object, the policy decides`(policy: Policy) async throws {
-        let id = try await account()
+        let id = try await context.account()
         let (inBody, outside) = (Signal(), Signal())
         let transaction = Task {
             try await context.transaction(mergePolicy: policy.value) { context in
@@ -361,7 +357,7 @@ struct TransactionTests {
     }
 
     @Test func `R20 two bodies that wait on one context do not overwrite each other silently`() async throws {
-        let id = try await account()
+        let id = try await context.account()
         let signals = [Signal(), Signal()]
         let go = [Signal(), Signal()]
         let transactions = (0...1).map { number in
@@ -387,7 +383,7 @@ struct TransactionTests {
 
     @Test(arguments: Shape.allCases, [true, false])
     func `R20 a save within a transaction stays within`(shape: Shape, isAbandoned: Bool) async throws {
-        let id = try await account()
+        let id = try await context.account()
         do {
             try await context.transaction { [coordinator] context in
                 if shape == .asynchronous { await Task.yield() }
@@ -468,7 +464,7 @@ struct TransactionTests {
     }
 
     @Test func `R20 a transaction's rollback reaches its own changes alone`() async throws {
-        let (one, other) = (try await account(), try await account())
+        let (one, other) = (try await context.account(), try await context.account())
         await context.perform { $0[one]?.balance = 1 }
         try await context.transaction { context in
             await Task.yield()
