@@ -67,7 +67,7 @@ extension Coordinator {
     /// Between two groups, so that the state and the end of the file agree.
     private func beginSuccessor() async throws(GraphError) -> (JournalSuccessor, CheckpointWriter)? {
         guard let journal else { return nil }
-        try await takeTurn()
+        try await waitForTurn()
         defer { state.queue.passOn() }
         let snapshot = published.value
         let successor = try await journal.makeSuccessor(
@@ -108,7 +108,7 @@ extension Coordinator {
 
     private func replaceJournal(by successor: JournalSuccessor) async throws(GraphError) {
         guard let journal else { return }
-        try await takeTurn()
+        try await waitForTurn()
         defer { state.queue.passOn() }
         try Self.requireGoingOn(path)
         try await successor.copyCommits(through: await journal.lengthBytes)
@@ -120,7 +120,7 @@ extension Coordinator {
     }
 
     /// Waits until nothing is being written, and keeps others from writing until the queue is passed on.
-    private func takeTurn() async throws(GraphError) {
+    func waitForTurn() async throws(GraphError) {
         while let ticket = state.queue.append(CommitQueue.Entry(isExclusive: true)),
             case .done(let result) = await ticket.turn()
         {

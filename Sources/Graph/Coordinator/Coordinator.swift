@@ -345,8 +345,7 @@ public actor Coordinator {
         guard state.ending == nil, let journal else { return nil }
         guard writtenGroups == groups, !state.queue.isBusy else { return writtenGroups }
         // The mark takes its place in the order of the file as a save does: counters in a file never go down.
-        _ = state.queue.append(CommitQueue.Entry())
-        _ = state.queue.takeGroup()
+        guard (try? await waitForTurn()) != nil else { return nil }
         markTimer = nil
         // After a failure that is more than a full disk the journal takes no more groups, and the next save says so.
         let counters = usedCounters

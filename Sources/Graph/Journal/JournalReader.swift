@@ -40,11 +40,6 @@ struct JournalReader: ~Copyable {
         case sealed
     }
 
-    private enum Step {
-        case record(JournalFrame, Journal.RecordKind, payload: UnsafeRawBufferPointer, end: UInt64)
-        case bad(reason: String)
-    }
-
     /// - Parameter remembered: the end in the lock file, perhaps another file's.
     init(
         file: any StoreFile, header: JournalHeader, headerChecksum: UInt32, lengthBytes: UInt64, path: String,
@@ -69,38 +64,20 @@ struct JournalReader: ~Copyable {
                     payload: payload)
                 try replay(&state, entry)
                 offset = end
+            case .unknown(let reason):
+                throw corrupt(reason)
             case .bad(let reason):
                 return try finish(reason)
             }
         }
     }
 
-    /// Reads the record at `offset`, trusting nothing that no checksum covers.
-    private mutating func step() throws(GraphError) -> Step {
-        let remaining = window.lengthBytes - offset
-        guard remaining >= UInt64(JournalFormat.frameHeaderBytes) else { return .bad(reason: "its header is cut off") }
-        let headerBytes = try bytes(at: offset, count: JournalFormat.frameHeaderBytes)
-        guard let frame = JournalFrame(headerBytes, salt: header.salt) else {
-            return .bad(reason: "its header has a wrong checksum")
+    private mutating func step() throws(GraphError) -> JournalWindow.Found {
+        do throws(IOError) {
+            return try window.record(at: offset, salt: header.salt)
+        } catch {
+            throw error.graphError(path: path)
         }
-        guard let kind = Journal.RecordKind(rawValue: frame.kind) else {
-            throw corrupt("record of the unknown kind \(frame.kind)")
-        }
-        guard frame.flags == 0, frame.reserved == 0 else { throw corrupt("record with unknown flags") }
-        guard frame.payloadBytes <= UInt32(JournalFormat.payloadLimitBytes) else {
-            throw corrupt("record with a payload of \(frame.payloadBytes) bytes")
-        }
-        let payloadBytes = Int(frame.payloadBytes)
-        let frameBytes = JournalFormat.frameBytes(payloadBytes: payloadBytes)
-        guard UInt64(frameBytes) <= remaining else { return .bad(reason: "its payload is cut off") }
-        let whole = try bytes(at: offset, count: frameBytes)
-        let payloadEnd = JournalFormat.frameHeaderBytes + payloadBytes
-        let payload = UnsafeRawBufferPointer(rebasing: whole[JournalFormat.frameHeaderBytes..<payloadEnd])
-        guard CRC32C.checksum(payload, seed: frame.headerChecksum) == frame.payloadChecksum else {
-            return .bad(reason: "its payload has a wrong checksum")
-        }
-        guard whole[payloadEnd...].allSatisfy({ $0 == 0 }) else { return .bad(reason: "its padding is not zero") }
-        return .record(frame, kind, payload: payload, end: offset + UInt64(frameBytes))
     }
 
     /// Checks a valid record's position in the file and moves past it.

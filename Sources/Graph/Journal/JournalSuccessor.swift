@@ -120,39 +120,19 @@ actor JournalSuccessor {
     private func record(
         at offset: UInt64, in window: inout JournalWindow
     ) throws(GraphError) -> (Journal.Record?, end: UInt64) {
-        func damaged(_ reason: String) -> GraphError {
-            .corrupt(path: path, offset: offset, sequence: 0, reason: "while compacting: \(reason)")
-        }
-        guard window.lengthBytes - offset >= UInt64(JournalFormat.frameHeaderBytes) else {
-            throw damaged("a header is cut off")
-        }
-        let head = try bytes(at: offset, count: JournalFormat.frameHeaderBytes, in: &window)
-        guard let frame = JournalFrame(head, salt: source.salt), let kind = Journal.RecordKind(rawValue: frame.kind)
-        else {
-            throw damaged("a header has a wrong checksum")
-        }
-        let payloadBytes = Int(frame.payloadBytes)
-        let frameBytes = JournalFormat.frameBytes(payloadBytes: payloadBytes)
-        guard payloadBytes <= JournalFormat.payloadLimitBytes, UInt64(frameBytes) <= window.lengthBytes - offset else {
-            throw damaged("a payload is cut off")
-        }
-        let whole = try bytes(at: offset, count: frameBytes, in: &window)
-        let payload = UnsafeRawBufferPointer(
-            rebasing: whole.dropFirst(JournalFormat.frameHeaderBytes).prefix(payloadBytes))
-        guard CRC32C.checksum(payload, seed: frame.headerChecksum) == frame.payloadChecksum else {
-            throw damaged("a payload has a wrong checksum")
-        }
-        let record = kind == .commit ? Journal.Record(kind: .commit, payload: Array(payload)) : nil
-        return (record, offset + UInt64(frameBytes))
-    }
-
-    private func bytes(
-        at offset: UInt64, count: Int, in window: inout JournalWindow
-    ) throws(GraphError) -> UnsafeRawBufferPointer {
+        let found: JournalWindow.Found
         do throws(IOError) {
-            return try window.bytes(at: offset, count: count)
+            found = try window.record(at: offset, salt: source.salt)
         } catch {
             throw error.graphError(path: path)
+        }
+        switch found {
+        case .record(_, .commit, let payload, let end):
+            return (Journal.Record(kind: .commit, payload: Array(payload)), end)
+        case .record(_, _, _, let end):
+            return (nil, end)
+        case .bad(let reason), .unknown(let reason):
+            throw .corrupt(path: path, offset: offset, sequence: 0, reason: "while compacting: \(reason)")
         }
     }
 
