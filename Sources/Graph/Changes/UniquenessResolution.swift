@@ -113,12 +113,12 @@ struct UniquenessResolution {
     /// Rows that a new row would have to give way to by this index: rows of the base with the same key, and earlier new ones.
     /// Returns at most two, which is enough, without visiting all rows that share the key.
     mutating func rivals(
-        of row: RowNumber,
+        of id: RowID,
         at address: UnsafeRawPointer,
         index number: Int,
-        of entity: Int,
         in state: WorkingState
     ) -> [RowNumber] {
+        let (entity, row) = (id.entity, id.row)
         let index = state.schema.entities[entity].indexes[number]
         var key = ByteWriter(capacity: 64)
         guard index.appendKey(ofRowAt: address, to: &key) else { return [] }
@@ -132,7 +132,7 @@ struct UniquenessResolution {
         let entries = state.snapshot.entities[entity].indexes[number]
         _ = key.bytes.withUnsafeBytes { prefix in entries.forEachRow(withPrefix: prefix) { $0 < row && add($0) } }
         guard rivals.count < 2 else { return rivals }
-        for rival in knownRows(key.bytes, index: number, of: entity, in: state) where rival > row {
+        for rival in knownRows(key.bytes, IndexID(entity: entity, index: number), in: state) where rival > row {
             var entry = key
             entry.appendBigEndian(rival)
             guard entry.bytes.withUnsafeBytes({ entries.contains($0) }) else { continue }
@@ -143,16 +143,14 @@ struct UniquenessResolution {
 
     private mutating func knownRows(
         _ key: [UInt8],
-        index number: Int,
-        of entity: Int,
+        _ id: IndexID,
         in state: WorkingState
     ) -> Set<RowNumber> {
-        let id = IndexID(entity: entity, index: number)
         if let rows = known[id]?[key] { return rows }
         var rows: Set<RowNumber> = []
         _ = key.withUnsafeBytes { prefix in
-            state.snapshot.entities[entity].indexes[number].forEachRow(withPrefix: prefix) { row in
-                if !state.changes[entity].isNew(row) { rows.insert(row) }
+            state.snapshot.entities[id.entity].indexes[id.index].forEachRow(withPrefix: prefix) { row in
+                if !state.changes[id.entity].isNew(row) { rows.insert(row) }
                 return true
             }
         }
@@ -177,8 +175,7 @@ struct UniquenessResolution {
             where index.uniqueness != nil {
                 let indexID = IndexID(entity: id.entity, index: number)
                 if sharing[indexID]?.contains(id.row) != true {
-                    let others = state.snapshot.rowsSharingKey(
-                        of: id.row, at: address, index: number, of: id.entity)
+                    let others = state.snapshot.rowsSharingKey(of: id, at: address, index: number)
                     guard !others.isEmpty else { continue }
                     sharing[indexID, default: []].formUnion([id.row] + others)
                 }

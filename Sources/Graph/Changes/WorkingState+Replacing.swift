@@ -75,7 +75,7 @@ extension WorkingState {
     ) {
         for reference in schema.entities[entity].references {
             let toOne = schema.toOne(reference)
-            for referrer in snapshot.referrers(inOrderTo: row, through: toOne, of: reference.entity, reference.toOne) {
+            for referrer in snapshot.referrers(inOrderTo: row, through: reference) {
                 let id = RowID(entity: reference.entity, row: referrer)
                 setReference(of: id, through: toOne, to: survivor)
                 resolution.noteKeys(of: id, in: self)
@@ -251,11 +251,9 @@ extension Snapshot {
     /// The rows that refer to one, in their order among its members.
     fileprivate func referrers(
         inOrderTo target: RowNumber,
-        through toOne: ToOneDescription,
-        of entity: Int,
-        _ position: Int
+        through reference: Reference
     ) -> [RowNumber] {
-        toOne.order.map { linkTables[$0].keys(of: target).map(\.member) }
-            ?? referrers(to: target, through: Reference(entity: entity, toOne: position))
+        schema.toOne(reference).order.map { linkTables[$0].keys(of: target).map(\.member) }
+            ?? referrers(to: target, through: reference)
     }
 }

@@ -58,8 +58,9 @@ extension WorkingState {
             let ownsItself = ownsItself(entity)
             for row in rows where changes[entity].isNew(row) {
                 // A row that is due for deletion is not compared with others.
-                guard !resolution.isLeaving(RowID(entity: entity, row: row)),
-                    let (survivor, policy) = survivor(of: row, of: entity, &resolution)
+                let id = RowID(entity: entity, row: row)
+                guard !resolution.isLeaving(id),
+                    let (survivor, policy) = survivor(of: id, &resolution)
                 else { continue }
                 replace(row, by: survivor, of: entity, policy, &resolution)
                 resolution.open.formUnion(takeCandidates())
@@ -73,17 +74,16 @@ extension WorkingState {
 
     /// The row that survives in place of a new one, if there is exactly one and every constraint involved agrees.
     private func survivor(
-        of row: RowNumber,
-        of entity: Int,
+        of id: RowID,
         _ resolution: inout UniquenessResolution
     ) -> (RowNumber, UniquenessPolicy)? {
-        guard let address = snapshot.entities[entity].rows.address(of: row) else { return nil }
+        guard let address = snapshot.address(of: id) else { return nil }
         var survivors: Set<RowNumber> = []
         var policies: Set<UniquenessPolicy> = []
-        for (number, index) in schema.entities[entity].indexes.enumerated() {
+        for (number, index) in schema.entities[id.entity].indexes.enumerated() {
             guard let policy = index.uniqueness else { continue }
             // Of two new rows the later one gives way.
-            let rivals = resolution.rivals(of: row, at: address, index: number, of: entity, in: self)
+            let rivals = resolution.rivals(of: id, at: address, index: number, in: self)
             guard !rivals.isEmpty else { continue }
             survivors.formUnion(rivals)
             policies.insert(policy)
@@ -119,14 +119,13 @@ extension WorkingState {
             let refusing = unique.filter { $0.element.uniqueness == .reject }
             for (number, index) in refusing + unique.filter({ $0.element.uniqueness != .reject }) {
                 for row in rows {
-                    guard let address = snapshot.entities[entity].rows.address(of: row) else { continue }
-                    let original = base.entities[entity].rows.address(of: row)
+                    let id = RowID(entity: entity, row: row)
+                    guard let address = snapshot.address(of: id) else { continue }
+                    let original = base.address(of: id)
                     if let original, index.isIdentical(address, original) { continue }
-                    guard
-                        let other = snapshot.rowsSharingKey(of: row, at: address, index: number, of: entity, limit: 1)
-                            .first
-                    else { continue }
-                    violations.append(violation(of: row, at: address, of: entity, index, other))
+                    let others = snapshot.rowsSharingKey(of: id, at: address, index: number, limit: 1)
+                    guard let other = others.first else { continue }
+                    violations.append(violation(of: id, at: address, index, other))
                 }
             }
         }
@@ -134,19 +133,18 @@ extension WorkingState {
     }
 
     private func violation(
-        of row: RowNumber,
+        of id: RowID,
         at address: UnsafeRawPointer,
-        of entity: Int,
         _ index: IndexDescription,
         _ other: RowNumber
     ) -> UniquenessViolation {
-        let description = schema.entities[entity]
+        let description = schema.entities[id.entity]
         let values = index.parts.map { part in
             description.properties[part.property].operations.describe(address + part.offset).shortened()
         }
         return UniquenessViolation(
-            id: schema.id(of: RowID(entity: entity, row: row)),
-            existing: schema.id(of: RowID(entity: entity, row: other)),
+            id: schema.id(of: id),
+            existing: schema.id(of: RowID(entity: id.entity, row: other)),
             property: description.name(of: index),
             value: values.joined(separator: ", ")
         )

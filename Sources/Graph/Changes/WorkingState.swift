@@ -20,14 +20,13 @@ struct WorkingState: Sendable {
 
         /// Writes a new row, whose index entries are inserted with the batch.
         mutating func set(
-            _ row: RowNumber,
-            of entity: Int,
+            _ id: RowID,
             version: RowVersion,
             copying value: UnsafeRawPointer,
             _ batch: inout IndexBatch
         ) {
-            batch.append(row, at: value, base.schema.entities[entity].indexes)
-            snapshot.entities[entity].rows.set(row, version: version, copying: value)
+            batch.append(id.row, at: value, base.schema.entities[id.entity].indexes)
+            snapshot.entities[id.entity].rows.set(id.row, version: version, copying: value)
         }
 
         mutating func insertEntries(of batch: consuming IndexBatch) {
@@ -35,10 +34,8 @@ struct WorkingState: Sendable {
             snapshot.insertEntries(of: batch) { candidates.insert(RowID(entity: entity, row: $0)) }
         }
 
-        mutating func set(_ row: RowNumber, of entity: Int, version: RowVersion, copying value: UnsafeRawPointer) {
-            if snapshot.set(row, of: entity, version: version, copying: value, scratch: &scratch) {
-                candidates.insert(RowID(entity: entity, row: row))
-            }
+        mutating func set(_ id: RowID, version: RowVersion, copying value: UnsafeRawPointer) {
+            if snapshot.set(id, version: version, copying: value, scratch: &scratch) { candidates.insert(id) }
         }
 
         /// Returns false if there is no such row, or nothing to write.
@@ -54,7 +51,7 @@ struct WorkingState: Sendable {
                 changes[id.entity].hasReferences = true
             }
             let version = noteUpdate(of: id, description, value)
-            set(id.row, of: id.entity, version: version, copying: value)
+            set(id, version: version, copying: value)
             return true
         }
 
@@ -229,8 +226,8 @@ struct WorkingState: Sendable {
             changes.remove(id)
             changes.set(id, .inserted, baseVersion: lastVersion)
         }
-        guard batch == nil else { return box[0].set(id.row, of: id.entity, version: version, copying: value, &batch!) }
-        box[0].set(id.row, of: id.entity, version: version, copying: value)
+        guard batch == nil else { return box[0].set(id, version: version, copying: value, &batch!) }
+        box[0].set(id, version: version, copying: value)
         guard description.hasInversesToMaintain else { return }
         for toOne in description.toOnes where toOne.hasInverseToMaintain {
             updateInverse(of: id, through: toOne, from: 0, to: toOne.target(ofRowAt: value))

@@ -21,8 +21,8 @@ extension Context {
         let snapshot = state.snapshot(toSearch: type, true)
         let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
         var objects: [ManagedObject<E>] = []
-        try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, address in
-            objects.append(maker.object(for: row, at: address))
+        try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+            objects.append(maker.object(for: row, at: value))
         }
         return objects
     }
@@ -46,8 +46,8 @@ extension Context {
         let snapshot = state.snapshot(toSearch: type, true)
         let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
         var objects: [ManagedObject<E>] = []
-        try snapshot.searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, address in
-            objects.append(maker.object(for: row, at: address))
+        try snapshot.searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+            objects.append(maker.object(for: row, at: value))
         }
         return objects
     }
@@ -207,9 +207,9 @@ struct ObjectMaker<E: Entity> {
         registry.makeRoom()
     }
 
-    /// - Parameter address: of the row, which is copied.
+    /// - Parameter value: the row, which is copied.
     @inlinable
-    func object(for row: RowNumber, at address: UnsafeRawPointer) -> ManagedObject<E> {
+    func object(for row: RowNumber, at value: UnsafePointer<E>) -> ManagedObject<E> {
         // An object that nobody holds any more may have values of its own.
         if hasTransients, let object = registry.heldObject(for: RowID(entity: entity, row: row)) {
             return unsafeDowncast(object, to: ManagedObject<E>.self)
@@ -220,7 +220,7 @@ struct ObjectMaker<E: Entity> {
                 entity: entity,
                 maintainsInverses: maintainsInverses,
                 state: state,
-                row: address.assumingMemoryBound(to: E.self).pointee,
+                row: value.pointee,
                 flags: ObjectFlags(rawValue: 0),
                 epoch: epoch
             )

@@ -50,9 +50,9 @@ final class ContextObservation: Observable {
     }
 
     /// - Parameter changes: the ones that there are now.
-    func accessKind(of row: RowNumber, _ entity: Int, _ changes: @autoclosure () -> ChangeSet) {
+    func accessKind(of id: RowID, _ changes: @autoclosure () -> ChangeSet) {
         if toldChanges == nil { toldChanges = changes() }
-        registrar.access(self, keyPath: \.[Key(entity: entity, row: row, property: Key.kind)])
+        registrar.access(self, keyPath: \.[Key(entity: id.entity, row: id.row, property: Key.kind)])
     }
 
     /// - Parameter answer: another one whenever the fact is another one.
@@ -123,8 +123,8 @@ final class ContextObservation: Observable {
     }
 
     /// Notes that an object is to show another value of a property, to be told when the context's state has moved.
-    func note(_ property: Int, of row: RowNumber, _ entity: Int) {
-        if wasRead { noted.insert(Key(entity: entity, row: row, property: property)) }
+    func note(_ property: Int, of id: RowID) {
+        if wasRead { noted.insert(Key(entity: id.entity, row: id.row, property: property)) }
     }
 
     private func tellNoted() {
@@ -138,9 +138,9 @@ final class ContextObservation: Observable {
     }
 
     /// Tells of one property.
-    func tell(_ property: Int, of row: RowNumber, _ entity: Int) {
-        tell(Key(entity: entity, row: row))
-        tell(Key(entity: entity, row: row, property: property))
+    func tell(_ property: Int, of id: RowID) {
+        tell(Key(entity: id.entity, row: id.row))
+        tell(Key(entity: id.entity, row: id.row, property: property))
     }
 
     private func tell(_ key: Key) {

@@ -59,7 +59,7 @@ extension ContextState {
         // What nobody can save any more is no change.
         guard registry != nil else { return nil }
         flush()
-        observation?.accessKind(of: id.row, id.entity, working.changes)
+        observation?.accessKind(of: id, working.changes)
         return working.changes.kind(of: id)
     }
 
@@ -227,23 +227,24 @@ extension ContextState {
         guard workingAddress(of: place) == nil,
             let object = registry?.object(for: place)
         else { return }
-        show(address, schema.entities[place.entity].type, object)
+        show(address, place.entity, schema.entities[place.entity].type, object)
     }
 
-    private func show<E: Entity>(_ address: UnsafeRawPointer, _ type: E.Type, _ object: AnyObject) {
-        unsafeDowncast(object, to: ManagedObject<E>.self).keep(address.assumingMemoryBound(to: E.self).pointee)
+    private func show<E: Entity>(_ address: UnsafeRawPointer, _ entity: Int, _ type: E.Type, _ object: AnyObject) {
+        let last = address.row(as: type, in: rowLayout(of: entity)).pointee
+        unsafeDowncast(object, to: ManagedObject<E>.self).keep(last)
     }
 
     /// Notes which properties of an object are about to show something else though no row of the state has changed, to be told
     /// with the next change of that.
-    func willShow<E: Entity>(_ new: E, insteadOf old: E, _ row: RowNumber, _ entity: Int) {
+    func willShow<E: Entity>(_ new: E, insteadOf old: E, of id: RowID) {
         guard let observation else { return }
         withUnsafePointer(to: old) { old in
             withUnsafePointer(to: new) { new in
                 let (old, new) = (UnsafeRawPointer(old), UnsafeRawPointer(new))
-                for (number, property) in schema.entities[entity].properties.enumerated()
+                for (number, property) in schema.entities[id.entity].properties.enumerated()
                 where property.isStored && !property.isIdentical(in: old, new) {
-                    observation.note(number, of: row, entity)
+                    observation.note(number, of: id)
                 }
             }
         }
@@ -260,19 +261,19 @@ extension ContextState {
     func didWriteTransients(of id: RowID) {
         guard let observation else { return }
         for (number, property) in schema.entities[id.entity].properties.enumerated() where property.isTransient {
-            observation.tell(number, of: id.row, id.entity)
+            observation.tell(number, of: id)
         }
     }
 
     @usableFromInline var isObservable: Bool { observation != nil }
 
     /// Notes that a property was read, or the row as a whole.
-    func didRead<E: Entity>(_ row: RowNumber, of type: E.Type, _ entity: Int, _ keyPath: PartialKeyPath<E>?) {
+    func didRead<E: Entity>(_ id: RowID, as type: E.Type, _ keyPath: PartialKeyPath<E>?) {
         guard let observation else { return }
         let property = keyPath.flatMap { keyPath in
-            schema.entities[entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
+            schema.entities[id.entity].properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
         }
-        observation.access(ContextObservation.Key(entity: entity, row: row, property: property))
+        observation.access(ContextObservation.Key(entity: id.entity, row: id.row, property: property))
     }
 }
 

@@ -132,7 +132,7 @@ final class ContextState {
         if reads != nil || isObservable { didLookUp(RowID(entity: entity, row: id.row)) }
         // Valid, because this holds the working state, and nothing changes it meanwhile.
         guard let address = workingAddress(of: RowID(entity: entity, row: id.row)) else { return nil }
-        let value = address.assumingMemoryBound(to: E.self).pointee
+        let value = address.row(as: E.self, in: rowLayout(of: entity)).pointee
         return makeObject(id, entity, value, in: registry)
     }
 
@@ -142,6 +142,10 @@ final class ContextState {
         if _fastPath(schema.entities[id.entity].transients.isEmpty) { return registry?.object(for: id) }
         return registry?.heldObject(for: id)
     }
+
+    /// For debug builds, which ask it of each row.
+    @usableFromInline
+    func rowLayout(of entity: Int) -> RowLayout { schema.entities[entity].layout }
 
     @usableFromInline
     func workingAddress(of id: RowID) -> UnsafeRawPointer? {
@@ -183,7 +187,7 @@ final class ContextState {
             epoch: epoch,
             isDirty: isDirty
         )
-        registry?.register(object, as: id.row, of: entity)
+        registry?.register(object, as: RowID(entity: entity, row: id.row))
         return object
     }
 
@@ -193,22 +197,22 @@ final class ContextState {
         for (entity, changes) in working.changes.entities {
             changes.forEachChange { row, change, _ in
                 guard change == kind else { return }
-                found.append(changedObject(schema.entities[entity].type, entity, row))
+                found.append(changedObject(schema.entities[entity].type, RowID(entity: entity, row: row)))
             }
         }
         return found
     }
 
     /// The object of a changed row; of a deleted one with the value that it last had.
-    private func changedObject<E: Entity>(_ type: E.Type, _ entity: Int, _ row: RowNumber) -> any AnyManagedObject {
-        let id = PersistentID<E>(row: row)
+    private func changedObject<E: Entity>(_ type: E.Type, _ place: RowID) -> any AnyManagedObject {
+        let id = PersistentID<E>(row: place.row)
         if let object = registeredObject(for: id) { return object }
-        if let object = object(for: id, entity, in: registry) { return object }
+        if let object = object(for: id, place.entity, in: registry) { return object }
         guard
-            let value: E = working.base.entities[entity].rows.value(of: row)
-                ?? working.changes[entity].detachedRows.value(of: row)
+            let value: E = working.base.entities[place.entity].rows.value(of: place.row)
+                ?? working.changes[place.entity].detachedRows.value(of: place.row)
         else { preconditionFailure("\(id) is changed, but in no state") }
-        return makeObject(id, entity, value, flags: .deleted, in: registry)
+        return makeObject(id, place.entity, value, flags: .deleted, in: registry)
     }
 
     @inlinable
@@ -291,7 +295,7 @@ final class ContextState {
         }
         if let captured = inFlight?.state { working.changeDetachedRow(id, since: captured) }
         let shown: E? = working.changes[id.entity].detachedRows.value(of: id.row)
-        if let shown { willShow(address.pointee, insteadOf: shown, id.row, id.entity) }
+        if let shown { willShow(address.pointee, insteadOf: shown, of: id) }
         return working.write(id, at: value, isNew: false)
     }
 

@@ -224,7 +224,7 @@ extension ManagedObject {
     func keep(_ last: E) {
         guard !isDirty else { return }
         var last = contextState.withTransients(of: row, last, entity)
-        contextState.willShow(last, insteadOf: row, id.row, entity)
+        contextState.willShow(last, insteadOf: row, of: rowID)
         swap(&row, &last)
     }
 
@@ -234,7 +234,7 @@ extension ManagedObject {
     @usableFromInline @inline(never)
     func caughtUp(_ keyPath: () -> PartialKeyPath<E>?) -> E {
         catchUp()
-        if contextState.isObservable { contextState.didRead(id.row, of: E.self, entity, keyPath()) }
+        if contextState.isObservable { contextState.didRead(rowID, as: E.self, keyPath()) }
         return row
     }
 

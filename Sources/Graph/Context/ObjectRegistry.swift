@@ -81,10 +81,10 @@ final class ObjectRegistry {
     }
 
     @usableFromInline
-    func register(_ object: AnyObject, as row: RowNumber, of entity: Int) {
+    func register(_ object: AnyObject, as id: RowID) {
         makeRoom()
-        note(RowID(entity: entity, row: row))
-        if tables[entity].insert(object, as: row) { count += 1 }
+        note(id)
+        if tables[id.entity].insert(object, as: id.row) { count += 1 }
     }
 
     /// The object of a row; if there is none, the one that the closure makes. Whether there is room is for the caller to see to.

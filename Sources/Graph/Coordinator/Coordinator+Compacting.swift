@@ -72,7 +72,7 @@ extension Coordinator {
         let snapshot = published.value
         let successor = try await journal.makeSuccessor(
             schema: SchemaRecord(snapshot.schema).bytes,
-            baseCommit: snapshot.commit.number,
+            baseCommit: snapshot.commit,
             executor: JournalExecutor(label: "graph.compaction")
         )
         let time = PosixFileSystem.nanosecondsSince1970()

@@ -135,7 +135,7 @@ struct ReplayRules: Sendable {
         for (number, index) in snapshot.schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
             // A file may have any number of them.
             let others = snapshot.rowsSharingKey(
-                of: id.row, at: address, index: number, of: id.entity, limit: 1_000)
+                of: id, at: address, index: number, limit: 1_000)
             for other in others {
                 let otherAddress = snapshot.address(of: RowID(entity: id.entity, row: other))
                 guard let otherAddress, index.isIdentical(address, otherAddress) else {
@@ -155,7 +155,7 @@ struct ReplayRules: Sendable {
             guard let address = snapshot.address(of: id) else { continue }
             let description = snapshot.schema.entities[id.entity]
             for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                let others = snapshot.rowsSharingKey(of: id.row, at: address, index: number, of: id.entity, limit: 1)
+                let others = snapshot.rowsSharingKey(of: id, at: address, index: number, limit: 1)
                 guard let other = others.first else { continue }
                 let later = RowID(entity: id.entity, row: max(id.row, other))
                 let earlier = RowID(entity: id.entity, row: min(id.row, other))

@@ -9,7 +9,7 @@ extension StoreReplay: CheckpointHandler {
     ) throws {
         guard promised == nil else { throw reader.failure("a second head of the checkpoint") }
         // So far from where adding could overflow that no program gets there by saving.
-        guard commit.number == baseCommit, commit.number <= RowCounters.maximum else {
+        guard commit == baseCommit, commit.number <= RowCounters.maximum else {
             throw reader.failure("a checkpoint of commit \(commit), and the header names \(baseCommit)")
         }
         try apply(counters, reader)
@@ -44,14 +44,15 @@ extension StoreReplay: CheckpointHandler {
             }
             var (number, isTwice) = (0, false)
             block.occupancy.forEachBit { place in
-                let (row, address) = (block.firstRow + UInt64(place), values + place * layout.stride)
-                if snapshot.contains(RowID(entity: entity, row: row)) {
+                let id = RowID(entity: entity, row: block.firstRow + UInt64(place))
+                let address = values + place * layout.stride
+                if snapshot.contains(id) {
                     isTwice = true
                     layout.destroy(address, 1)
                 } else if snapshot.set(
-                    row, of: entity, version: RowVersion(versions[number]), moving: address, scratch: &scratch)
+                    id, version: RowVersion(versions[number]), moving: address, scratch: &scratch)
                 {
-                    rules.mayShareKey(RowID(entity: entity, row: row))
+                    rules.mayShareKey(id)
                 }
                 number += 1
             }

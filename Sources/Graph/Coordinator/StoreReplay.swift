@@ -20,9 +20,9 @@ struct StoreReplay: Sendable {
     var rules: ReplayRules
     /// What is odd about the file and no reason to refuse it; one line for each property at most.
     private(set) var remarks: [String] = []
-    private var last: (offset: UInt64, sequence: UInt64) = (0, 0)
+    private var last: (offset: UInt64, sequence: JournalSequence) = (0, .none)
     /// The commit that the header names.
-    private(set) var baseCommit: UInt64 = 0
+    private(set) var baseCommit = CommitNumber.none
     /// How many rows and pairs the head of a checkpoint promises, while it is read.
     var promised: (rows: [UInt64], pairs: [UInt64])?
 
@@ -79,7 +79,8 @@ struct StoreReplay: Sendable {
             do {
                 try rules.checkAll(in: snapshot, candidates)
             } catch {
-                throw .invalidRecord(path: path, offset: last.offset, sequence: last.sequence, reason: error.reason)
+                throw .invalidRecord(
+                    path: path, offset: last.offset, sequence: last.sequence.number, reason: error.reason)
             }
         }
         try rules.checkEquivalents(in: snapshot)
@@ -108,7 +109,7 @@ struct StoreReplay: Sendable {
             let differences = schemaRecord.differences(from: fileRecord) + [difference]
             return .schemaMismatch(path: path, differences: ErrorList(differences))
         }
-        return .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence, reason: reason)
+        return .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence.number, reason: reason)
     }
 
     /// A file of another schema is read to its end nevertheless: what its things are called now, the last record says.
@@ -162,7 +163,7 @@ extension StoreReplay: CommitHandler {
                 snapshot.entities[id.entity].rows.set(id.row, version: version, moving: address)
                 return
             }
-            if snapshot.set(id.row, of: id.entity, version: version, moving: address, scratch: &scratch) {
+            if snapshot.set(id, version: version, moving: address, scratch: &scratch) {
                 rules.mayShareKey(id)
             }
         }
@@ -193,7 +194,7 @@ extension StoreReplay: CommitHandler {
                 snapshot.entities[id.entity].rows.set(id.row, version: version, copying: copy)
                 return
             }
-            if snapshot.set(id.row, of: id.entity, version: version, copying: copy, scratch: &scratch) {
+            if snapshot.set(id, version: version, copying: copy, scratch: &scratch) {
                 rules.mayShareKey(id)
             }
         }

@@ -128,7 +128,7 @@ actor Journal {
     ///   - schema: as for `open`.
     ///   - executor: where the new file is written.
     func makeSuccessor(
-        schema: [UInt8], baseCommit: UInt64, executor: any SerialExecutor
+        schema: [UInt8], baseCommit: CommitNumber, executor: any SerialExecutor
     ) throws(GraphError) -> JournalSuccessor {
         try requireOwnProcess()
         try writer.requireUsable()

@@ -20,7 +20,7 @@ struct JournalEnd: Sendable, Equatable {
     private static let magic: UInt32 = 0x4552_47E7
 
     var fileID: StoreID
-    var sequence: UInt64
+    var sequence: JournalSequence
     var offset: UInt64
     var chain: UInt32
     var isClosed: Bool
@@ -31,7 +31,7 @@ struct JournalEnd: Sendable, Equatable {
         writer.appendFixed(UInt32(0))
         writer.appendBigEndian(fileID.high)
         writer.appendBigEndian(fileID.low)
-        writer.appendFixed(sequence)
+        writer.appendFixed(sequence.number)
         writer.appendFixed(offset)
         writer.appendFixed(chain)
         writer.append(isClosed ? 1 : 0)
@@ -52,13 +52,13 @@ struct JournalEnd: Sendable, Equatable {
             bytes[44] <= 1, bytes[45...].allSatisfy({ $0 == 0 })
         else { return nil }
         fileID = StoreID(high: field(8, UInt64.self).byteSwapped, low: field(16, UInt64.self).byteSwapped)
-        sequence = field(24)
+        sequence = JournalSequence(field(24))
         offset = field(32)
         chain = field(40)
         isClosed = bytes[44] == 1
     }
 
-    init(fileID: StoreID, sequence: UInt64, offset: UInt64, chain: UInt32, isClosed: Bool) {
+    init(fileID: StoreID, sequence: JournalSequence, offset: UInt64, chain: UInt32, isClosed: Bool) {
         self.fileID = fileID
         self.sequence = sequence
         self.offset = offset

@@ -1,11 +1,11 @@
 /// A record as the reader finds it. The payload is valid only during the call that passes it.
 struct JournalEntry {
     let kind: Journal.RecordKind
-    let sequence: UInt64
+    let sequence: JournalSequence
     /// Where the record starts in the file, for messages.
     let offset: UInt64
     /// The commit that the file's checkpoint, if it has one, must be of.
-    var baseCommit: UInt64 = 0
+    var baseCommit = CommitNumber.none
     let payload: UnsafeRawBufferPointer
 }
 
@@ -15,7 +15,7 @@ struct JournalScan: Sendable, Equatable {
     var validEnd: UInt64
     /// The end of the last record that is known to have been synced; what follows was perhaps only in memory.
     var durableEnd: UInt64
-    var lastSequence: UInt64
+    var lastSequence: JournalSequence
     /// The last record's payload checksum.
     var chain: UInt32
     var tail: Tail

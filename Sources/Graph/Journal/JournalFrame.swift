@@ -20,8 +20,8 @@ struct JournalFrame: Sendable, Equatable {
     let flags: UInt8
     let reserved: UInt16
     let payloadBytes: UInt32
-    let sequence: UInt64
-    let durableThrough: UInt64
+    let sequence: JournalSequence
+    let durableThrough: JournalSequence
     let chain: UInt32
     let headerChecksum: UInt32
     let payloadChecksum: UInt32
@@ -41,16 +41,16 @@ struct JournalFrame: Sendable, Equatable {
         flags = field(9)
         reserved = field(10)
         payloadBytes = field(12)
-        sequence = field(16)
-        durableThrough = field(24)
+        sequence = JournalSequence(field(16))
+        durableThrough = JournalSequence(field(24))
         chain = field(32)
         payloadChecksum = field(36)
     }
 
     /// Appends a whole record and returns its payload checksum, the chain value of the next one.
     static func append(
-        _ record: Journal.Record, sequence: UInt64, durableThrough: UInt64, chain: UInt32, salt: UInt32,
-        to writer: inout ByteWriter
+        _ record: Journal.Record, sequence: JournalSequence, durableThrough: JournalSequence, chain: UInt32,
+        salt: UInt32, to writer: inout ByteWriter
     ) -> UInt32 {
         let start = writer.count
         writer.appendFixed(JournalFormat.frameMagic)
@@ -59,8 +59,8 @@ struct JournalFrame: Sendable, Equatable {
         writer.append(0)
         writer.appendFixed(UInt16(0))
         writer.appendFixed(UInt32(record.payload.count))
-        writer.appendFixed(sequence)
-        writer.appendFixed(durableThrough)
+        writer.appendFixed(sequence.number)
+        writer.appendFixed(durableThrough.number)
         writer.appendFixed(chain)
         let headerChecksum = writer.bytes.withUnsafeBytes { bytes in
             CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[(start + 8)..<(start + 36)]), seed: salt)

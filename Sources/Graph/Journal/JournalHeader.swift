@@ -23,7 +23,7 @@ struct JournalHeader: Sendable, Equatable {
     var fileID: StoreID
     var generation: UInt64
     /// The last commit that the initial part of the file contains.
-    var baseCommit: UInt64
+    var baseCommit: CommitNumber
     /// The last payload checksum of the generation before; 0 in the first.
     var previousFileChain: UInt32
     /// 32 bytes.
@@ -65,7 +65,7 @@ struct JournalHeader: Sendable, Equatable {
             writer.appendBigEndian(identifier.low)
         }
         writer.appendFixed(generation)
-        writer.appendFixed(baseCommit)
+        writer.appendFixed(baseCommit.number)
         writer.appendFixed(previousFileChain)
         writer.appendFixed(UInt32(0))
         writer.append(contentsOf: schemaFingerprint)
@@ -113,7 +113,7 @@ struct JournalHeader: Sendable, Equatable {
         let storeID = try identifier(&reader)
         let fileID = try identifier(&reader)
         let generation = try reader.readFixed(UInt64.self)
-        let baseCommit = try reader.readFixed(UInt64.self)
+        let baseCommit = CommitNumber(try reader.readFixed())
         let chain = try reader.readFixed(UInt32.self)
         restIsZero = try isZero(reader.take(4)) && restIsZero
         let fingerprint = Array(try reader.take(32))

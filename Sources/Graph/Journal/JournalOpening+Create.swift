@@ -11,7 +11,7 @@ extension JournalOpening {
         removeLeftovers(location)
         let header = JournalHeader(
             storeID: StoreID(random: options.random), fileID: StoreID(random: options.random), generation: 1,
-            baseCommit: 0, previousFileChain: 0, schemaFingerprint: SHA256.digest(schema),
+            baseCommit: .none, previousFileChain: 0, schemaFingerprint: SHA256.digest(schema),
             createdNanoseconds: options.nanosecondsSince1970())
         let headerBytes = header.encoded()
         var content = ByteWriter()
@@ -21,7 +21,8 @@ extension JournalOpening {
         let records = [Journal.Record(kind: .schema, payload: schema), Journal.Record(kind: .mark, payload: seal)]
         for (index, record) in records.enumerated() {
             chain = JournalFrame.append(
-                record, sequence: UInt64(index + 1), durableThrough: 0, chain: chain, salt: header.salt, to: &content)
+                record, sequence: JournalSequence(UInt64(index + 1)), durableThrough: .none, chain: chain,
+                salt: header.salt, to: &content)
         }
         guard let file = try place(content.bytes, at: location.path, of: location) else {
             throw .unusableFile(path: location.text, reason: "somebody created the file meanwhile; open it again")
@@ -32,7 +33,7 @@ extension JournalOpening {
             let names = try names(of: file, location, lock)
             let writer = JournalWriter(
                 file: file, names: names, path: location.text, header: header, end: UInt64(content.count),
-                lengthFound: UInt64(content.count), lastSequence: UInt64(records.count), chain: chain,
+                lengthFound: UInt64(content.count), lastSequence: JournalSequence(UInt64(records.count)), chain: chain,
                 lockFile: lock.endFile, options: options)
             return Opened(
                 location: location, header: header, file: file, lock: lock, writer: writer, wasCreated: true,

@@ -20,16 +20,16 @@ struct JournalReader: ~Copyable {
     private let remembered: JournalEnd?
     private var hasRememberedRecord = false
     private var lastKind = Journal.RecordKind.schema
-    private var sealSequence: UInt64 = 0
+    private var sealSequence = JournalSequence.none
     private var window: JournalWindow
     private var offset = JournalFormat.recordsOffset
-    private var lastSequence: UInt64 = 0
+    private var lastSequence = JournalSequence.none
     private var chain: UInt32
-    private var durableThrough: UInt64 = 0
+    private var durableThrough = JournalSequence.none
     private var part = Part.beginning
     /// Ends of the records from the seal on, without gaps. Those before `lastKnown` are not needed any more; the one there
     /// belongs to the last record that a later one, or the seal, shows to be durable.
-    private var ends: [(sequence: UInt64, end: UInt64)] = []
+    private var ends: [(sequence: JournalSequence, end: UInt64)] = []
     private var lastKnown = 0
 
     private enum Part {
@@ -84,7 +84,7 @@ struct JournalReader: ~Copyable {
     private mutating func accept(
         _ frame: JournalFrame, _ kind: Journal.RecordKind, _ payload: UnsafeRawBufferPointer, _ end: UInt64
     ) throws(GraphError) {
-        let expected = lastSequence + 1
+        let expected = lastSequence.next
         guard frame.sequence == expected else { throw corrupt("a record has the sequence \(frame.sequence)") }
         guard frame.chain == chain else { throw corrupt("the record does not follow the one before it") }
         guard frame.durableThrough >= durableThrough, frame.durableThrough < expected else {
@@ -130,7 +130,7 @@ struct JournalReader: ~Copyable {
             throw invalid("a record of the kind \(kind) instead of the checkpoint that the header names")
         case (.schema, .mark), (.snapshotEnded, .mark):
             part = .sealed
-            sealSequence = lastSequence + 1
+            sealSequence = lastSequence.next
         case (.schema, _), (.snapshotEnded, _), (.sealed, _):
             break
         }
@@ -138,7 +138,7 @@ struct JournalReader: ~Copyable {
 
     /// Decides what the bytes from `offset` to the end of the file are.
     private mutating func finish(_ reason: String) throws(GraphError) -> JournalScan {
-        let expected = lastSequence + 1
+        let expected = lastSequence.next
         let rest = try examineRest(after: expected)
         let isClean = rest.end == offset
         guard part == .sealed else {
@@ -196,14 +196,14 @@ struct JournalReader: ~Copyable {
         var end: UInt64
         /// The highest value in the headers of records after the expected one, and the position of the first such header. The
         /// search ends at the first that shows the expected record to have been durable.
-        var durableThrough: UInt64 = 0
+        var durableThrough = JournalSequence.none
         var nextOffset: UInt64?
     }
 
     /// One pass over the rest of the file, up to the limit of an unfinished write, without its holes.
     ///
     /// It searches for headers at every byte: where bytes were lost or inserted, the records behind begin anywhere.
-    private mutating func examineRest(after expected: UInt64) throws(GraphError) -> Rest {
+    private mutating func examineRest(after expected: JournalSequence) throws(GraphError) -> Rest {
         var rest = Rest(end: offset)
         let limit = offset + min(window.lengthBytes - offset, JournalFormat.unfinishedLimitBytes)
         var position = offset
@@ -223,7 +223,8 @@ struct JournalReader: ~Copyable {
 
     /// Searches for headers that begin in the first bytes of a piece, eight bytes at a time.
     private func examine(
-        _ piece: UnsafeRawBufferPointer, at position: UInt64, starts: Int, after expected: UInt64, _ rest: inout Rest
+        _ piece: UnsafeRawBufferPointer, at position: UInt64, starts: Int, after expected: JournalSequence,
+        _ rest: inout Rest
     ) {
         var index = 0
         while index < starts {
@@ -269,10 +270,10 @@ struct JournalReader: ~Copyable {
     }
 
     private func corrupt(_ reason: String) -> GraphError {
-        .corrupt(path: path, offset: offset, sequence: lastSequence + 1, reason: reason)
+        .corrupt(path: path, offset: offset, sequence: lastSequence.next.number, reason: reason)
     }
 
     private func invalid(_ reason: String) -> GraphError {
-        .invalidRecord(path: path, offset: offset, sequence: lastSequence + 1, reason: reason)
+        .invalidRecord(path: path, offset: offset, sequence: lastSequence.next.number, reason: reason)
     }
 }

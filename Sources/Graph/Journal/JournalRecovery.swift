@@ -37,7 +37,7 @@ struct JournalRecovery {
             try copy(file, scan.durableEnd..<scan.validEnd, to: file, at: scan.durableEnd)
         }
         if case .torn(let end, let reason) = scan.tail {
-            let name = path.appending(".torn-\(scan.lastSequence + 1)")
+            let name = path.appending(".torn-\(scan.lastSequence.next)")
             try keep(file, scan.validEnd..<end, as: name)
             diagnostics.append(
                 StoreDiagnostic(

@@ -9,7 +9,7 @@ actor JournalSuccessor {
         let file: any StoreFile
         let temporaryPath: StorePath
         let end: UInt64
-        let lastSequence: UInt64
+        let lastSequence: JournalSequence
         let chain: UInt32
     }
 
@@ -23,7 +23,7 @@ actor JournalSuccessor {
     private let fileSystem: any StoreFileSystem
     private let path: String
     private var end: UInt64
-    private var lastSequence: UInt64 = 0
+    private var lastSequence = JournalSequence.none
     private var chain: UInt32
     private var unsyncedBytes = 0
     private var isAbandoned = false
@@ -59,9 +59,9 @@ actor JournalSuccessor {
                 throw .transactionTooLarge(
                     lengthBytes: record.payload.count, limitBytes: JournalFormat.payloadLimitBytes)
             }
-            lastSequence += 1
+            lastSequence = lastSequence.next
             chain = JournalFrame.append(
-                record, sequence: lastSequence, durableThrough: 0, chain: chain, salt: header.salt, to: &bytes)
+                record, sequence: lastSequence, durableThrough: .none, chain: chain, salt: header.salt, to: &bytes)
         }
         try attempt { () throws(IOError) in
             try file.writeFully(bytes.bytes, at: end)

@@ -21,8 +21,8 @@ struct JournalWriter: Sendable {
     private(set) var phase = Phase.open
     private(set) var end: UInt64
     private(set) var fileEnd: UInt64
-    private(set) var lastSequence: UInt64
-    private(set) var durableThrough: UInt64
+    private(set) var lastSequence: JournalSequence
+    private(set) var durableThrough: JournalSequence
     private(set) var chain: UInt32
     private let file: any StoreFile
     private let names: JournalNames
@@ -41,7 +41,7 @@ struct JournalWriter: Sendable {
     /// - Parameter lockFile: where the end is stored; nil for nowhere.
     init(
         file: any StoreFile, names: JournalNames, path: String, header: JournalHeader, end: UInt64, lengthFound: UInt64,
-        lastSequence: UInt64, chain: UInt32, lockFile: (any StoreFile)?, options: JournalOptions
+        lastSequence: JournalSequence, chain: UInt32, lockFile: (any StoreFile)?, options: JournalOptions
     ) {
         let found = lengthFound / Self.blockBytes & (options.allocationChoices - 1)
         let choice = options.random() % (options.allocationChoices - 1)
@@ -157,7 +157,7 @@ struct JournalWriter: Sendable {
         var sequence = lastSequence
         var nextChain = chain
         for record in records {
-            sequence += 1
+            sequence = sequence.next
             nextChain = JournalFrame.append(
                 record, sequence: sequence, durableThrough: durableThrough, chain: nextChain, salt: salt, to: &group)
         }

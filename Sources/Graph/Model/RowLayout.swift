@@ -4,6 +4,8 @@
 /// row table needs no generic code.
 @usableFromInline
 final class RowLayout: Sendable {
+    /// The type of the rows. Only debug builds ask.
+    @usableFromInline let type: any Sendable.Type
     @usableFromInline let stride: Int
     @usableFromInline let alignment: Int
     /// Copies initialized rows into uninitialized memory: target, source, count.
@@ -19,6 +21,7 @@ final class RowLayout: Sendable {
 
     @inlinable
     init<Value: Sendable>(_ type: Value.Type) {
+        self.type = type
         stride = MemoryLayout<Value>.stride
         alignment = MemoryLayout<Value>.alignment
         // Several rows lie a stride apart. A single one may come from anywhere, with nothing behind its last byte, and has no
@@ -58,5 +61,18 @@ final class RowLayout: Sendable {
             defer { destroy(target, 1) }
             return try body(target)
         }
+    }
+}
+
+extension UnsafeRawPointer {
+    /// The row at this address as what it is. Every read of a row as a value of the program's type begins here: a debug build
+    /// stops if the rows of the table are of another type.
+    ///
+    /// - Parameter layout: that of the row's table; a release build does not evaluate it.
+    @inlinable @inline(__always)
+    func row<Value>(as type: Value.Type = Value.self, in layout: @autoclosure () -> RowLayout?) -> UnsafePointer<Value>
+    {
+        assert(layout()?.type == type, "a row is read as \(type), which is not the type of its table")
+        return assumingMemoryBound(to: Value.self)
     }
 }

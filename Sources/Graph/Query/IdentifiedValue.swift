@@ -23,11 +23,6 @@ public struct IdentifiedValue<E: Entity>: Identifiable, Sendable {
         self.value = value
     }
 
-    @inlinable
-    init(_ row: RowNumber, at address: UnsafeRawPointer) {
-        self.init(id: PersistentID(row: row), value: address.assumingMemoryBound(to: E.self).pointee)
-    }
-
     /// A property of the value.
     ///
     /// Complexity: O(1).

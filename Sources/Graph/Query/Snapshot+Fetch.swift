@@ -13,7 +13,7 @@ extension Snapshot {
     public func value<E>(for id: PersistentID<E>) -> E? {
         // The address is in this state, which must outlive the read.
         withExtendedLifetime(self) {
-            address(of: id.row, ofType: E.self)?.assumingMemoryBound(to: E.self).pointee
+            address(of: id.row, ofType: E.self)?.row(as: E.self, in: rowLayout(of: E.self)).pointee
         }
     }
 
@@ -54,8 +54,8 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [E] {
         var values: [E] = []
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { _, address in
-            values.append(address.assumingMemoryBound(to: E.self).pointee)
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { _, value in
+            values.append(value.pointee)
         }
         return values
     }
@@ -79,8 +79,8 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [E] {
         var values: [E] = []
-        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { _, address in
-            values.append(address.assumingMemoryBound(to: E.self).pointee)
+        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { _, value in
+            values.append(value.pointee)
         }
         return values
     }
@@ -138,8 +138,8 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [IdentifiedValue<E>] {
         var values: [IdentifiedValue<E>] = []
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, address in
-            values.append(IdentifiedValue(row, at: address))
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+            values.append(IdentifiedValue(id: PersistentID(row: row), value: value.pointee))
         }
         return values
     }
@@ -155,8 +155,8 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [IdentifiedValue<E>] {
         var values: [IdentifiedValue<E>] = []
-        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, address in
-            values.append(IdentifiedValue(row, at: address))
+        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+            values.append(IdentifiedValue(id: PersistentID(row: row), value: value.pointee))
         }
         return values
     }
@@ -181,8 +181,8 @@ extension Snapshot {
         limit: Int? = nil,
         _ body: (PersistentID<E>, E) throws -> Void
     ) throws {
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, address in
-            try body(PersistentID(row: row), address.assumingMemoryBound(to: E.self).pointee)
+        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+            try body(PersistentID(row: row), value.pointee)
         }
     }
 
@@ -197,8 +197,8 @@ extension Snapshot {
         limit: Int? = nil,
         _ body: (PersistentID<E>, E) throws -> Void
     ) throws {
-        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, address in
-            try body(PersistentID(row: row), address.assumingMemoryBound(to: E.self).pointee)
+        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+            try body(PersistentID(row: row), value.pointee)
         }
     }
 
@@ -333,7 +333,7 @@ struct StoredMembers<Target: Entity> {
         var start = 0
         while start < rows.count {
             let block = table.addresses(of: rows[start..<min(start &+ 64, rows.count)])
-            for address in block { try body(address.assumingMemoryBound(to: Target.self).pointee) }
+            for address in block { try body(address.row(as: Target.self, in: table.layout).pointee) }
             start &+= 64
         }
     }

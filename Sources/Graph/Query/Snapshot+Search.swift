@@ -5,6 +5,12 @@ extension Snapshot {
         return index
     }
 
+    /// For debug builds, which ask it of each row.
+    @usableFromInline
+    func rowLayout(of type: any Entity.Type) -> RowLayout? {
+        schema.index(of: type).map { entities[$0].rows.layout }
+    }
+
     /// Calls the body with the rows of the result, in its order. The addresses are valid in the body only.
     ///
     /// Without a sort order each row is passed on when it is found, while it is in the processor's cache.
@@ -15,7 +21,7 @@ extension Snapshot {
         sortedBy orderings: [Ordering<E>],
         offset: Int,
         limit: Int?,
-        _ body: (RowNumber, UnsafeRawPointer) throws -> Void
+        _ body: (RowNumber, UnsafePointer<E>) throws -> Void
     ) throws {
         var window = FetchWindow(offset: offset, limit: limit)
         let order = try rowOrder(orderings)
@@ -23,7 +29,7 @@ extension Snapshot {
         if let order {
             let rows = try collect(type, where: predicate, order, offset: offset, limit: limit)
             try withExtendedLifetime(self) {
-                for row in rows { try body(row.number, row.address) }
+                for row in rows { try body(row.number, row.address.row(in: rowLayout(of: type))) }
             }
         } else {
             try scan(type, where: predicate) { number, address in
@@ -40,7 +46,7 @@ extension Snapshot {
         sortedBy orderings: [Ordering<E>],
         offset: Int,
         limit: Int?,
-        _ body: (RowNumber, UnsafeRawPointer) throws -> Void
+        _ body: (RowNumber, UnsafePointer<E>) throws -> Void
     ) throws {
         var window = FetchWindow(offset: offset, limit: limit)
         let order = try rowOrder(orderings)
@@ -48,7 +54,7 @@ extension Snapshot {
         if let order {
             try withExtendedLifetime(self) {
                 for row in try sortedRows(type, order, offset: offset, limit: limit) {
-                    try body(row.number, row.address)
+                    try body(row.number, row.address.row(in: rowLayout(of: type)))
                 }
             }
         } else {
@@ -125,7 +131,7 @@ extension Snapshot {
     ) throws -> PassedRows? {
         defer { withExtendedLifetime(self) {} }
         while let row = walk.next() {
-            guard try predicate(row.address.assumingMemoryBound(to: E.self).pointee) else { continue }
+            guard try predicate(row.address.row(in: rowLayout(of: E.self)).pointee) else { continue }
             guard collector.append(row) else { return nil }
             walk.didMatch()
         }
@@ -167,7 +173,7 @@ extension Snapshot {
     func scan<E: Entity>(
         _ type: E.Type,
         where predicate: (E) throws -> Bool,
-        _ body: (RowNumber, UnsafeRawPointer) throws -> Bool
+        _ body: (RowNumber, UnsafePointer<E>) throws -> Bool
     ) throws {
         try forEachRow(of: type) { number, value in
             guard try predicate(value.pointee) else { return true }
@@ -189,7 +195,7 @@ extension Snapshot {
         var next = rows.run(from: 0)
         while let run = next {
             next = run.end.flatMap { rows.run(from: $0) }
-            let values = run.values.assumingMemoryBound(to: E.self)
+            let values = run.values.row(as: E.self, in: rows.layout)
             var occupancy = run.occupancy
             while occupancy != 0 {
                 let place = occupancy.trailingZeroBitCount

@@ -39,17 +39,37 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
         return copy
     }
 
-    /// Valid while the leaf is; the same holds for `values`.
+    // MARK: Reaching rows
+
+    func hasRow(at place: Int) -> Bool { header.occupancy & (1 << UInt32(place)) != 0 }
+
+    /// The row at a place that has one. A debug build stops if it has none, and so for `version(at:)`.
+    ///
+    /// - Parameter layout: the leaf's own, which the table has at hand.
+    func row(at place: Int, _ layout: RowLayout) -> UnsafeMutableRawPointer {
+        assert(hasRow(at: place) && layout === header.layout, "place \(place) of a leaf has no row")
+        return values + place &* layout.stride
+    }
+
+    func version(at place: Int) -> RowVersion {
+        assert(hasRow(at: place), "place \(place) of a leaf has no row")
+        return RowVersion(versions[place])
+    }
+
+    /// Uninitialised memory for a row. A debug build stops if the place has a row, which would never be destroyed.
+    func freePlace(_ place: Int, _ layout: RowLayout) -> UnsafeMutableRawPointer {
+        assert(!hasRow(at: place) && layout === header.layout, "place \(place) of a leaf has a row")
+        return values + place &* layout.stride
+    }
+
+    /// The versions of all places, also those without a row. Valid while the leaf is; the same holds for `values`.
     var versions: UnsafeMutablePointer<UInt64> {
         withUnsafeMutablePointerToElements { $0 }
     }
 
+    /// Where the row of place 0 is, or would be.
     var values: UnsafeMutableRawPointer {
         withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0 + RowLeaf.capacity) }
-    }
-
-    func value(at place: Int) -> UnsafeMutableRawPointer {
-        values + place * header.layout.stride
     }
 
     /// Calls the body with start and length of each run of set bits, in ascending order.

@@ -21,7 +21,7 @@ extension RowTable {
         try forEachLeaf(notSharedWith: other) { firstRow, old, new in
             let either = (old?.header.occupancy ?? 0) | (new?.header.occupancy ?? 0)
             try either.forEachBit { place in
-                try body(firstRow + UInt64(place), old?.version(at: place), new?.version(at: place))
+                try body(firstRow + UInt64(place), old?.versionIfAny(at: place), new?.versionIfAny(at: place))
             }
         }
     }
@@ -119,7 +119,7 @@ extension RowTable {
 }
 
 extension RowLeaf {
-    fileprivate func version(at place: Int) -> RowVersion? {
-        header.occupancy & (1 << UInt32(place)) == 0 ? nil : RowVersion(versions[place])
+    fileprivate func versionIfAny(at place: Int) -> RowVersion? {
+        hasRow(at: place) ? version(at: place) : nil
     }
 }

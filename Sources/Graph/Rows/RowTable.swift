@@ -17,7 +17,7 @@
 @usableFromInline
 struct RowTable: @unchecked Sendable {
     private(set) var count = 0
-    let layout: RowLayout
+    @usableFromInline let layout: RowLayout
     private(set) var root: AnyObject?
     private(set) var height: UInt64 = 0
     /// The digits above the root's, which are the same in all leaf numbers.
@@ -33,7 +33,7 @@ struct RowTable: @unchecked Sendable {
     @usableFromInline
     func address(of row: RowNumber) -> UnsafeRawPointer? {
         guard let (leaf, place) = locate(row) else { return nil }
-        return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.values + place &* layout.stride) }
+        return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.row(at: place, layout)) }
     }
 
     /// The addresses of those rows that exist, in their order; valid as `address(of:)` says.
@@ -44,7 +44,7 @@ struct RowTable: @unchecked Sendable {
 
     func version(of row: RowNumber) -> RowVersion? {
         guard let (leaf, place) = locate(row) else { return nil }
-        return leaf._withUnsafeGuaranteedRef { RowVersion($0.versions[place]) }
+        return leaf._withUnsafeGuaranteedRef { $0.version(at: place) }
     }
 
     func contains(_ row: RowNumber) -> Bool {
@@ -56,7 +56,7 @@ struct RowTable: @unchecked Sendable {
     func value<Value>(of row: RowNumber, as type: Value.Type = Value.self) -> Value? {
         // The table must outlive the read, which an optimizer that has inlined this does not see otherwise.
         withExtendedLifetime(self) {
-            address(of: row)?.assumingMemoryBound(to: Value.self).pointee
+            address(of: row)?.row(as: Value.self, in: layout).pointee
         }
     }
 
@@ -77,7 +77,7 @@ struct RowTable: @unchecked Sendable {
         }
         let leaf = Unmanaged<RowLeaf>.fromOpaque(node)
         let place = Int(row & 31)
-        let isOccupied = leaf._withUnsafeGuaranteedRef { $0.header.occupancy & (1 << UInt32(place)) != 0 }
+        let isOccupied = leaf._withUnsafeGuaranteedRef { $0.hasRow(at: place) }
         return isOccupied ? (leaf, place) : nil
     }
 
@@ -124,7 +124,7 @@ struct RowTable: @unchecked Sendable {
                 guard leaf.header.occupancy & block.occupancy == 0 else { return false }
                 var number = 0
                 block.occupancy.forEachBit { place in
-                    layout.move(leaf.value(at: place), values + place * layout.stride, 1)
+                    layout.move(leaf.freePlace(place, layout), values + place * layout.stride, 1)
                     leaf.versions[place] = versions[number]
                     number += 1
                 }
@@ -159,7 +159,7 @@ struct RowTable: @unchecked Sendable {
                 let place = Int(row & 31)
                 let bit = UInt32(1) << UInt32(place)
                 let isNew = leaf.header.occupancy & bit == 0
-                let address = leaf.value(at: place)
+                let address = isNew ? leaf.freePlace(place, layout) : leaf.row(at: place, layout)
                 if !isNew { layout.destroy(address, 1) }
                 initialize(address)
                 leaf.versions[place] = version.number
@@ -250,7 +250,7 @@ struct RowTable: @unchecked Sendable {
             }
             let isEmpty = leaf._withUnsafeGuaranteedRef { leaf in
                 let place = Int(row & 31)
-                layout.destroy(leaf.value(at: place), 1)
+                layout.destroy(leaf.row(at: place, layout), 1)
                 leaf.header.occupancy &= ~(1 << UInt32(place))
                 return leaf.header.occupancy == 0
             }

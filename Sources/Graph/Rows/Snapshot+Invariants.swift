@@ -6,7 +6,7 @@ extension Snapshot {
             entities[entity].rows.forEachRow { row, _, address in
                 let id = RowID(entity: entity, row: row)
                 for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                    for other in rowsSharingKey(of: row, at: address, index: number, of: entity) where other > row {
+                    for other in rowsSharingKey(of: id, at: address, index: number) where other > row {
                         failures.append(schema.describe(id, sharesKeyWith: other, in: index))
                     }
                 }

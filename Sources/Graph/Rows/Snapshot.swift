@@ -55,27 +55,25 @@ extension Snapshot {
     ///
     /// Returns false if the row certainly took no unique value of another one; see `OrderedIndex.insert`.
     mutating func set(
-        _ row: RowNumber,
-        of entity: Int,
+        _ id: RowID,
         version: RowVersion,
         copying value: UnsafeRawPointer,
         scratch: inout EntryScratch
     ) -> Bool {
-        let mayShareValue = updateIndexes(of: entity, row: row, to: value, &scratch)
-        entities[entity].rows.set(row, version: version, copying: value)
+        let mayShareValue = updateIndexes(of: id, to: value, &scratch)
+        entities[id.entity].rows.set(id.row, version: version, copying: value)
         return mayShareValue
     }
 
     /// The same for a row that is moved in; its memory is uninitialized afterwards.
     mutating func set(
-        _ row: RowNumber,
-        of entity: Int,
+        _ id: RowID,
         version: RowVersion,
         moving value: UnsafeMutableRawPointer,
         scratch: inout EntryScratch
     ) -> Bool {
-        let mayShareValue = updateIndexes(of: entity, row: row, to: UnsafeRawPointer(value), &scratch)
-        entities[entity].rows.set(row, version: version, moving: value)
+        let mayShareValue = updateIndexes(of: id, to: UnsafeRawPointer(value), &scratch)
+        entities[id.entity].rows.set(id.row, version: version, moving: value)
         return mayShareValue
     }
 
@@ -83,17 +81,17 @@ extension Snapshot {
     @discardableResult
     mutating func remove(_ id: RowID, scratch: inout EntryScratch) -> Bool {
         guard entities[id.entity].rows.contains(id.row) else { return false }
-        _ = updateIndexes(of: id.entity, row: id.row, to: nil, &scratch)
+        _ = updateIndexes(of: id, to: nil, &scratch)
         return entities[id.entity].rows.remove(id.row)
     }
 
     private mutating func updateIndexes(
-        of entity: Int,
-        row: RowNumber,
+        of id: RowID,
         to new: UnsafeRawPointer?,
         _ scratch: inout EntryScratch
     ) -> Bool {
         var mayShareValue = false
+        let (entity, row) = (id.entity, id.row)
         let old = entities[entity].rows.address(of: row)
         for (number, index) in schema.entities[entity].indexes.enumerated() {
             if let old, let new, index.isIdentical(old, new) { continue }
@@ -154,18 +152,17 @@ extension Snapshot {
     ///
     /// - Complexity: O(log *n* + *k*) for *k* rows found, however many there are.
     func rowsSharingKey(
-        of row: RowNumber,
+        of id: RowID,
         at address: UnsafeRawPointer,
         index number: Int,
-        of entity: Int,
         limit: Int = .max
     ) -> [RowNumber] {
         var key = ByteWriter(capacity: 64)
-        guard schema.entities[entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return [] }
+        guard schema.entities[id.entity].indexes[number].appendKey(ofRowAt: address, to: &key) else { return [] }
         var others: [RowNumber] = []
         _ = key.bytes.withUnsafeBytes { prefix in
-            entities[entity].indexes[number].forEachRow(withPrefix: prefix) { found in
-                if found != row { others.append(found) }
+            entities[id.entity].indexes[number].forEachRow(withPrefix: prefix) { found in
+                if found != id.row { others.append(found) }
                 return others.count < limit
             }
         }

@@ -14,7 +14,8 @@ public struct SnapshotDifference: Sendable {
     /// Complexity: O(changed objects).
     public func changes<E: Entity>(of type: E.Type = E.self) -> [Change<E>] {
         guard let entity = after.schema.index(of: type) else { return [] }
-        func value(_ address: UnsafeRawPointer?) -> E? { address?.assumingMemoryBound(to: E.self).pointee }
+        let layout = after.schema.entities[entity].layout
+        func value(_ address: UnsafeRawPointer?) -> E? { address?.row(as: type, in: layout).pointee }
         var changes: [Change<E>] = []
         forEachRow(of: entity) { id, old, new in
             changes.append(Change(id: PersistentID(row: id.row), before: value(old), after: value(new)))

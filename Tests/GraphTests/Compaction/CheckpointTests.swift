@@ -33,7 +33,7 @@ struct CheckpointTests {
         _ payloads: [[UInt8]],
         of snapshot: Snapshot,
         keepsIndexes: Bool = false,
-        baseCommit: UInt64? = nil
+        baseCommit: CommitNumber? = nil
     ) throws(GraphError) -> StoreReplay {
         var replay = StoreReplay(schema: snapshot.schema, path: "store", keepsIndexes: keepsIndexes)
         let records = payloads.map { (Journal.RecordKind.snapshotChunk, $0) } + [(.snapshotEnd, [])]
@@ -43,7 +43,8 @@ struct CheckpointTests {
                 Result { () throws(GraphError) in
                     try replay.apply(
                         JournalEntry(
-                            kind: kind, sequence: 2, offset: 64, baseCommit: baseCommit ?? snapshot.commit.number,
+                            kind: kind, sequence: JournalSequence(2), offset: 64,
+                            baseCommit: baseCommit ?? snapshot.commit,
                             payload: buffer))
                 }
             }
@@ -132,7 +133,39 @@ struct CheckpointTests {
             }
         }
         #expect(throws: GraphError.self) { try Self.replay(payloads.reversed(), of: state.snapshot) }
-        #expect(throws: GraphError.self) { try Self.replay(payloads, of: state.snapshot, baseCommit: 77) }
+        #expect(throws: GraphError.self) { try Self.replay(payloads, of: state.snapshot, baseCommit: CommitNumber(77)) }
+    }
+
+    /// Of an order, the places and the references must be the same: none may be missing on either side, also where both sides have
+    /// as many.
+    @Test(arguments: [false, true])
+    func `an order with other members than the references is refused`(keepsIndexes: Bool) throws {
+        let state = try Model.school.state(seed: 1)
+        let schema = state.snapshot.schema
+        var changed = 0
+        for list in schema.linkTables.indices where schema.linkTables[list].toOne != nil {
+            var pairs: [LinkTable.Pair] = []
+            state.snapshot.linkTables[list].members.forEachEntry { entry in
+                pairs.append(LinkTable.Pair(entry))
+                return true
+            }
+            let owners = state.snapshot.entities[schema.linkTables[list].entity].rows.rowNumbers
+            for pair in pairs {
+                for owner in [nil] + owners.filter({ $0 != pair.owner }) {
+                    for keepsPlace in owner == nil ? [false] : [false, true] {
+                        var snapshot = state.snapshot
+                        if let owner { snapshot.linkTables[list].insert(pair.member, of: owner, key: pair.key) }
+                        if !keepsPlace { snapshot.linkTables[list].remove(pair.member, of: pair.owner) }
+                        let payloads = try Self.payloads(of: (snapshot, state.counters))
+                        #expect(throws: GraphError.self) {
+                            try Self.replay(payloads, of: snapshot, keepsIndexes: keepsIndexes)
+                        }
+                        changed += 1
+                    }
+                }
+            }
+        }
+        #expect(changed >= 9)
     }
 
     /// Every byte takes other values, and each part of a payload goes missing: a replay refuses the payload, or comes out with

@@ -206,7 +206,7 @@ struct CompactionTests {
         let commits = (0..<4).map { JournalFixture.commit($0) }
         try await journal.write([commits[0]])
         let successor = try await journal.makeSuccessor(
-            schema: JournalFixture.schema, baseCommit: 1, executor: JournalExecutor())
+            schema: JournalFixture.schema, baseCommit: CommitNumber(1), executor: JournalExecutor())
         try await journal.write([commits[1], commits[2]])
         try await journal.mark([7])
         try await journal.write([commits[3]])

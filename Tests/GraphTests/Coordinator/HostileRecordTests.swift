@@ -9,7 +9,8 @@ struct HostileRecordTests {
         var replay = StoreReplay(schema: try Schema([EntityDescription(Plain.self)]), path: "hostile")
         for (index, payload) in payloads.enumerated() {
             try payload.withUnsafeBytes {
-                try replay.apply(JournalEntry(kind: kind, sequence: UInt64(index + 2), offset: 0, payload: $0))
+                try replay.apply(
+                    JournalEntry(kind: kind, sequence: JournalSequence(UInt64(index + 2)), offset: 0, payload: $0))
             }
         }
         return replay

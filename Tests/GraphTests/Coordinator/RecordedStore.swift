@@ -103,7 +103,7 @@ extension StoreReplay {
         // The compiler does not yet pass a closure's error type through `withUnsafeBytes`.
         let result = payload.withUnsafeBytes { buffer in
             Result { () throws(GraphError) in
-                try apply(JournalEntry(kind: kind, sequence: 2, offset: 64, payload: buffer))
+                try apply(JournalEntry(kind: kind, sequence: JournalSequence(2), offset: 64, payload: buffer))
             }
         }
         try result.get()

@@ -55,7 +55,7 @@ struct DamagedFile {
         case .killed: break
         case .marked: try writer.write([Journal.Record(kind: .mark, payload: [7])], durably: false)
         }
-        remembered = writer.durableThrough
+        remembered = writer.durableThrough.number
         commits = (1...4).map { JournalFixture.commit($0).payload }
         bytes = disk.contents(JournalFixture.path) ?? []
         lock = disk.contents(JournalFixture.path + ".lock") ?? []

@@ -5,7 +5,7 @@ import Testing
 struct JournalFormatTests {
     private let header = JournalHeader(
         storeID: StoreID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF),
-        fileID: StoreID(high: 0x0102_0304_0506_0708, low: 9), generation: 3, baseCommit: 77,
+        fileID: StoreID(high: 0x0102_0304_0506_0708, low: 9), generation: 3, baseCommit: CommitNumber(77),
         previousFileChain: 0xAABB_CCDD, schemaFingerprint: [UInt8](repeating: 5, count: 32),
         createdNanoseconds: 1_234)
 
@@ -59,12 +59,14 @@ struct JournalFormatTests {
             let record = Journal.Record(kind: .mark, payload: [UInt8](repeating: 7, count: count))
             var writer = ByteWriter()
             let chain = JournalFrame.append(
-                record, sequence: 9, durableThrough: 4, chain: 0x0102_0304, salt: 0x55, to: &writer)
+                record, sequence: JournalSequence(9), durableThrough: JournalSequence(4), chain: 0x0102_0304,
+                salt: 0x55, to: &writer)
             #expect(writer.count == JournalFormat.frameBytes(payloadBytes: count) && writer.count % 8 == 0)
             let parsed = writer.bytes.withUnsafeBytes { JournalFrame($0, salt: 0x55) }
             let frame = try #require(parsed)
             #expect(frame.kind == 6 && frame.flags == 0 && frame.reserved == 0)
-            #expect(frame.payloadBytes == UInt32(count) && frame.sequence == 9 && frame.durableThrough == 4)
+            #expect(
+                frame.payloadBytes == UInt32(count) && frame.sequence.number == 9 && frame.durableThrough.number == 4)
             #expect(frame.chain == 0x0102_0304 && frame.payloadChecksum == chain)
             #expect(CRC32C.checksum(record.payload, seed: frame.headerChecksum) == chain)
             #expect(writer.bytes.withUnsafeBytes { JournalFrame($0, salt: 0x54) } == nil)
@@ -73,7 +75,8 @@ struct JournalFormatTests {
 
     @Test func `the end in a lock file comes back as it went, or not at all`() {
         let end = JournalEnd(
-            fileID: StoreID(high: 0x0102_0304_0506_0708, low: 9), sequence: 77, offset: 9_216, chain: 0xAABB_CCDD,
+            fileID: StoreID(high: 0x0102_0304_0506_0708, low: 9), sequence: JournalSequence(77), offset: 9_216,
+            chain: 0xAABB_CCDD,
             isClosed: true)
         let bytes = end.encoded()
         #expect(

@@ -15,7 +15,8 @@ struct JournalReaderTests {
         init(schema: [UInt8] = JournalFixture.schema, hasCheckpoint: Bool = false) {
             header = JournalHeader(
                 storeID: StoreID(high: 1, low: 2), fileID: StoreID(high: 0x0304_0506 << 32, low: 4), generation: 1,
-                baseCommit: 0, previousFileChain: 0, schemaFingerprint: SHA256.digest(schema), createdNanoseconds: 0,
+                baseCommit: .none, previousFileChain: 0, schemaFingerprint: SHA256.digest(schema),
+                createdNanoseconds: 0,
                 hasCheckpoint: hasCheckpoint)
             let encoded = header.encoded()
             bytes = encoded + encoded
@@ -29,8 +30,9 @@ struct JournalReaderTests {
             self.sequence += 1
             var writer = ByteWriter()
             self.chain = JournalFrame.append(
-                Journal.Record(kind: kind, payload: payload), sequence: sequence ?? self.sequence,
-                durableThrough: durableThrough, chain: chain ?? self.chain, salt: header.salt, to: &writer)
+                Journal.Record(kind: kind, payload: payload), sequence: JournalSequence(sequence ?? self.sequence),
+                durableThrough: JournalSequence(durableThrough), chain: chain ?? self.chain, salt: header.salt,
+                to: &writer)
             var frame = writer.bytes
             change(&frame)
             starts.append(bytes.count)

@@ -36,7 +36,7 @@ struct LockFileTests {
         let bytes = try #require(disk.contents(Self.lockPath))
         #expect(bytes[16] == 101 && Array(bytes[slotEnd...]) == slot)
         // In between is the end of the journal, which the first open had no reason to write.
-        #expect(bytes[512..<slotEnd].withUnsafeBytes { JournalEnd(slot: $0) }?.sequence == 2)
+        #expect(bytes[512..<slotEnd].withUnsafeBytes { JournalEnd(slot: $0) }?.sequence.number == 2)
         #expect(try JournalLock.content(of: found.opened.lock.file) == .header(.init(processID: 101, since: 1_000)))
     }
 

@@ -37,7 +37,8 @@ struct JournalFixture {
         let opened = try opening.open(at: path, schema: schema, seal: seal, into: &records) { records, entry in
             records.append(
                 Replayed(
-                    kind: entry.kind, sequence: entry.sequence, offset: entry.offset, payload: Array(entry.payload)))
+                    kind: entry.kind, sequence: entry.sequence.number, offset: entry.offset,
+                    payload: Array(entry.payload)))
         }
         return (opened, records)
     }

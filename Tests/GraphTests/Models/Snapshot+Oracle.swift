@@ -13,7 +13,7 @@ extension Snapshot {
             entities[entity].rows.forEachRow { row, _, address in
                 let id = AnyPersistentID(entityName: description.name, row: row)
                 for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                    for other in rowsSharingKey(of: row, at: address, index: number, of: entity) {
+                    for other in rowsSharingKey(of: RowID(entity: entity, row: row), at: address, index: number) {
                         failures.append("\(id).\(description.name(of: index)) is the same as that of row \(other)")
                     }
                 }
