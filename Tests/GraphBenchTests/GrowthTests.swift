@@ -40,7 +40,7 @@ struct GrowthTests {
         #expect(Self.growth(engine: (1, 2.1)).verdict == .unknown)
     }
 
-    @Test func `Graph alone is no peer: growth is judged beside SQLite only`() {
+    @Test func `Graph alone is no peer: growth gets a verdict beside SQLite only`() {
         let growth = Self.growth(engine: (1, 9), sqlite: (1, 2), native: (1, 9), baseline: .alone)
         #expect(growth.factor(.native) == nil)
         #expect(growth.limit == 3)
@@ -56,6 +56,6 @@ struct GrowthTests {
         {
             #expect(report.table.contains(text))
         }
-        #expect(report.conclusion.hasPrefix("growth: 1 met, 0 missed, 0 not judged"))
+        #expect(report.conclusion.hasPrefix("growth: 1 met, 0 missed, 0 without a verdict"))
     }
 }

@@ -37,7 +37,7 @@ struct ReportTests {
         #expect(limits.map { Target.atMost($0, $1).text } == ["≤ 1 µs", "≤ 50 ms", "≤ 1 s", "≤ 200 B"])
     }
 
-    @Test func `the table has a row for each workload, raw limits too, and judges those with a target`() {
+    @Test func `the table has a row for each workload, raw limits too, and a verdict on those with a target`() {
         let report = Report(results: [
             SampleResults.result("one", engine: 1e-6, sqlite: 4e-6, targets: [.timesSQLite(4)]),
             SampleResults.result("two", engine: 1e-6, sqlite: 3e-6, targets: [.timesSQLite(4)]),
@@ -51,10 +51,10 @@ struct ReportTests {
         #expect(lines[2].hasSuffix("met"))
         #expect(lines[3].hasSuffix("missed"))
         #expect(lines[5].contains("2.00 µs"))
-        #expect(report.conclusion == "targets: 1 met, 1 missed, 0 not judged")
+        #expect(report.conclusion == "targets: 1 met, 1 missed, 0 without a verdict")
     }
 
-    @Test func `Graph alone is called what it is, and still judged`() {
+    @Test func `Graph alone is called what it is, and still gets a verdict`() {
         let results = [5e-6, 3e-6].map {
             SampleResults.result("storm", engine: $0, native: 2e-6, targets: [.withinAlone(2)], baseline: .alone)
         }

@@ -27,7 +27,7 @@ final class ContextObservation: Observable {
     private let registrar = ObservationRegistrar()
     /// The state up to which changes were told.
     private var told: Snapshot
-    /// What is to be told besides what states show.
+    /// What the next turn of `tell` has to report besides what states show.
     private var noted: Set<Key> = []
     /// Whether anything was read at all that somebody may track.
     private var wasRead = false

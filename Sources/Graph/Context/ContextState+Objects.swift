@@ -19,8 +19,8 @@ extension ContextState {
         return row
     }
 
-    /// Makes a row what it is to be if it was changed while `current` came to be in the place of the row that it was copied from:
-    /// properties that it does not change are as they are there.
+    /// Puts the changes of a copy on top of `current`, which has replaced the row that was copied: properties that the copy does
+    /// not change are those of `current`.
     func put<E: Entity>(_ changed: inout E, since before: E, over current: E, _ entity: Int) {
         let description = schema.entities[entity]
         var merged = current

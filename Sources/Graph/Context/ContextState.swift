@@ -81,7 +81,7 @@ final class ContextState {
 
     @usableFromInline
     func checkIsolation() {
-        // When the context is gone, whoever still has the object has it alone.
+        // When the context is gone, the one who still has the object has it alone.
         guard registry != nil else { return }
         executor.requireCurrent("an object was used outside of its context: pass its 'id' or its 'value' instead")
     }

@@ -228,7 +228,7 @@ extension ManagedObject {
         swap(&row, &last)
     }
 
-    /// The way of a read after the working state moved, or where reads are tracked. It gives the value, so that the common way
+    /// The way of a read after the working state moved, or where reads are tracked. It returns the value, so that the common way
     /// has no call and joins none: for a call the compiler would retain the object. The key path comes in a closure, as one that
     /// was passed on would have to be made on the common way too.
     @usableFromInline @inline(never)

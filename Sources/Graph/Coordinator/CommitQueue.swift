@@ -42,7 +42,7 @@ struct CommitQueue {
 
     var count: Int { entries.count }
 
-    /// Puts a save in line and gives it what to wait for; nil if it is to lead at once.
+    /// Puts a save in line and returns what it waits for; nil if it leads at once.
     mutating func append(_ entry: Entry) -> CommitTicket? {
         var entry = entry
         if isBusy { entry.ticket = CommitTicket() }

@@ -12,7 +12,7 @@ struct CoordinatorState {
     enum Admission {
         /// Nothing is left to do, which may rest on commits that are not durable yet.
         case nothing
-        /// The store has no file: the commit is to be published.
+        /// The store has no file: the coordinator publishes the commit at once.
         case accepted
         /// The commit is the first of a group, and nobody is writing: the save writes it.
         case leads
@@ -36,7 +36,7 @@ struct CoordinatorState {
         self.checksEveryCommit = checksEveryCommit
     }
 
-    /// Checks a save, merges it with what others have committed, and gives it its place in the order of commits.
+    /// Checks a save, merges it with what others have committed, and appends it to the order of commits.
     ///
     /// - Parameters:
     ///   - time: in nanoseconds since 1970; asked for if there is a file.

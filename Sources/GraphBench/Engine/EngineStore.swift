@@ -57,7 +57,7 @@ struct EngineStore: Sendable {
 }
 
 extension Context {
-    /// Inserts teams in one transaction and people, whom `person` gives one at a time, in one for each batch.
+    /// Inserts teams in one transaction and people, whom `person` returns one at a time, in one for each batch.
     fileprivate func load(
         teamNames: [String], batches: [Range<Int>], person: @Sendable (Int) -> PersonRow
     ) async throws -> (teams: [Team.ID], people: [Person.ID]) {

@@ -44,7 +44,7 @@ struct EngineTagStore: Sendable {
 }
 
 extension Context {
-    /// Inserts objects whose values `value` gives one at a time, each batch in a transaction.
+    /// Inserts objects whose values `value` returns one at a time, each batch in a transaction.
     func insert<E: Entity>(_ batches: [Range<Int>], value: @Sendable (Int) -> E) async throws -> [PersistentID<E>] {
         var ids: [PersistentID<E>] = []
         ids.reserveCapacity(batches.last?.upperBound ?? 0)

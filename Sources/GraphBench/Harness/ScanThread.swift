@@ -3,7 +3,7 @@ import Synchronization
 
 /// A reader in a thread of its own, which scans again and again while somebody else commits, and checks each scan.
 final class ScanThread: Sendable {
-    /// Makes a reader; the function returned scans once and gives the number of matches. Both are called in the thread.
+    /// Makes a reader; the function returned scans once and returns the number of matches. Both are called in the thread.
     typealias Open = @Sendable () throws -> () throws -> Int
 
     /// A scan whose rows are of no moment between its begin and its end.

@@ -26,7 +26,7 @@ enum Target: Equatable, Sendable {
         }
     }
 
-    /// - Parameter native: the figure in the native side's place, whoever made it.
+    /// - Parameter native: the figure in the native side's place, whichever side made it.
     func verdict(engine: Double?, sqlite: Double?, native: Double?) -> Verdict {
         guard let engine else { return .unknown }
         switch self {
@@ -51,7 +51,7 @@ enum Target: Equatable, Sendable {
     static func summary(_ verdicts: [Verdict]) -> String {
         let met = verdicts.count { $0 == .met }
         let missed = verdicts.count { $0 == .missed }
-        return "\(met) met, \(missed) missed, \(verdicts.count - met - missed) not judged"
+        return "\(met) met, \(missed) missed, \(verdicts.count - met - missed) without a verdict"
     }
 }
 

@@ -11,7 +11,7 @@ struct Workload: Sendable {
             }
         }
 
-        /// What whoever has the smaller figure is.
+        /// The word for the side with the smaller figure.
         var praise: String {
             switch self {
             case .seconds: "fast"

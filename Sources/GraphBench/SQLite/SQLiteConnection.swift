@@ -1,4 +1,4 @@
-/// One database connection without locks of its own: whoever holds it uses it from one task at a time.
+/// One database connection without locks of its own: its owner uses it from one task at a time.
 final class SQLiteConnection {
     enum Location {
         case memory

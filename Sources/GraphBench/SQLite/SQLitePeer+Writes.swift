@@ -13,7 +13,7 @@ extension SQLitePeer {
         }
     }
 
-    /// Inserts rows that `person` gives one at a time.
+    /// Inserts rows that `person` returns one at a time.
     private func load(teamNames: [String], batches: [Range<Int>], person: (Int) -> PersonRow) throws {
         try transaction {
             for (index, name) in teamNames.enumerated() {

@@ -44,7 +44,7 @@ struct PropertyDeclaration {
         }
     }
 
-    /// A statement of the schema, or nil if the variable is none of its business or has a problem.
+    /// A statement of the schema, or nil if the schema leaves the variable out or it has a problem.
     func line(reporting problems: inout [Problem]) throws(Problem) -> String? {
         let found = try findProblem()
         if let found, !problems.contains(found) { problems.append(found) }

@@ -13,7 +13,7 @@ struct PluginConnection {
         let description: String
     }
 
-    /// Far more than the source of any declaration; a longer message is none.
+    /// Far more than the source of any declaration; what claims to be longer is no message.
     static let maximumMessageBytes = 1 << 28
 
     let input: Int32

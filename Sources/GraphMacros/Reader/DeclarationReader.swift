@@ -23,8 +23,8 @@ struct DeclarationReader {
         return declaration
     }
 
-    /// A declaration up to its body. The body itself, an empty one, is what the compiler gives of what is around
-    /// another, and a comment may have swallowed it.
+    /// A declaration up to its body. Of what is around another declaration the compiler passes an empty body, which a comment may
+    /// have swallowed.
     static func readHeader(_ source: SourceText) throws(Problem) -> TypeDeclaration {
         var reader = DeclarationReader(source: source, tokens: try Lexer.tokens(of: source))
         return try reader.readHeader()

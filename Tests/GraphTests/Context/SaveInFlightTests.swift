@@ -19,6 +19,22 @@ struct SaveInFlightTests {
         person = try await context.transaction { $0.insert(Person(name: "Ada")).id }
     }
 
+    /// Saves a team behind a commit of others that sets the person's age to 5, and changes something meanwhile.
+    private func saveBehindOthers(_ change: @Sendable @escaping (isolated Context) throws -> Void) async throws {
+        let other = Context(coordinator)
+        disk.hold()
+        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
+        await disk.waitForArrival()
+        await context.perform { _ = $0.insert(Team(name: "red")) }
+        let second = Task { try await context.save() }
+        // The save is behind the other's in the queue when it has taken its changes with it.
+        while await !context.isSaveUnderWay { await Task.yield() }
+        try await context.perform { try change($0) }
+        disk.release()
+        try await first.value
+        try await second.value
+    }
+
     @Test(.bug(id: "edits of an undone insert")) func `edits of an insert that is undone are gone`()
         async throws
     {
@@ -114,18 +130,7 @@ struct SaveInFlightTests {
     @Test(.bug(id: "lost update")) func `a change made during a save still conflicts`()
         async throws
     {
-        let other = Context(coordinator)
-        disk.hold()
-        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
-        await disk.waitForArrival()
-        await context.perform { _ = $0.insert(Team(name: "red")) }
-        let second = Task { try await context.save() }
-        // The save is behind the other's in the queue when it has taken its changes with it.
-        while await !context.isSaveUnderWay { await Task.yield() }
-        try await context.perform { try $0.object(for: person).age += 1 }
-        disk.release()
-        try await first.value
-        try await second.value
+        try await saveBehindOthers { try $0.object(for: person).age += 1 }
         await context.perform { #expect($0[person]?.version == RowVersion(1)) }
         let error = await #expect(throws: GraphError.self) { try await context.save() }
         guard case .conflicts(let conflicts) = error else {
@@ -147,17 +152,7 @@ struct SaveInFlightTests {
     @Test(.bug(id: "lost update")) func `a delete made during a save still conflicts`()
         async throws
     {
-        let other = Context(coordinator)
-        disk.hold()
-        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
-        await disk.waitForArrival()
-        await context.perform { _ = $0.insert(Team(name: "red")) }
-        let second = Task { try await context.save() }
-        while await !context.isSaveUnderWay { await Task.yield() }
-        try await context.perform { try $0.object(for: person).delete() }
-        disk.release()
-        try await first.value
-        try await second.value
+        try await saveBehindOthers { try $0.object(for: person).delete() }
         await #expect(throws: GraphError.self) { try await context.save() }
         #expect(coordinator.snapshot.value(for: person)?.age == 5)
         await context.rollback()
@@ -165,17 +160,7 @@ struct SaveInFlightTests {
     }
 
     @Test func `a change made during a save goes on top`() async throws {
-        let other = Context(coordinator)
-        disk.hold()
-        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
-        await disk.waitForArrival()
-        await context.perform { _ = $0.insert(Team(name: "red")) }
-        let second = Task { try await context.save() }
-        while await !context.isSaveUnderWay { await Task.yield() }
-        try await context.perform { try $0.object(for: person).name = "Eve" }
-        disk.release()
-        try await first.value
-        try await second.value
+        try await saveBehindOthers { try $0.object(for: person).name = "Eve" }
         try await context.save()
         #expect(coordinator.snapshot.value(for: person)?.age == 5)
         #expect(coordinator.snapshot.value(for: person)?.name == "Eve")
@@ -205,19 +190,10 @@ struct SaveInFlightTests {
         #expect(coordinator.snapshot.count(of: Team.self) == 1)
         try await coordinator.close()
     }
+
     @Test(.bug(id: "versions taken back", "the row got the version that the change counted from"))
     func `R1 a change made during a save and taken back leaves the version that others gave the row`() async throws {
-        let other = Context(coordinator)
-        disk.hold()
-        let first = Task { try await other.transaction { try $0.object(for: person).age = 5 } }
-        await disk.waitForArrival()
-        await context.perform { _ = $0.insert(Team(name: "red")) }
-        let second = Task { try await context.save() }
-        while await !context.isSaveUnderWay { await Task.yield() }
-        try await context.perform { try $0.object(for: person).age = 1 }
-        disk.release()
-        try await first.value
-        try await second.value
+        try await saveBehindOthers { try $0.object(for: person).age = 1 }
         // Both changed it; now it is as it was here, and so as the other has it.
         try await context.perform { try $0.object(for: person).age = 0 }
         #expect(await context.hasChanges == false)

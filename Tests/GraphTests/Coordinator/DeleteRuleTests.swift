@@ -238,7 +238,7 @@ struct DeleteRuleTests {
     }
 
     @Test(arguments: Claim.allCases, [false, true])
-    func `who denies a delete keeps what is deleted, whatever else refers to it and whoever committed meanwhile`(
+    func `who denies a delete keeps what is deleted, whatever others refer to or committed meanwhile`(
         claim: Claim, isRebased: Bool
     ) async throws {
         let coordinator = try await Coordinator(for: Volume.self, Jacket.self)

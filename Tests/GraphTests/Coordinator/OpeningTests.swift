@@ -141,7 +141,7 @@ struct OpeningTests {
         #expect(disk.contents(JournalFixture.path) == before)
     }
 
-    @Test func `a full disk when the file is to be created`() async throws {
+    @Test func `a full disk when the file is created`() async throws {
         let disk = SimulatedDisk()
         disk.failForEver(from: 0, with: .error(.diskFull, 28))
         await #expect(throws: GraphError.diskFull(path: JournalFixture.path)) { try await Coordinator.people(on: disk) }

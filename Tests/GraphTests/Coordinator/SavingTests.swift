@@ -36,7 +36,10 @@ struct SavingTests {
         #expect(coordinator.snapshot.count(of: Person.self) == 2)
     }
 
-    @Test func `R23a: a rollback reaches only what was changed after the save took its changes`() async throws {
+    @Test(arguments: [false, true])
+    func `R23a: a rollback or a discard reaches only what was changed after the save took its changes`(
+        discards: Bool
+    ) async throws {
         let coordinator = try await Coordinator.people(on: disk)
         let context = Context(coordinator)
         let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
@@ -45,9 +48,16 @@ struct SavingTests {
         let saved = Task { try await context.save() }
         await disk.waitForArrival()
         try await context.perform { context in
-            try context.object(for: id).age = 2
-            context.rollback()
-            #expect(try context.object(for: id).age == 1)
+            let person = try context.object(for: id)
+            person.age = 2
+            let other = context.insert(Person(name: "Eve"))
+            if discards {
+                context.discard(person)
+                context.discard(other)
+            } else {
+                context.rollback()
+            }
+            #expect(person.age == 1 && other.isDeleted)
         }
         disk.release()
         try await saved.value

@@ -31,7 +31,7 @@ struct InvariantTests {
 
     private static let total = 400
 
-    /// R25. Money is moved, split off into new accounts and taken over from closed ones; whoever looks sees all of it.
+    /// R25. Money is moved, split off into new accounts and taken over from closed ones; every reader sees all of it.
     @Test(arguments: [IsolationLevel.snapshot, .serializable])
     func `transfers keep the total, and every reader sees it`(level: IsolationLevel) async throws {
         await Schedules.check(suite: "InvariantTests", "bank, \(level)", share: 4) { seed in

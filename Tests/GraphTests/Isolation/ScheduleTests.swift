@@ -32,7 +32,7 @@ struct ScheduleTests {
             disk.activateFaults()
             let executor = SeededExecutor(seed: seed, sessions: 1)
             let queue = disk.hold(coordinator)
-            let deletes = executor.run(settle: queue.run) {
+            let deletes = executor.run(drain: queue.run) {
                 await withTaskGroup(of: Bool.self) { group in
                     for _ in 0..<3 {
                         group.addTask {

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Graph
 
-/// What is encoded is decoded bit by bit; what is not the engine's own is refused without a trap.
+/// What `AttributeCodecTests` cannot ask of every value alike: URLs that come back as others, bits left in memory, and bytes
+/// that are not the engine's own.
 struct AttributeRoundTripTests {
     private func decoded<Value: AttributeValue>(_ value: Value) throws -> Value {
         let operations = Value.attributeCodec.operations
@@ -28,38 +29,6 @@ struct AttributeRoundTripTests {
     private func isIdentical<Value: AttributeValue>(_ lhs: Value, _ rhs: Value) -> Bool {
         withUnsafePointer(to: lhs) { left in
             withUnsafePointer(to: rhs) { Value.attributeCodec.operations.isIdentical(left, $0) }
-        }
-    }
-
-    @Test func `decimal numbers come back`() throws {
-        var numbers: [Decimal] = [
-            0, 1, -1, Decimal(string: "0.1")!, Decimal(string: "-123456789012345678901234567890.12345678")!,
-            .greatestFiniteMagnitude, -.greatestFiniteMagnitude, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, .nan,
-            .pi,
-        ]
-        var generator = SeededGenerator(seed: 7)
-        for _ in 0..<2_000 {
-            let mantissa = Decimal(UInt64.random(in: 0 ... .max, using: &generator))
-            let other = Decimal(UInt64.random(in: 0 ... .max, using: &generator))
-            let product = mantissa * other
-            numbers.append(
-                Decimal(
-                    sign: Bool.random(using: &generator) ? .minus : .plus,
-                    exponent: Int.random(in: -127...90, using: &generator), significand: product))
-            numbers.append(
-                Decimal(
-                    sign: .plus, exponent: Int.random(in: -127...100, using: &generator),
-                    significand: Decimal(UInt64.random(in: 0 ... .max, using: &generator))))
-        }
-        for number in numbers {
-            let copy: Decimal
-            do {
-                copy = try decoded(number)
-            } catch {
-                Issue.record("\(number): \(error)")
-                continue
-            }
-            #expect(isIdentical(copy, number), "\(number) came back as \(copy)")
         }
     }
 
@@ -137,21 +106,6 @@ struct AttributeRoundTripTests {
         withUnsafeTemporaryAllocation(byteCount: 900, alignment: 16) { memory in
             _ = memory.initializeMemory(as: UInt8.self, repeating: byte)
         }
-    }
-
-    @Test func `collections come back`() throws {
-        #expect(try decoded([UInt8]()) == [])
-        #expect(try decoded([[UInt8]]([[1, 2], []])) == [[1, 2], []])
-        #expect(try decoded([String?](["a", nil])) == ["a", nil])
-        #expect(try decoded(Set(["é", "e"])) == ["é", "e"])
-        #expect(
-            try decoded(["é": [1.5: Date(timeIntervalSince1970: 1)]]) == ["é": [1.5: Date(timeIntervalSince1970: 1)]])
-        #expect(try decoded(Data([0, 0xFF])[1...]) == Data([0xFF]))
-        #expect(try decoded(Int128.min) == .min)
-        #expect(try decoded(UInt128.max) == .max)
-        #expect(try decoded([Int64.min, .max, 0, -1]) == [.min, .max, 0, -1])
-        let nans: Set<Double> = [.nan, .nan, .nan, 1]
-        #expect(isIdentical(try decoded(nans), nans))
     }
 
     @Test func `text that is no decimal number or URL is refused without a trap`() {

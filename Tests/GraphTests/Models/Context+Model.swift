@@ -73,7 +73,7 @@ extension Context {
     ///
     /// - Parameter looksAtEach: whether objects are asked after each change. In rows that count from a base of their own this
     ///   ends changes that were taken back.
-    func perform(_ changes: [StoreChange], looksAtEach: Bool = false) throws {
+    func perform(_ changes: [ModelChange], looksAtEach: Bool = false) throws {
         if looksAtEach {
             for change in changes {
                 try perform(change)
@@ -89,7 +89,7 @@ extension Context {
         }
     }
 
-    private func perform(_ change: StoreChange) throws {
+    private func perform(_ change: ModelChange) throws {
         switch change {
         case .insert(let id, let row, let members):
             let number = insert(StoreShape.types[id.entity], row, members)
@@ -115,7 +115,7 @@ extension Context {
         insert(value(type, row, members)).id.row
     }
 
-    private func insert(_ changes: ArraySlice<StoreChange>) throws {
+    private func insert(_ changes: ArraySlice<ModelChange>) throws {
         func insert<E: StoreEntity>(_ type: E.Type) -> [RowNumber] {
             let values = changes.compactMap { change in
                 if case .insert(_, let row, let members) = change { value(type, row, members) } else { nil }

@@ -48,7 +48,7 @@ extension ContextModel {
         for conflict in conflicts { resolve(conflict, policy, &resolution) }
         try Failure.check(.conflicts, resolution.failed)
         discardRows(resolution.dropped, cascadingIn: theirs)
-        reapply(to: theirs)
+        rebaseChanges(to: theirs)
         for (id, row) in resolution.rows.sorted(by: { $0.key < $1.key }) {
             detachedRows[id] = nil
             if work.rows[id] == nil {
@@ -135,7 +135,7 @@ extension ContextModel {
             return
         }
         if conflict.isRequirement {
-            // What is not changed here is not written either, whoever wins.
+            // What is not changed here is not written either, whichever side wins.
             resolution.passedOver.insert(id)
             if policy.otherwise == .error { resolution.failed.insert(conflict.text) }
             return

@@ -1,7 +1,7 @@
 @testable import Graph
 
 /// A change with what it means in a given state.
-enum StoreChange: Sendable {
+enum ModelChange: Sendable {
     case insert(StoreModel.ID, StoreModel.Row, members: [StoreModel.List: [RowNumber]])
     case set(StoreModel.ID, attribute: Int, value: Int)
     case refer(StoreModel.ID, slot: Int, target: RowNumber, asValue: Bool)
@@ -10,7 +10,7 @@ enum StoreChange: Sendable {
     case require(StoreModel.ID)
 
     /// Whether this and `first`, which comes before, may be inserted at once: what one says of the other would come too early.
-    func isInsert(alongside first: StoreChange) -> Bool {
+    func isInsert(alongside first: ModelChange) -> Bool {
         guard case .insert(let id, let row, let members) = self, case .insert(let start, _, _) = first,
             id.entity == start.entity
         else { return false }
@@ -26,7 +26,7 @@ extension ContextModel {
     /// Says what a change means here, and makes it; nil if it means nothing.
     ///
     /// - Parameter next: for each entity the row number that comes next.
-    mutating func perform(_ change: StoreProgram.Change, next: inout [RowNumber]) -> StoreChange? {
+    mutating func perform(_ change: StoreProgram.Change, next: inout [RowNumber]) -> ModelChange? {
         guard let change = resolved(change, next: next) else { return nil }
         switch change {
         case .insert(let id, let row, let members):
@@ -75,7 +75,7 @@ extension ContextModel {
 
     // MARK: Resolving numbers
 
-    private func resolved(_ change: StoreProgram.Change, next: [RowNumber]) -> StoreChange? {
+    private func resolved(_ change: StoreProgram.Change, next: [RowNumber]) -> ModelChange? {
         switch change {
         case .insert(let entity, let attributes, let targets, let members):
             let id = StoreModel.ID(entity: entity, row: next[entity])

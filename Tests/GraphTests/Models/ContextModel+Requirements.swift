@@ -17,7 +17,7 @@ extension ContextModel {
     /// What is required when the base has moved.
     ///
     /// - Parameter keepingBases: whether the program has not been told, so that rows go on counting from what was known.
-    mutating func reapplyRequirements(keepingBases: Bool) {
+    mutating func rebaseRequirements(keepingBases: Bool) {
         for (id, known) in required {
             if !keepingBases, let row = base.rows[id] {
                 required[id] = KnownRow(version: base.versions[id] ?? 0, known: row)

@@ -123,7 +123,7 @@ struct ContextModel: Sendable {
 
     /// - Parameter keepingBases: whether the context moves by itself.
     mutating func refresh(to head: StoreModel, keepingBases: Bool = false) {
-        reapply(to: head, keepingBases: keepingBases)
+        rebaseChanges(to: head, keepingBases: keepingBases)
         applyDeleteRules()
         endRestoredChanges()
         undo.didMove(to: self, isRefresh: !keepingBases)
@@ -141,7 +141,7 @@ struct ContextModel: Sendable {
     /// Puts the changes on top of another base: a property that was not changed here is as it is there.
     ///
     /// - Parameter keepingBases: whether rows that both sides changed alike go on counting from what this side knew.
-    mutating func reapply(to head: StoreModel, keepingBases: Bool = false) {
+    mutating func rebaseChanges(to head: StoreModel, keepingBases: Bool = false) {
         let changes = changes
         var detachedBases: [StoreModel.ID: KnownRow] = [:]
         var merged = head
@@ -180,11 +180,11 @@ struct ContextModel: Sendable {
                 }
             }
         }
-        reapplyLists(to: &merged)
+        rebaseLists(to: &merged)
         for link in work.denyingLinks where !base.hasLink(link) { merged.denyingLinks.insert(link) }
         (base, work, self.detachedRows, self.detachedBases) = (head, merged, detachedRows, detachedBases)
         linkMissing()
-        reapplyRequirements(keepingBases: keepingBases)
+        rebaseRequirements(keepingBases: keepingBases)
     }
 
     /// - Parameter known: the row of the new base; gets the original values of properties that both sides changed.
@@ -284,7 +284,7 @@ struct ContextModel: Sendable {
         return withoutNullify(id, from: original, to: ours) == original
     }
 
-    private mutating func reapplyLists(to merged: inout StoreModel) {
+    private mutating func rebaseLists(to merged: inout StoreModel) {
         // Both sides list a link. The relationship with the smaller number says whether it is one.
         func saysLinks(_ list: StoreModel.List) -> Bool {
             if case .toMany(let inverse) = list.shape.inverse { list.relationship <= inverse } else { false }

@@ -49,7 +49,7 @@ final class HistoryRecorder: Sendable {
 
     /// The transactions, with the states that were seen.
     ///
-    /// - Precondition: all committed states from the first on were seen. In memory, whoever commits sees exactly that commit.
+    /// - Precondition: all committed states from the first on were seen. In memory, the one who commits sees exactly that commit.
     func history(_ contradictions: inout [String]) -> History {
         history(seenStates, &contradictions)
     }

@@ -39,7 +39,7 @@ struct LedgerRun: Sendable {
         let disturbance = Disturbance(&random, mayClose: disk != nil)
         let queue = disk?.hold(coordinator)
         let commits = Int.random(in: 0..<3, using: &random) == 0 ? coordinator.commits : nil
-        let settle: () -> Void = { queue?.run() }
+        let drain: () -> Void = { queue?.run() }
         let run: @Sendable () async -> Void = {
             let follower = commits.map { commits in
                 Task(executorPreference: ownExecutor) { await recorder.follow(commits) }
@@ -58,7 +58,7 @@ struct LedgerRun: Sendable {
             if let last, last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
         }
         let end: Void?
-        if medium == .threads { end = await run() } else { end = executor.run(settle: settle, run) }
+        if medium == .threads { end = await run() } else { end = executor.run(drain: drain, run) }
         queue?.release()
         var contradictions = recorder.contradictions + coordinator.snapshot.checkByHand()
         if end == nil {

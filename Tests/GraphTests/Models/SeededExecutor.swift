@@ -74,11 +74,11 @@ final class SeededExecutor: TaskExecutor {
 
     /// Runs a program to its end on the calling thread.
     ///
-    /// - Parameter settle: called after each job. Waits for whatever the job has started elsewhere, so that the schedule
+    /// - Parameter drain: called after each job. Waits for whatever the job has started elsewhere, so that the schedule
     ///   does not depend on how long that takes.
     /// - Returns: what the program returns; nil if it hangs, with nothing left to run, or goes on without end.
     func run<Result: Sendable>(
-        settle: () -> Void = {},
+        drain: () -> Void = {},
         _ program: @escaping @Sendable () async -> Result
     ) -> Result? {
         let result = Cell<Result>()
@@ -86,7 +86,7 @@ final class SeededExecutor: TaskExecutor {
         var steps = 0
         while steps < Self.stepLimit, let job = next() {
             job.runSynchronously(on: asUnownedTaskExecutor())
-            settle()
+            drain()
             steps += 1
         }
         return result.content

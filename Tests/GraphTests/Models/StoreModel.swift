@@ -169,7 +169,7 @@ struct StoreModel: Sendable {
         }
     }
 
-    /// Puts a row, which becomes a member if it is none, where `offset` others come before it. Members with the same key as
+    /// Puts a row, which becomes a member if it was not, where `offset` others come before it. Members with the same key as
     /// the one before it that come behind it get new keys too.
     mutating func place(_ row: RowNumber, _ list: List, at offset: Int) {
         insertMember(row, list)

@@ -48,7 +48,7 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case refer(entity: Int, row: Int, slot: Int, target: Int, asValue: Bool)
         case change(relationship: Int, owner: Int, MemberChange)
         case delete(entity: Int, row: Int)
-        /// The row is to be unchanged when the context saves.
+        /// The row must be unchanged when the context saves.
         case require(entity: Int, row: Int)
     }
 

@@ -175,8 +175,8 @@ extension StoreProgramRun {
     mutating func runTransaction(
         _ nested: StoreProgram.Nested,
         _ child: ContextModel,
-        _ rolledBack: [StoreChange],
-        _ changes: [StoreChange],
+        _ rolledBack: [ModelChange],
+        _ changes: [ModelChange],
         in c: Int
     ) async throws {
         let (began, mayEnd) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())

@@ -281,7 +281,7 @@ struct StoreProgramRun {
 }
 
 extension ContextModel.Failure {
-    /// - Throws: the error, if it is none that a save gives by the rules.
+    /// - Throws: the error, if the rules do not lead to it.
     init(_ error: GraphError, of comparison: ContextModel.Comparison = .store) throws {
         switch error {
         case .conflicts(let conflicts) where comparison == .parent:

@@ -2,7 +2,7 @@
 
 /// What a transaction on the coordinator and the program that runs it tell each other, attempt by attempt.
 final class TransactionScript: Sendable {
-    private typealias Part = (changes: [StoreChange], model: ContextModel)
+    private typealias Part = (changes: [ModelChange], model: ContextModel)
 
     /// A stream of which each side takes one element after the other.
     private struct Line<Element: Sendable>: Sendable {
@@ -28,7 +28,7 @@ final class TransactionScript: Sendable {
     // MARK: For the transaction
 
     /// What to do; nil if nobody is left to tell.
-    func beginAttempt() async -> (changes: [StoreChange], model: ContextModel)? {
+    func beginAttempt() async -> (changes: [ModelChange], model: ContextModel)? {
         begins.send(())
         return await parts.next()
     }
@@ -49,7 +49,7 @@ final class TransactionScript: Sendable {
     /// False if there is no further attempt.
     func attemptBegins() async -> Bool { await begins.next() != nil }
 
-    func tell(_ changes: [StoreChange], _ model: ContextModel) { parts.send((changes, model)) }
+    func tell(_ changes: [ModelChange], _ model: ContextModel) { parts.send((changes, model)) }
 
     func attemptEnds() async { _ = await performed.next() }
 

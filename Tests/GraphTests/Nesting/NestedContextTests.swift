@@ -143,7 +143,7 @@ struct NestedContextTests {
         #expect(coordinator.snapshot.version(of: id) == RowVersion(2))
     }
 
-    @Test(arguments: Policy.settling)
+    @Test(arguments: Policy.resolving)
     func `R21 siblings merge by their policies`(policy: Policy) async throws {
         let id = try await root.account(Account(balance: 1, highest: 1, lowest: 1))
         let (one, other) = (await Context(parent: root), await Context(parent: root, mergePolicy: policy.value))
@@ -432,7 +432,7 @@ struct NestedContextTests {
         #expect(await root.hasChanges == false)
     }
 
-    @Test func `R12 R13 what a child deleted is in no list of its parent's, also where that is to be denied`()
+    @Test func `R12 R13 what a child deleted is in no list of its parent's, also where a rule denies that`()
         async throws
     {
         let coordinator = try await Coordinator.school()

@@ -271,7 +271,7 @@ struct TransactionTests {
 
     // MARK: Between suspensions
 
-    @Test func `R20 other work between the suspensions of a body is none of the transaction`() async throws {
+    @Test func `R20 other work between the suspensions of a body is no part of the transaction`() async throws {
         for isAbandoned in [true, false] {
             let ids = [try await context.account(), try await context.account(), try await context.account()]
             let (inBody, outside) = (Signal(), Signal())

@@ -56,7 +56,7 @@ struct TraceTests {
             fileSystem: disk,
             options: JournalOptions(),
             trace: { trace in
-                // Long enough for whoever was answered before.
+                // Long enough for those who were answered before.
                 usleep(2000)
                 traces.add(trace)
             }

@@ -278,7 +278,7 @@ struct DeletePolicyTests {
         await family.expectCommitted()
     }
 
-    @Test(arguments: Policy.settling, [true, false])
+    @Test(arguments: Policy.resolving, [true, false])
     func `R14 with a dropped delete go others that would take along what it removed`(policy: Policy, isMoved: Bool)
         async throws
     {
@@ -329,7 +329,7 @@ struct DeletePolicyTests {
         #expect(coordinator.snapshot.value(for: album) != nil)
     }
 
-    @Test(arguments: Policy.settling)
+    @Test(arguments: Policy.resolving)
     func `R14 what came since falls to the cascade of a delete that stays, and stays with one that is dropped`(
         policy: Policy
     ) async throws {
@@ -370,7 +370,7 @@ struct DeletePolicyTests {
     }
 
     @Test(arguments: Policy.allCases)
-    func `R6 a save of nothing but a delete that others made is none`(policy: Policy) async throws {
+    func `R6 a save of nothing but a delete that others made is no commit`(policy: Policy) async throws {
         let rivals = try await Rivals(policy.value)
         let id = try await rivals.start { $0.insert(Account()).id }
         try await rivals.change {

@@ -431,29 +431,6 @@ struct DiscardTests {
 
     // MARK: While a save is in flight
 
-    @Test func `R23a a discard reaches what was changed after the save took its changes`() async throws {
-        let disk = GatedDisk(holdingAt: .sync)
-        let coordinator = try await Coordinator.people(on: disk)
-        let context = Context(coordinator)
-        let id = try await context.transaction { $0.insert(Person(name: "Ada")).id }
-        try await context.perform { try $0.object(for: id).age = 1 }
-        disk.hold()
-        let saved = Task { try await context.save() }
-        await disk.waitForArrival()
-        try await context.perform { context in
-            let person = try context.object(for: id)
-            person.age = 2
-            let other = context.insert(Person(name: "Eve"))
-            context.discard(person)
-            context.discard(other)
-            #expect(person.age == 1 && other.isDeleted)
-        }
-        disk.release()
-        try await saved.value
-        #expect(await context.hasChanges == false)
-        #expect(coordinator.snapshot.value(for: id)?.age == 1)
-    }
-
     @Test func `R8 a row that counts from an older base than the context is as in the newer one`() async throws {
         let disk = GatedDisk(holdingAt: .sync)
         let coordinator = try await Coordinator.people(on: disk)

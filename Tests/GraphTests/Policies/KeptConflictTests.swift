@@ -229,9 +229,7 @@ struct KeptConflictTests {
     /// R23a: what is changed while a save is in flight counts from what that save took.
     @Test func `R23a a change made while a policy dropped its predecessor is a conflict`() async throws {
         let disk = GatedDisk()
-        let coordinator = try await Coordinator(
-            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
-            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let coordinator = try await Coordinator.people(on: disk)
         let id = try await coordinator.transaction { $0.insert(Person(name: "Ada", age: 100)).id }
         let context = Context(coordinator)
         await context.perform { $0[id]?.age = 1 }

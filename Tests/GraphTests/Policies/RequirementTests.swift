@@ -268,9 +268,7 @@ struct RequirementTests {
         hasOthers: Bool
     ) async throws {
         let disk = GatedDisk()
-        let coordinator = try await Coordinator(
-            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
-            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let coordinator = try await Coordinator.people(on: disk)
         let context = Context(coordinator)
         let id = await context.perform { $0.insert(Person(name: "Ada")).id }
         if hasOthers { await context.perform { _ = $0.insert(Person(name: "Bob")) } }
@@ -297,9 +295,7 @@ struct RequirementTests {
         policy: MergePolicy
     ) async throws {
         let disk = GatedDisk()
-        let coordinator = try await Coordinator(
-            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
-            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let coordinator = try await Coordinator.people(on: disk)
         let id = try await coordinator.transaction { $0.insert(Person(name: "Ada", age: 100)).id }
         let context = Context(coordinator)
         await context.perform { $0[id]?.age = 1 }
@@ -320,9 +316,7 @@ struct RequirementTests {
     /// R32: what a save makes of a row that it changes is nobody else's.
     @Test func `R2 a policy that passes over a requirement leaves the changes of that object ours`() async throws {
         let disk = GatedDisk()
-        let coordinator = try await Coordinator(
-            Schema([EntityDescription(Person.self), EntityDescription(Team.self)]),
-            path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        let coordinator = try await Coordinator.people(on: disk)
         let id = try await coordinator.transaction { $0.insert(Person(name: "Ada", age: 1)).id }
         let context = Context(coordinator)
         try await context.perform { context in

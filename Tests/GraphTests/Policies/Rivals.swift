@@ -117,5 +117,5 @@ enum Policy: CaseIterable {
     }
 
     /// Those that resolve every conflict.
-    static let settling = allCases.filter { $0 != .error }
+    static let resolving = allCases.filter { $0 != .error }
 }

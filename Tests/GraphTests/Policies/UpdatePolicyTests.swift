@@ -103,7 +103,7 @@ struct UpdatePolicyTests {
 
     // MARK: What follows
 
-    @Test(arguments: Policy.settling)
+    @Test(arguments: Policy.resolving)
     func `R1 a merge that comes to what is in the store writes nothing`(policy: Policy) async throws {
         let rivals = try await Rivals(policy.value)
         let id = try await rivals.start { $0.insert(Account()).id }
@@ -151,7 +151,7 @@ struct UpdatePolicyTests {
         #expect(rivals.row(id)?.balance == 3 && rivals.version(id) == 4)
     }
 
-    @Test(arguments: Policy.settling)
+    @Test(arguments: Policy.resolving)
     func `R4 a transaction has its policy, too`(policy: Policy) async throws {
         let rivals = try await Rivals()
         let id = try await rivals.start { $0.insert(Self.start).id }
@@ -185,7 +185,7 @@ struct UpdatePolicyTests {
         #expect(rivals.version(id) == 4)
     }
 
-    @Test(arguments: Policy.settling)
+    @Test(arguments: Policy.resolving)
     func `R3 links and orders of both sides add up, also where an update is dropped`(policy: Policy) async throws {
         let rivals = try await Rivals(policy.value)
         let (client, accounts, clubs) = try await rivals.start { context in
@@ -217,7 +217,7 @@ struct UpdatePolicyTests {
         await rivals.expectCommitted(client)
     }
 
-    @Test(arguments: Policy.settling)
+    @Test(arguments: Policy.resolving)
     func `R12 a one-to-one pair stays one whichever side wins it`(policy: Policy) async throws {
         let rivals = try await Rivals(policy.value)
         let (accounts, cards) = try await rivals.start { context in
