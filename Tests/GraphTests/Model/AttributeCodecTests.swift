@@ -100,7 +100,7 @@ struct AttributeCodecTests {
     @Test(arguments: UInt64(0)..<4)
     func `decimal numbers come back`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let numbers = (0..<150).map { number in
+        let numbers = (0..<60).map { number in
             Decimal(
                 sign: Bool.random(using: &random) ? .plus : .minus,
                 exponent: Int.random(in: -127...100, using: &random),
