@@ -94,6 +94,10 @@ struct Interference: Sendable, CustomTestStringConvertible {
             try file.close()
         }
 
+        /// Within the last save, some bytes before its payload's end. A program that waits for a second writes a mark of 48 bytes
+        /// behind it, and a save takes 72 or more.
+        func placeInLastSave(of name: String) throws -> Int { try end(of: name) - 60 }
+
         /// Behind the last byte that is not zero.
         func end(of name: String) throws -> Int {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path(name)))
@@ -180,12 +184,12 @@ extension Interference {
         },
         Interference("the file is extended", second: .alreadyOpen) { try $0.append(store, "\0") },
         Interference("the file is cut in the midst of what was saved", second: .alreadyOpen) {
-            try $0.cut(store, to: UInt64($0.end(of: store) - 20))
+            try $0.cut(store, to: UInt64($0.placeInLastSave(of: store)))
         }.with { $0.remains = .damaged(["corrupt"]) },
         Interference("the file is emptied", second: .alreadyOpen) { try $0.cut(store, to: 0) }
             .with { $0.remains = .damaged(["notAStore"]) },
         Interference("the file is overwritten where a save was", second: .alreadyOpen) {
-            try $0.overwrite(store, at: $0.end(of: store) - 20, "dear diary")
+            try $0.overwrite(store, at: $0.placeInLastSave(of: store), "dear diary")
         }.with {
             $0.firstSaves = true
             $0.remains = .damaged(["corrupt", "invalidRecord"])
