@@ -115,6 +115,7 @@ struct CheckpointWriter {
     }
 
     private let snapshot: Snapshot
+    private let record: SchemaRecord
     private let counters: [RowNumber]
     private let time: UInt64
     private var position = Position.head
@@ -123,11 +124,24 @@ struct CheckpointWriter {
 
     private var schema: Schema { snapshot.schema }
 
-    var schemaRecord: [UInt8] { SchemaRecord(schema).bytes }
-
     /// - Parameter time: in nanoseconds since 1970.
-    init(_ snapshot: Snapshot, counters: [RowNumber], time: UInt64) {
-        (self.snapshot, self.counters, self.time) = (snapshot, counters, time)
+    init(_ snapshot: Snapshot, _ record: SchemaRecord, counters: [RowNumber], time: UInt64) {
+        (self.snapshot, self.record, self.counters, self.time) = (snapshot, record, counters, time)
+    }
+
+    /// Writes everything before the seal, and waits for the disk.
+    ///
+    /// - Throws: `.notEncodable`, from a `Codable` value; `.closed`, if the task is cancelled; and what the journal throws.
+    @concurrent
+    func write(to successor: JournalSuccessor) async throws(GraphError) {
+        var checkpoint = self
+        try await successor.append([Journal.Record(kind: .schema, payload: record.bytes)])
+        while let payload = try checkpoint.next() {
+            if Task.isCancelled { throw .closed(path: successor.path) }
+            try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)])
+        }
+        try await successor.append([Journal.Record(kind: .snapshotEnd, payload: [])])
+        try await successor.sync()
     }
 
     /// The next payload; nil after the last one.

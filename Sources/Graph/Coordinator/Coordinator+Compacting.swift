@@ -33,7 +33,7 @@ extension Coordinator {
                     throw .closed(path: path)
                 }
                 do throws(GraphError) {
-                    try await Self.write(checkpoint, to: successor, path)
+                    try await checkpoint.write(to: successor)
                     guard try await self?.copyCommits(to: successor) != nil,
                         try await self?.replaceJournal(by: successor) != nil
                     else { throw .closed(path: path) }
@@ -71,28 +71,12 @@ extension Coordinator {
         defer { state.queue.passOn() }
         let snapshot = published.value
         let successor = try await journal.makeSuccessor(
-            schema: SchemaRecord(snapshot.schema).bytes,
+            schema: schemaRecord.bytes,
             baseCommit: snapshot.commit,
             executor: JournalExecutor(label: "graph.compaction")
         )
         let time = PosixFileSystem.nanosecondsSince1970()
-        return (successor, CheckpointWriter(snapshot, counters: writtenCounters, time: time))
-    }
-
-    @concurrent
-    private static func write(
-        _ checkpoint: CheckpointWriter,
-        to successor: JournalSuccessor,
-        _ path: String
-    ) async throws(GraphError) {
-        var checkpoint = checkpoint
-        try await successor.append([Journal.Record(kind: .schema, payload: checkpoint.schemaRecord)])
-        while let payload = try checkpoint.next() {
-            try requireGoingOn(path)
-            try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)])
-        }
-        try await successor.append([Journal.Record(kind: .snapshotEnd, payload: [])])
-        try await successor.sync()
+        return (successor, CheckpointWriter(snapshot, schemaRecord, counters: writtenCounters, time: time))
     }
 
     private func copyCommits(to successor: JournalSuccessor) async throws(GraphError) {

@@ -19,6 +19,8 @@ public actor Coordinator {
     nonisolated let clock: any Clock<Duration>
     var state: CoordinatorState
     let journal: Journal?
+    /// What the file says of its schema.
+    let schemaRecord: SchemaRecord
     nonisolated let path: String
     nonisolated let storeID: StoreID
     /// What opening the file left out, repaired or found odd, in the order in which it found them. Empty without a file, and
@@ -43,19 +45,25 @@ public actor Coordinator {
     ///   - types: all entities of the store.
     ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The coordinator locks the file until
     ///     `close()`, or until it is released.
+    ///   - migration: how to open files of earlier versions of the program where that does not follow from the schemas alone.
+    ///   - dropping: entities of the file with objects, by name, that the program gives up for good; and properties, as
+    ///     `Entity.property`, that might have been renamed, and were not.
     ///   - checksEveryCommit: checks every save as ``check()`` does before accepting it; a save that would break the store
     ///     throws `.inconsistent`. For tests: it takes time in proportion to the store.
     ///   - trace: gets a report of each save. It runs on the coordinator, so keep it brief. nil prints the reports if the
     ///     environment has `GRAPH_TRACE=1`.
-    /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.corrupt`,
+    /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.migrationFailed`,
+    ///   `.migrationStepFailed`, `.corrupt`,
     ///   `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`,
-    ///   `.unusableFile`, `.diskFull` or `.inputOutput`. The file is then left unchanged. If the file has original names, also
+    ///   `.unusableFile`, `.diskFull` or `.inputOutput`. The file is then left unchanged. If the file takes note of a change in the schema, also
     ///   `.outcomeUnknown`: opening it again shows whether it has the new ones.
     ///
     /// Complexity: O(*s* + *c* log *c*) for *s* bytes and *c* changes of rows and links in the file.
     public init<each E: Entity>(
         for types: repeat (each E).Type,
         at path: String? = nil,
+        migration: MigrationPlan? = nil,
+        dropping: [String] = [],
         checksEveryCommit: Bool = false,
         trace: (@Sendable (CommitTrace) -> Void)? = nil
     ) async throws(GraphError) {
@@ -66,6 +74,8 @@ public actor Coordinator {
             path: path,
             fileSystem: PosixFileSystem(),
             options: JournalOptions(idleMarkDelay: .seconds(1)),
+            migration: migration,
+            dropping: dropping,
             checksEveryCommit: checksEveryCommit,
             trace: trace
         )
@@ -76,28 +86,36 @@ public actor Coordinator {
         path: String?,
         fileSystem: any StoreFileSystem,
         options: JournalOptions,
+        migration: MigrationPlan? = nil,
+        dropping: [String] = [],
         checksEveryCommit: Bool = false,
         trace: (@Sendable (CommitTrace) -> Void)? = nil,
         taskExecutor: (any TaskExecutor)? = nil,
+        initial: (snapshot: Snapshot, counters: [RowNumber])? = nil,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
         tracer = trace ?? CommitTrace.printer
         self.taskExecutor = taskExecutor
         self.clock = clock
-        var snapshot = Snapshot(schema: schema)
-        var next = schema.entities.map { _ in RowNumber(1) }
+        var snapshot = initial?.snapshot ?? Snapshot(schema: schema)
+        var next = initial?.counters ?? schema.entities.map { _ in RowNumber(1) }
         var limits: CoordinatorState.Limits?
         if let path {
-            let (journal, replay) = try await Self.open(path, schema, next, fileSystem, options)
-            self.journal = journal
-            self.path = journal.path
-            limits = .init(path: journal.path, transactionBytes: options.transactionLimitBytes)
-            storeID = journal.storeID
-            diagnostics = journal.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
-            StoreDiagnostic.trace(diagnostics, path: journal.path)
-            snapshot = replay.snapshot
-            next = replay.counters
+            let opening = StoreOpening(
+                path: path, schema: schema, fileSystem: fileSystem, options: options, dropping: dropping,
+                plan: migration)
+            let opened = try await opening.open()
+            journal = opened.journal
+            self.path = opened.journal.path
+            limits = .init(path: opened.journal.path, transactionBytes: options.transactionLimitBytes)
+            storeID = opened.journal.storeID
+            schemaRecord = opened.record
+            diagnostics = opened.diagnostics
+            StoreDiagnostic.trace(diagnostics, path: opened.journal.path)
+            snapshot = opened.snapshot
+            next = opened.counters
         } else {
+            schemaRecord = SchemaRecord(schema)
             journal = nil
             self.path = "memory"
             storeID = StoreID(random: options.random)
@@ -113,6 +131,35 @@ public actor Coordinator {
             limits: limits,
             checksEveryCommit: checksEveryCommit
         )
+    }
+
+    /// A store in memory that begins with this state.
+    init(of snapshot: Snapshot, counters: [RowNumber]) async throws(GraphError) {
+        try await self.init(
+            snapshot.schema, path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
+            initial: (snapshot, counters))
+    }
+
+    /// Finds out what opening a file with this program's schema would do to it, and leaves the file alone. It locks the file
+    /// meanwhile, reads all of it, and runs the steps of the plan in memory.
+    ///
+    /// - Parameters: as for opening the store.
+    /// - Throws: `.unusableFile` if there is no file, what a coordinator throws that cannot open it for another reason than its
+    ///   schema, and `.migrationStepFailed`.
+    ///
+    /// Complexity: that of opening the store.
+    public static func migrationPreview<each E: Entity>(
+        for types: repeat (each E).Type,
+        at path: String,
+        migration: MigrationPlan? = nil,
+        dropping: [String] = []
+    ) async throws(GraphError) -> MigrationPreview {
+        var entities: [EntityDescription] = []
+        repeat entities.append(EntityDescription((each E).self))
+        let opening = StoreOpening(
+            path: path, schema: try Schema(entities), fileSystem: PosixFileSystem(), options: JournalOptions(),
+            dropping: dropping, plan: migration)
+        return try await opening.preview()
     }
 
     /// The newest durable state. Reading it does not wait for the coordinator.

@@ -4,17 +4,19 @@
 /// The indexes are built when all rows are there, and what needs them is checked then, for the state that comes out. That is
 /// faster, but whoever wants to know which record broke a rule has to replay with the indexes kept up.
 ///
-/// Records name things by tag, so old names do no harm as long as the file's last schema record is the program's.
+/// Records name things by tag, so old names do no harm as long as the file's last schema record is the program's. Without a
+/// program's schema, the state is of the file's own.
 struct StoreReplay: Sendable {
     var snapshot: Snapshot
     /// By entity, the first row number to hand out.
     private(set) var counters: [RowNumber]
     private let path: String
-    private let schemaRecord: SchemaRecord
-    /// How the file's last schema record so far compares with the program's.
-    private var agreement = SchemaRecord.Agreement.same
-    /// That record. What differs is found only when it is asked for, since a file may have many.
-    private var fileRecord: [UInt8] = []
+    /// The program's schema; nil to read the file by its own.
+    private let program: SchemaRecord?
+    /// The file's last schema record so far.
+    private var lastRecord: SchemaRecord?
+    /// How that one compares with the program's.
+    private var agreement = Agreement.same
     var scratch = EntryScratch()
     let keepsIndexes: Bool
     var rules: ReplayRules
@@ -26,13 +28,28 @@ struct StoreReplay: Sendable {
     /// How many rows and pairs the head of a checkpoint promises, while it is read.
     var promised: (rows: [UInt64], pairs: [UInt64])?
 
+    /// How the file's schema compares with the program's, where records mean the same under both.
+    private enum Agreement {
+        case same
+        /// Each name is the name or an original name in the program.
+        case knownNames
+        /// Some names are none of the program's.
+        case otherNames
+    }
+
     init(schema: Schema, path: String, keepsIndexes: Bool = true) {
-        self.keepsIndexes = keepsIndexes
+        self.init(Snapshot(schema: schema), SchemaRecord(schema), path: path, keepsIndexes: keepsIndexes)
+    }
+
+    /// Reads a file of any schema, without the program's types.
+    init(path: String, keepsIndexes: Bool = true) throws(GraphError) {
+        self.init(Snapshot(schema: try Schema([])), nil, path: path, keepsIndexes: keepsIndexes)
+    }
+
+    private init(_ snapshot: Snapshot, _ program: SchemaRecord?, path: String, keepsIndexes: Bool) {
+        (self.snapshot, self.program, self.path, self.keepsIndexes) = (snapshot, program, path, keepsIndexes)
         rules = ReplayRules(hasIndexes: keepsIndexes)
-        snapshot = Snapshot(schema: schema)
-        counters = schema.entities.map { _ in 1 }
-        self.path = path
-        schemaRecord = SchemaRecord(schema)
+        counters = snapshot.schema.entities.map { _ in 1 }
     }
 
     /// - Throws: `.schemaMismatch`, `.valueNotReadable` or `.invalidRecord`; the replay is of no use afterwards.
@@ -40,8 +57,7 @@ struct StoreReplay: Sendable {
         last = (entry.offset, entry.sequence)
         do {
             switch entry.kind {
-            case .schema: applySchema(entry.payload)
-            case _ where agreement == .otherSchema: break
+            case .schema: try applySchema(entry.payload)
             case .commit:
                 try CommitRecord.decode(entry.payload, of: snapshot.schema, into: &self)
                 try rules.checkRecord(in: snapshot)
@@ -62,6 +78,8 @@ struct StoreReplay: Sendable {
         } catch let failure as ByteReader.Failure {
             let reason = "\(failure.reason) (byte \(failure.offset) of the payload)"
             throw refusal(of: entry, reason)
+        } catch let malformed as SchemaRecord.Malformed {
+            throw refusal(of: entry, malformed.reason)
         } catch {
             throw refusal(of: entry, "\(error)")
         }
@@ -76,6 +94,11 @@ struct StoreReplay: Sendable {
         let records = try recordsToAppend()
         if !keepsIndexes {
             let candidates = snapshot.buildIndexes()
+            if agreement == .knownNames {
+                // The program's rules may be others than the file's.
+                let failures = snapshot.failures(afterIndexing: candidates)
+                guard failures.isEmpty else { throw .migrationFailed(path: path, failures: failures) }
+            }
             do {
                 try rules.checkAll(in: snapshot, candidates)
             } catch {
@@ -87,41 +110,100 @@ struct StoreReplay: Sendable {
         return records
     }
 
+    /// Whether the file's last schema record says what the program's does.
+    var hasProgramsSchema: Bool { agreement == .same }
+
+    /// What the file says of its schema.
+    var fileRecord: SchemaRecord { lastRecord ?? program ?? SchemaRecord(entities: [], earlier: []) }
+
+    /// The file's schema record from now on.
+    var record: SchemaRecord {
+        guard let program, agreement != .same else { return fileRecord }
+        return program.following(fileRecord)
+    }
+
+    /// What has changed since the file's last schema record, where the file need not be written anew.
+    func changes() throws(GraphError) -> [SchemaChange] {
+        agreement == .same ? [] : try comparison().changes
+    }
+
     /// What the file has to be told before the program may go on with it.
     ///
-    /// - Throws: `.schemaMismatch`, if the file's last schema record has names that the program does not know.
+    /// - Throws: `.schemaMismatch`, if the file's last schema record has names that the program does not know, or if the program's
+    ///   schema is one that the file had before.
     func recordsToAppend() throws(GraphError) -> [Journal.Record] {
         switch agreement {
         case .same:
             return []
-        case .originalNames:
-            return [Journal.Record(kind: .schema, payload: schemaRecord.bytes)]
-        case .otherNames, .otherSchema:
-            let differences = schemaRecord.differences(from: fileRecord)
-            throw .schemaMismatch(path: path, differences: ErrorList(differences))
+        case .knownNames:
+            let changes = try comparison().changes
+            // Original names show that the program knows of the newer ones.
+            if let program, fileRecord.earlier.contains(program.fingerprint),
+                changes.contains(where: { !$0.isNeutral })
+            {
+                throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: changes))
+            }
+            return [Journal.Record(kind: .schema, payload: record.bytes)]
+        case .otherNames:
+            throw try mismatch()
         }
+    }
+
+    private func comparison() throws(GraphError) -> SchemaComparison {
+        SchemaComparison(
+            from: try Schema(fileRecord), to: snapshot.schema, rowCounts: fileRecord.entities.map { _ in 1 })
+    }
+
+    func mismatch(_ reason: String? = nil) throws(GraphError) -> GraphError {
+        let differences = try comparison().changes.map(\.description) + [reason].compactMap { $0 }
+        return .schemaMismatch(path: path, differences: ErrorList(differences))
     }
 
     /// Where names are others, the values that do not fit may belong to other properties.
     private func refusal(of entry: JournalEntry, _ reason: String) -> GraphError {
-        if agreement == .otherNames {
-            let difference = "record \(entry.sequence) does not fit the program: \(reason)"
-            let differences = schemaRecord.differences(from: fileRecord) + [difference]
-            return .schemaMismatch(path: path, differences: ErrorList(differences))
-        }
-        return .invalidRecord(path: path, offset: entry.offset, sequence: entry.sequence.number, reason: reason)
+        let refusal = GraphError.invalidRecord(
+            path: path, offset: entry.offset, sequence: entry.sequence.number, reason: reason)
+        guard agreement == .otherNames else { return refusal }
+        return (try? mismatch("record \(entry.sequence) does not fit the program: \(reason)")) ?? refusal
     }
 
-    /// A file of another schema is read to its end nevertheless: what its things are called now, the last record says.
-    private mutating func applySchema(_ payload: UnsafeRawBufferPointer) {
-        let next = schemaRecord.agreement(with: payload)
-        if agreement == .otherSchema {
-            // Whatever it says, records between were left out.
-            guard next == .otherNames || next == .otherSchema else { return }
-        } else {
-            agreement = next
+    private mutating func applySchema(_ payload: UnsafeRawBufferPointer) throws {
+        let record = try SchemaRecord(reading: payload)
+        let isFirst = lastRecord == nil
+        if let lastRecord, !record.isRecordedLike(lastRecord) {
+            throw SchemaRecord.Malformed(reason: "the schema is another one than that of the records before")
         }
-        fileRecord = Array(payload)
+        lastRecord = record
+        guard let program else { return try adopt(record, isFirst: isFirst) }
+        guard record.isRecordedLike(program) else { throw try mismatch() }
+        agreement = Self.agreement(record, program, snapshot.schema)
+    }
+
+    private static func agreement(_ record: SchemaRecord, _ program: SchemaRecord, _ schema: Schema) -> Agreement {
+        if record.entities == program.entities { return .same }
+        let areKnown = zip(record.entities, schema.entities).allSatisfy { recorded, entity in
+            ([entity.name] + entity.originalNames).contains(recorded.name)
+                && zip(recorded.properties, entity.properties).allSatisfy { recorded, property in
+                    ([property.name] + property.originalNames).contains(recorded.name)
+                }
+        }
+        return areKnown ? .knownNames : .otherNames
+    }
+
+    /// Goes on with the file's own schema, in which rows have the same layout as before.
+    private mutating func adopt(_ record: SchemaRecord, isFirst: Bool) throws {
+        let schema: Schema
+        do {
+            schema = try Schema(record)
+        } catch {
+            throw SchemaRecord.Malformed(reason: "\(error)".shortened(to: 400))
+        }
+        guard !isFirst else {
+            (snapshot, counters) = (Snapshot(schema: schema), schema.entities.map { _ in 1 })
+            return
+        }
+        snapshot = Snapshot(snapshot, of: schema)
+        if keepsIndexes { _ = snapshot.buildIndexes() }
     }
 
     mutating func apply(_ next: [(entity: Int, next: RowNumber)], _ reader: ByteReader) throws {

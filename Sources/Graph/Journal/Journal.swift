@@ -156,30 +156,42 @@ actor Journal {
     /// - Throws: if the journal goes on as before, the error of the call that failed, and the caller abandons the next
     ///   generation. `storeFailed` if nobody can know which of the two the path will lead to: either has all groups, but the
     ///   journal takes no more.
-    func replace(by next: JournalSuccessor.Sealed) throws(GraphError) {
+    /// - Parameter keepsOld: whether the file that is replaced stays, as `….schema-N` for its generation N. Such files of earlier
+    ///   generations are removed.
+    func replace(by next: JournalSuccessor.Sealed, keepsOld: Bool = false) throws(GraphError) {
         try requireOwnProcess()
         try writer.requireUsable()
         let identity = try opening.attempt(location.path) { () throws(IOError) in try next.file.extent().identity }
-        try prepareRename(of: next, identity)
-        try rename(next, identity)
+        let kept = keepsOld ? opening.keptPath(location, generation: header.generation) : nil
+        try prepareRename(of: next, identity, keptAs: kept)
+        try rename(next, identity, keptAs: kept)
         go(on: next, identity)
+        if let kept { opening.removeKept(location, except: kept) }
     }
 
     /// Has what would fail after the rename fail here, where it costs nothing.
-    private func prepareRename(of next: JournalSuccessor.Sealed, _ identity: FileIdentity) throws(GraphError) {
+    ///
+    /// - Parameter kept: the second name of the file that is replaced, if it is to stay.
+    private func prepareRename(
+        of next: JournalSuccessor.Sealed, _ identity: FileIdentity, keptAs kept: StorePath?
+    ) throws(GraphError) {
         do throws(IOError) {
             let temporary = try opening.fileSystem.extent(next.temporaryPath)
             guard temporary.identity == identity, temporary.linkCount == 1 else {
                 throw IOError(operation: .rename, reason: .other, code: 0)
             }
+            if let kept { try opening.keep(location, as: kept) }
             try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
         } catch {
+            if let kept { try? opening.fileSystem.unlink(kept) }
             throw error.graphError(path: path)
         }
     }
 
     /// Renames the next generation, durably.
-    private func rename(_ next: JournalSuccessor.Sealed, _ identity: FileIdentity) throws(GraphError) {
+    private func rename(
+        _ next: JournalSuccessor.Sealed, _ identity: FileIdentity, keptAs kept: StorePath?
+    ) throws(GraphError) {
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in
                 try opening.fileSystem.rename(next.temporaryPath, over: location.path)
@@ -191,6 +203,7 @@ actor Journal {
                 guard let own = try? file.extent(), own.identity == extent?.identity else {
                     throw writer.endForGood(error.summary)
                 }
+                if let kept { try? opening.fileSystem.unlink(kept) }
                 throw error.graphError(path: path)
             }
         }

@@ -12,7 +12,14 @@ extension JournalOpening {
             guard try attempt(location.path, { () throws(IOError) in try file.lock() }) else {
                 throw .alreadyOpen(path: location.text, processID: nil)
             }
-            let status = try attempt(location.path) { () throws(IOError) in try file.status() }
+            var status = try attempt(location.path) { () throws(IOError) in try file.status() }
+            if status.linkCount == 2 {
+                let identity = try attempt(location.path) { () throws(IOError) in try file.extent().identity }
+                if let name = try keptName(of: identity, location) {
+                    try attempt(location.path) { () throws(IOError) in try fileSystem.unlink(name) }
+                    status.linkCount = 1
+                }
+            }
             try Self.requireUsable(status, location.path)
             let names = try names(of: file, location, lock)
             let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location)

@@ -21,11 +21,11 @@ struct JournalOpening {
         finish: (inout State) throws(GraphError) -> [Journal.Record] = { _ in [] }
     ) throws(GraphError) -> Opened {
         let location = try JournalLocation(resolving: path, in: fileSystem)
-        let exists = try isUsable(location.path)
+        let exists = try isUsable(location)
         let lock = try lock(location)
         do throws(GraphError) {
             // Another opener may have created the file before the lock was taken.
-            if !exists, try !isUsable(location.path) {
+            if !exists, try !isUsable(location) {
                 return try create(location, lock, schema: schema, seal: seal)
             }
             return try openExisting(location, lock, into: &state, replay: replay, finish: finish)

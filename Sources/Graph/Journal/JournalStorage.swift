@@ -27,6 +27,9 @@ protocol StoreFileSystem: Sendable {
     /// Renames a file; a file that has the new name loses it.
     func rename(_ path: StorePath, over existingPath: StorePath) throws(IOError)
 
+    /// Gives a file a second name; `.exists` if anything has it.
+    func link(_ path: StorePath, to newPath: StorePath) throws(IOError)
+
     func unlink(_ path: StorePath) throws(IOError)
 
     /// The names in a folder, in no order, without `.` and `..`.

@@ -21,7 +21,7 @@ actor JournalSuccessor {
     private let file: any StoreFile
     private let temporaryPath: StorePath
     private let fileSystem: any StoreFileSystem
-    private let path: String
+    nonisolated let path: String
     private var end: UInt64
     private var lastSequence = JournalSequence.none
     private var chain: UInt32

@@ -94,6 +94,21 @@ struct PosixFileSystem: StoreFileSystem {
         guard result == 0 else { throw .current(.rename) }
     }
 
+    func link(_ path: StorePath, to newPath: StorePath) throws(IOError) {
+        let result = path.withCString { old in
+            newPath.withCString { new in
+                #if canImport(Darwin)
+                    Darwin.link(old, new)
+                #elseif canImport(Musl)
+                    Musl.link(old, new)
+                #else
+                    Glibc.link(old, new)
+                #endif
+            }
+        }
+        guard result == 0 else { throw .current(.link) }
+    }
+
     func unlink(_ path: StorePath) throws(IOError) {
         let result = path.withCString { path in
             #if canImport(Darwin)

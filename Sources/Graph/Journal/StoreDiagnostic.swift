@@ -25,6 +25,11 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         case unknownEnd
         /// Values of a program's own type are read differently than the program that wrote them meant: the type has changed.
         case otherValues
+        /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note.
+        case recordedChange
+        /// The program's schema differs from the file's in something else. The file was written anew, and the old one is
+        /// beside it as `….schema-N`.
+        case convertedChange
         /// Others than the file's owner may write it.
         case writableByOthers
     }

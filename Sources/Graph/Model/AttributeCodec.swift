@@ -12,6 +12,8 @@ struct AttributeOperations: Sendable {
     /// Initializes the memory at the address, or throws and leaves it uninitialized.
     let decode: @Sendable (inout ByteReader, UnsafeMutableRawPointer) throws -> Void
     let deinitialize: @Sendable (UnsafeMutableRawPointer) -> Void
+    /// Initializes the memory at the first address with a copy of the value at the second one.
+    let copy: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
     let assign: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
     /// Whether two values have the same stored bits; sets and dictionaries compare without order.
     var isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
@@ -54,6 +56,7 @@ public struct AttributeCodec<Value: Sendable>: Sendable {
             encode: { try encode($0.assumingMemoryBound(to: Value.self).pointee, &$1) },
             decode: { $1.initializeMemory(as: Value.self, to: try decode(&$0)) },
             deinitialize: { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) },
+            copy: { $0.initializeMemory(as: Value.self, to: $1.assumingMemoryBound(to: Value.self).pointee) },
             assign: {
                 $0.assumingMemoryBound(to: Value.self).pointee = $1.assumingMemoryBound(to: Value.self).pointee
             },

@@ -239,6 +239,24 @@ extension EntitySchema.Declaration {
         add(name, keyPath, named: inverse, deleteRule, ordered, counts, originalName: originalName)
     }
 
+    /// Declares what a property is in objects that are older than it: in files of an earlier version of the program, or where it
+    /// was nil, and is no longer optional. `@Entity` takes the property's initial value.
+    ///
+    /// - Parameters:
+    ///   - keyPath: an attribute that is declared before.
+    ///   - value: evaluated for each such object.
+    ///
+    /// Complexity: O(properties).
+    public mutating func defaultValue<V: Sendable>(
+        of keyPath: any KeyPath<E, V> & Sendable,
+        _ value: @autoclosure @escaping @Sendable () -> V
+    ) {
+        for (number, property) in properties.enumerated() where property.keyPath as AnyKeyPath == keyPath {
+            properties[number] = Property(
+                property, initializeDefault: { $0.initializeMemory(as: V.self, to: value()) })
+        }
+    }
+
     /// Prevents two objects from having the same values of all these properties: attributes with an order, or references to
     /// one object. A combination with nil in it equals nothing.
     ///
@@ -302,7 +320,7 @@ extension EntitySchema.Declaration {
         properties.append(
             Property(
                 name: name,
-                originalName: originalName,
+                originalNames: originalName.map { [$0] } ?? [],
                 keyPath: keyPath,
                 role: .attribute(uniqueness: uniqueness, isIndexed: indexed),
                 operations: codec.operations
@@ -322,7 +340,7 @@ extension EntitySchema.Declaration {
         properties.append(
             Property(
                 name: name,
-                originalName: originalName,
+                originalNames: originalName.map { [$0] } ?? [],
                 keyPath: keyPath,
                 role: .toOne(.init(target: Target.self, inverse: inverse, rule: rule, counts: counts)),
                 operations: ToOne<Target>.operations
@@ -342,7 +360,7 @@ extension EntitySchema.Declaration {
         properties.append(
             Property(
                 name: name,
-                originalName: originalName,
+                originalNames: originalName.map { [$0] } ?? [],
                 keyPath: keyPath,
                 role: .toMany(
                     .init(target: Target.self, inverse: inverse, rule: rule, isOrdered: isOrdered, counts: counts)

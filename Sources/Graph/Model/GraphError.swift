@@ -82,6 +82,12 @@ public enum GraphError: Error, Sendable {
     /// The disk or a quota is full. Nothing was saved, or the store was not opened and its file is unchanged. Try again when
     /// there is room.
     case diskFull(path: String)
+    /// The store's objects do not fit the program's schema: values have no counterpart in their new type, are not unique, or
+    /// relationships lead to fewer or more objects than they may. A hundred objects at most. The file was not touched: change
+    /// the objects with the program that wrote it, or write a ``MigrationPlan``.
+    case migrationFailed(path: String, failures: ErrorList<ValidationFailure>)
+    /// A step of the program's ``MigrationPlan`` threw an error. The file was not touched.
+    case migrationStepFailed(path: String, from: String, to: String, reason: String)
     /// A write failed, and it is unknown whether the save is in the file; reopening the store tells, by the commit's number.
     /// The store can still be read, and takes no more saves. Without a commit the write was one that opening makes in a file
     /// with original names.
@@ -116,6 +122,7 @@ extension GraphError {
         case .create: "make files in its folder"
         case .status: "look into its folder"
         case .rename: "rename files in its folder"
+        case .link: "give it another name in its folder"
         case .unlink: "remove files from its folder"
         case .list: "list its folder"
         case .syncDirectory: "open its folder"
@@ -306,7 +313,13 @@ extension GraphError: CustomStringConvertible {
         case .schemaMismatch(let path, let differences):
             "\(path): the file has another schema than the program\n"
                 + differences.lines(indent: "  ").joined(separator: "\n")
-                + "\n  Declare what was renamed with originalName; other changes of a schema cannot be migrated yet."
+                + "\n  The file was not changed."
+        case .migrationStepFailed(let path, let source, let target, let reason):
+            "\(path): the migration step from \(source.shortened()) to \(target.shortened()) failed: "
+                + "\(reason.shortened(to: 400)); the file was not changed"
+        case .migrationFailed(let path, let failures):
+            failures.description("\(path): objects do not fit the program's schema", "failure")
+                + "\n  The file was not changed."
         case .corrupt(let path, let offset, let sequence, let reason):
             "\(path): damaged at byte \(offset)\(sequence == 0 ? "" : ", record \(sequence)"): "
                 + "\(reason.shortened(to: 400)); the file was not changed: keep it, and restore a copy"

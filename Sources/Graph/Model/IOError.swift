@@ -6,6 +6,7 @@ struct IOError: Error, Sendable, Equatable {
         case create
         case status
         case rename
+        case link
         case unlink
         case list
         case syncDirectory

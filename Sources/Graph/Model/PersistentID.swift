@@ -11,6 +11,11 @@ public struct PersistentID<E: Entity>: Sendable, Hashable, Comparable {
         self.row = row
     }
 
+    /// The identifier of the same object in another version of its entity. A migration keeps identifiers.
+    ///
+    /// Complexity: O(1).
+    public func migrated<Other: Entity>(to type: Other.Type) -> PersistentID<Other> { PersistentID<Other>(row: row) }
+
     /// Objects inserted earlier come first.
     public static func < (lhs: PersistentID, rhs: PersistentID) -> Bool { lhs.row < rhs.row }
 }

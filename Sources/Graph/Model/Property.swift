@@ -29,8 +29,8 @@ final class Property: Sendable {
     }
 
     let name: String
-    /// The name in older files, if that is another one.
-    let originalName: String?
+    /// The names in older files, if those are others, the newest first.
+    let originalNames: [String]
     let keyPath: any AnyKeyPath & Sendable
     let valueType: any Any.Type
     let sizeBytes: Int
@@ -43,17 +43,19 @@ final class Property: Sendable {
     let operations: AttributeOperations
     /// Takes the initial rows out of a to-many value; nil if it has none. Only for to-many relationships.
     let takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)?
+    /// Initializes memory with the value of objects that are older than the property; nil if the declaration has none.
+    let initializeDefault: (@Sendable (UnsafeMutableRawPointer) -> Void)?
 
     init<E, V>(
         name: String,
-        originalName: String? = nil,
+        originalNames: [String] = [],
         keyPath: any KeyPath<E, V> & Sendable,
         role: Role,
         operations: AttributeOperations,
         takeInitialRows: (@Sendable (UnsafeMutableRawPointer) -> [RowNumber]?)? = nil
     ) {
         self.name = name
-        self.originalName = originalName
+        self.originalNames = originalNames
         self.keyPath = keyPath
         valueType = V.self
         sizeBytes = MemoryLayout<V>.size
@@ -63,12 +65,33 @@ final class Property: Sendable {
         self.role = role
         self.operations = operations
         self.takeInitialRows = takeInitialRows
+        initializeDefault = nil
     }
 
-    /// The property at its place.
-    init(_ property: Property, at offset: Int) {
+    /// A property that no type of the program declares.
+    init<V>(undeclared name: String, _ type: V.Type, _ role: Role, _ operations: AttributeOperations) {
+        self.name = name
+        originalNames = []
+        keyPath = \UndeclaredEntity.self
+        valueType = V.self
+        sizeBytes = MemoryLayout<V>.size
+        alignment = MemoryLayout<V>.alignment
+        keyPathOffset = nil
+        offset = 0
+        self.role = role
+        self.operations = operations
+        takeInitialRows = nil
+        initializeDefault = nil
+    }
+
+    /// The property at its place, or with a default.
+    init(
+        _ property: Property,
+        at offset: Int = 0,
+        initializeDefault: (@Sendable (UnsafeMutableRawPointer) -> Void)? = nil
+    ) {
         name = property.name
-        originalName = property.originalName
+        originalNames = property.originalNames
         keyPath = property.keyPath
         valueType = property.valueType
         sizeBytes = property.sizeBytes
@@ -78,6 +101,7 @@ final class Property: Sendable {
         role = property.role
         operations = property.operations
         takeInitialRows = property.takeInitialRows
+        self.initializeDefault = initializeDefault ?? property.initializeDefault
     }
 
     /// Whether rows hold it: not a to-many relationship, which its members hold, and not a transient property, which belongs to

@@ -49,6 +49,35 @@ final class RowLayout: Sendable {
         }
     }
 
+    /// The layout of rows that consist of these properties, of no type that the program declares.
+    init(of properties: [Property], stride: Int, alignment: Int) {
+        (self.stride, self.alignment) = (stride, alignment)
+        copy = { target, source, count in
+            for row in 0..<count {
+                for property in properties {
+                    let offset = row * stride + property.offset
+                    property.operations.copy(target + offset, source + offset)
+                }
+            }
+        }
+        move = { target, source, count in
+            for row in 0..<count {
+                for property in properties {
+                    let offset = row * stride + property.offset
+                    property.operations.copy(target + offset, source + offset)
+                    property.operations.deinitialize(source + offset)
+                }
+            }
+        }
+        destroy = { address, count in
+            for row in 0..<count {
+                for property in properties {
+                    property.operations.deinitialize(address + row * stride + property.offset)
+                }
+            }
+        }
+    }
+
     /// Runs the body on a copy of a row that it may change in place.
     func withCopy<Result>(
         of row: UnsafeRawPointer,

@@ -10,9 +10,14 @@ final class Schema: Sendable {
     private let types: [ObjectIdentifier]
 
     /// - Throws: `GraphError.invalidSchema` with every problem found.
-    init(_ declared: [EntityDescription]) throws(GraphError) {
+    convenience init(_ declared: [EntityDescription]) throws(GraphError) {
         var assembly = SchemaAssembly(declared)
         assembly.run()
+        try self.init(assembly)
+    }
+
+    /// - Throws: `GraphError.invalidSchema` with every problem found.
+    init(_ assembly: SchemaAssembly) throws(GraphError) {
         guard assembly.problems.isEmpty else { throw .invalidSchema(assembly.problems) }
         entities = assembly.entities
         linkTables = assembly.linkTables
@@ -38,18 +43,15 @@ final class Schema: Sendable {
 /// only `SchemaAssembly`, which creates it, changes it, before the schema is shared.
 final class EntityDescription: @unchecked Sendable {
     let name: String
-    /// The name in older files, if that is another one.
-    let originalName: String?
+    /// The names in older files, if those are others, the newest first.
+    let originalNames: [String]
     let type: any Entity.Type
     let layout: RowLayout
     let hooks: EntityHooks
     let compounds: [CompoundIndex]
     /// In the order of their declaration, transient ones behind all others.
     var properties: [Property] {
-        didSet {
-            comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) }
-            stringOffsets = properties.filter { $0.valueType == String.self }.map(\.offset)
-        }
+        didSet { noteProperties() }
     }
     /// How to compare the properties of two rows.
     private var comparisons: [Comparison] = []
@@ -71,7 +73,7 @@ final class EntityDescription: @unchecked Sendable {
     init<E: Entity>(_ type: E.Type) {
         let schema = E.schema
         name = schema.name
-        originalName = schema.originalName
+        originalNames = schema.originalName.map { [$0] } ?? []
         self.type = type
         layout = schema.layout
         hooks = schema.hooks
@@ -79,15 +81,39 @@ final class EntityDescription: @unchecked Sendable {
         properties = schema.properties
     }
 
+    /// An entity whose properties have their offsets.
+    init(
+        name: String,
+        type: any Entity.Type,
+        layout: RowLayout,
+        hooks: EntityHooks,
+        compounds: [CompoundIndex],
+        properties: [Property]
+    ) {
+        self.name = name
+        originalNames = []
+        self.type = type
+        self.layout = layout
+        self.hooks = hooks
+        self.compounds = compounds
+        self.properties = properties
+        noteProperties()
+    }
+
     /// Copies a declaration for a schema to complete: a declaration may be used for several schemas.
     init(declaredAs declaration: EntityDescription) {
         name = declaration.name
-        originalName = declaration.originalName
+        originalNames = declaration.originalNames
         type = declaration.type
         layout = declaration.layout
         hooks = declaration.hooks
         compounds = declaration.compounds
         properties = declaration.properties
+    }
+
+    private func noteProperties() {
+        comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) }
+        stringOffsets = properties.filter { $0.valueType == String.self }.map(\.offset)
     }
 
     private struct Comparison {

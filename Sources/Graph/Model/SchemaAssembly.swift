@@ -3,10 +3,21 @@ struct SchemaAssembly {
     private(set) var entities: [EntityDescription]
     private(set) var linkTables: [LinkTableDescription] = []
     private(set) var problems: [SchemaProblem] = []
+    private var targets: [End: Int] = [:]
     private var inverses: [End: End] = [:]
 
     init(_ declared: [EntityDescription]) {
         entities = declared.map { EntityDescription(declaredAs: $0) }
+    }
+
+    /// Entities of which nothing is left to find out: only `join` is to be called.
+    ///
+    /// - Parameters:
+    ///   - entities: their properties have offsets.
+    ///   - targets: by relationship, the entity that it leads to.
+    ///   - inverses: by relationship, the other end.
+    init(placed entities: [EntityDescription], targets: [End: Int], inverses: [End: End]) {
+        (self.entities, self.targets, self.inverses) = (entities, targets, inverses)
     }
 
     mutating func run() {
@@ -14,10 +25,16 @@ struct SchemaAssembly {
         for entity in entities.indices { placeProperties(of: entity) }
         guard problems.isEmpty else { return }
         for entity in entities.indices { setApartTransients(of: entity) }
-        for entity in entities.indices { addIndexes(to: entity) }
-        for entity in entities.indices { addCompoundIndexes(to: entity) }
+        for entity in entities.indices { findTargets(of: entity) }
         for entity in entities.indices { checkCounts(of: entity) }
         findInverses()
+        join()
+    }
+
+    /// Adds what follows from declarations that are complete.
+    mutating func join() {
+        for entity in entities.indices { addIndexes(to: entity) }
+        for entity in entities.indices { addCompoundIndexes(to: entity) }
         guard problems.isEmpty else { return }
         for entity in entities.indices { joinToOnes(of: entity) }
         let listed = ends.filter(hasLinkTable)
@@ -51,11 +68,11 @@ struct SchemaAssembly {
 
     /// A name in a file must be the current or former name of exactly one thing.
     private mutating func checkOriginalNames() {
-        let names = entities.map { (name: $0.name, original: $0.originalName) }
+        let names = entities.map { (name: $0.name, original: $0.originalNames.first) }
         for entity in entities.indices {
             if let reason = Self.problem(ofOriginalNameAt: entity, in: names) { report(entity, nil, reason) }
             let properties = entities[entity].properties
-            let names = properties.map { (name: $0.name, original: $0.originalName) }
+            let names = properties.map { (name: $0.name, original: $0.originalNames.first) }
             for number in properties.indices {
                 guard let reason = Self.problem(ofOriginalNameAt: number, in: names) else { continue }
                 report(entity, properties[number].name, reason)
@@ -134,7 +151,7 @@ struct SchemaAssembly {
                 guard uniqueness != nil || isIndexed, let part = part(index, of: entity) else { continue }
                 entities[entity].indexes.append(IndexDescription(first: part, uniqueness: uniqueness))
             case .toOne(let relationship):
-                guard let target = target(of: relationship, property.name, entity), let part = part(index, of: entity)
+                guard let target = targets[End(entity: entity, property: index)], let part = part(index, of: entity)
                 else { continue }
                 entities[entity].toOnes.append(
                     ToOneDescription(
@@ -147,9 +164,7 @@ struct SchemaAssembly {
                     )
                 )
                 entities[entity].indexes.append(IndexDescription(first: part, uniqueness: nil, skipsNil: true))
-            case .toMany(let relationship):
-                _ = target(of: relationship, property.name, entity)
-            case .transient:
+            case .toMany, .transient:
                 continue
             }
         }
@@ -212,16 +227,22 @@ struct SchemaAssembly {
         entities.firstIndex { $0.type == type }
     }
 
-    private mutating func target(of relationship: Property.Relationship, _ name: String, _ entity: Int) -> Int? {
-        if let index = index(of: relationship.target) { return index }
-        report(entity, name, "leads to \(relationship.target), which is not among the store's entities")
-        return nil
+    private mutating func findTargets(of entity: Int) {
+        for (number, property) in entities[entity].properties.enumerated() {
+            guard let relationship = property.relationship else { continue }
+            if let target = index(of: relationship.target) {
+                targets[End(entity: entity, property: number)] = target
+            } else {
+                let reason = "leads to \(relationship.target), which is not among the store's entities"
+                report(entity, property.name, reason)
+            }
+        }
     }
 
     // MARK: Relationships
 
     /// One end of a relationship.
-    private struct End: Hashable {
+    struct End: Hashable {
         let entity: Int
         let property: Int
     }

@@ -23,6 +23,14 @@ public struct Snapshot: Sendable {
         }
         linkTables = Array(repeating: LinkTable(), count: schema.linkTables.count)
     }
+
+    /// The same rows and links under a schema with other names, rules or indexes. The indexes are empty.
+    init(_ other: Snapshot, of schema: Schema) {
+        self.init(schema: schema)
+        commit = other.commit
+        for entity in entities.indices { entities[entity].rows = other.entities[entity].rows }
+        linkTables = other.linkTables
+    }
 }
 
 extension Snapshot: CustomStringConvertible {

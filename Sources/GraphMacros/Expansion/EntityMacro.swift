@@ -86,7 +86,11 @@ struct EntityMacro {
                 let property = PropertyDeclaration(variable, of: declaration.name, in: source)
                 if property.isSchema { result.hasSchema = true }
                 guard let line = try property.line(reporting: &problems) else { continue }
-                result.statements.append(.init(text: line, line: lines.number(of: variable.range.lowerBound)))
+                let number = lines.number(of: variable.range.lowerBound)
+                result.statements.append(.init(text: line, line: number))
+                if let line = try property.defaultLine() {
+                    result.statements.append(.init(text: line, line: number))
+                }
                 if property.isDeprecated { result.isDeprecated = true }
                 if conditions == 0 { hasUnconditional = true }
             case .condition(let condition):

@@ -62,6 +62,14 @@ struct PropertyDeclaration {
         return "$0.\(method)(\(arguments.joined(separator: ", ")))"
     }
 
+    /// A statement with the value that an attribute has in objects which are older than it, or nil if it is declared without one.
+    func defaultLine() throws(Problem) -> String? {
+        guard let name = variable.name, let value = variable.initialValue, !isTransient, source[value] != "nil",
+            try type()?.kind == .attribute
+        else { return nil }
+        return "$0.defaultValue(of: \\.\(name.source), \(try defaultValue()))"
+    }
+
     /// In the order of the schema's parameters.
     private func options() throws(Problem) -> [String] {
         var options: [String] = []

@@ -22,7 +22,8 @@ struct CheckpointTests {
     }
 
     private static func payloads(of state: (snapshot: Snapshot, counters: [RowNumber])) throws -> [[UInt8]] {
-        var writer = CheckpointWriter(state.snapshot, counters: state.counters, time: 5)
+        var writer = CheckpointWriter(
+            state.snapshot, SchemaRecord(state.snapshot.schema), counters: state.counters, time: 5)
         var payloads: [[UInt8]] = []
         while let payload = try writer.next() { payloads.append(payload) }
         return payloads

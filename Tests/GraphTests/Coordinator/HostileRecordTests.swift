@@ -105,12 +105,17 @@ struct HostileRecordTests {
     @Test func `a schema with long names and many lines is compared in little memory`() throws {
         let name = String(repeating: "x", count: 100_000)
         let lines = (0..<20_000).map { "property \($0) \"p\"" }
-        let text = "entity 1 \"\(name)\"\n" + lines.joined(separator: "\n")
-        let program = SchemaRecord(try Schema([EntityDescription(Plain.self)]))
-        #expect(Array(text.utf8).withUnsafeBytes { program.agreement(with: $0) } == .otherSchema)
-        let differences = program.differences(from: Array(text.utf8))
-        #expect(differences.count == 21)
-        #expect(differences.joined().utf8.count < 100_000)
+        let malformed = "entity 1 \"\(name)\"\n" + lines.joined(separator: "\n")
+        let properties = (1...20_000).map { "property \($0) \"\(name.prefix(200))\($0)\" int\n" }
+        let other = "graph schema 1\nentity 1 \"\(name)\"\n" + properties.joined()
+        for text in [malformed, other] {
+            var replay = StoreReplay(schema: try Schema([EntityDescription(Plain.self)]), path: "store")
+            let error = #expect(throws: GraphError.self) { try replay.apply(.schema, Array(text.utf8)) }
+            #expect("\(error as Any)".utf8.count < 10_000)
+            if text == other, case .schemaMismatch(_, let differences)? = error {
+                #expect(differences.joined().utf8.count < 1_000_000)
+            }
+        }
     }
 }
 

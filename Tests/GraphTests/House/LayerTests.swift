@@ -6,7 +6,7 @@ import Testing
 struct LayerTests {
     /// From the bottom up.
     static let layers = [
-        "Support", "Model", "Rows", "Query", "Changes", "Journal", "Observation", "Coordinator", "Context",
+        "Support", "Model", "Rows", "Evolution", "Query", "Changes", "Journal", "Observation", "Coordinator", "Context",
     ]
 
     /// What cannot be helped. Three lines at most.

@@ -21,7 +21,8 @@ struct EntityMacroTests {
                     case .transient:
                         "transient"
                     }
-                let names = "\(property.name) \(property.originalName ?? "-") \(property.keyPath)"
+                let original = property.originalNames.first ?? "-"
+                let names = "\(property.name) \(original) \(property.keyPath)"
                 return "\(names) \(property.valueType) \(property.operations.kind) \(role)"
             }
             + schema.compounds.map { compound in

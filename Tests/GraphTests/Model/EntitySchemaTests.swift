@@ -30,7 +30,7 @@ struct EntitySchemaTests {
         }
         #expect(
             counts == ["0…", "1…", "0…", "0…", "0…", "1…", "0…", "1…2", "0…", "0…", "0…", "1…2"])
-        #expect(schema.properties.map { $0.originalName ?? "" }.joined(separator: ",") == ",x,,,,x,,x,,,,")
+        #expect(schema.properties.map { $0.originalNames.first ?? "" }.joined(separator: ",") == ",x,,,,x,,x,,,,")
         #expect(schema.properties.indices.filter { schema.properties[$0].relationship?.isOrdered == true } == [7])
     }
 

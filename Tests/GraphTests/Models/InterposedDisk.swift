@@ -34,6 +34,7 @@ extension InterposedDisk {
         willRename(path, to: existingPath)
         try disk.rename(path, over: existingPath)
     }
+    func link(_ path: StorePath, to newPath: StorePath) throws(IOError) { try disk.link(path, to: newPath) }
     func unlink(_ path: StorePath) throws(IOError) { try disk.unlink(path) }
     func list(_ directory: StorePath) throws(IOError) -> [StorePath] { try disk.list(directory) }
     func syncDirectory(_ directory: StorePath) throws(IOError) { try disk.syncDirectory(directory) }

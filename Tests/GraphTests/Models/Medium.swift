@@ -71,6 +71,14 @@ struct Medium {
         return true
     }
 
+    mutating func link(_ path: StorePath, to newPath: StorePath) -> Bool {
+        guard let inode = names[path] else { return false }
+        names[newPath] = inode
+        inodes[inode].linkCount += 1
+        pendingNames.append(.set(newPath, inode))
+        return true
+    }
+
     mutating func unlink(_ path: StorePath) -> Bool {
         guard let inode = names.removeValue(forKey: path) else { return false }
         inodes[inode].linkCount -= 1
@@ -113,8 +121,10 @@ struct Medium {
             result.inodes[index].pending = []
             result.inodes[index].current = result.inodes[index].durable
         }
-        // A file has its name again if the removal of that was lost.
-        for inode in result.names.values { result.inodes[inode].linkCount = max(result.inodes[inode].linkCount, 1) }
+        // A file has a name again if the removal of that was lost, and lacks one if the addition was.
+        for inode in Set(result.names.values) {
+            result.inodes[inode].linkCount = UInt64(result.names.values.count { $0 == inode })
+        }
         return result
     }
 

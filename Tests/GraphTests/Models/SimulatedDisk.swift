@@ -211,6 +211,17 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
+    func link(_ path: StorePath, to newPath: StorePath) throws(IOError) {
+        try perform(.link, "\(path.text) \(newPath.text)") { state, _ throws(IOError) in
+            guard state.medium.names[newPath] == nil else {
+                throw IOError(operation: .link, reason: .exists, code: 17)
+            }
+            guard state.medium.link(path, to: newPath) else {
+                throw IOError(operation: .link, reason: .missing, code: 2)
+            }
+        }
+    }
+
     func unlink(_ path: StorePath) throws(IOError) {
         try perform(.unlink, path.text) { state, _ throws(IOError) in
             guard state.medium.unlink(path) else {

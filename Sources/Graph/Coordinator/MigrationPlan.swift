@@ -1,0 +1,101 @@
+/// A version of a program's schema: a namespace with the types of its entities.
+///
+/// ```swift
+/// enum SchemaV1: SchemaVersion {
+///     @Entity struct Person { var name: String }
+///     static let entities: [any Entity.Type] = [Person.self]
+/// }
+/// ```
+///
+/// A version that a later one follows never changes. The newest one has the types that the program works with, by the
+/// same names: `typealias Person = SchemaV2.Person`.
+public protocol SchemaVersion: SendableMetatype {
+    /// All entities of a store of this version.
+    static var entities: [any Entity.Type] { get }
+}
+
+/// How a program makes a store of an earlier version one of its own, where that does not follow from the schemas alone.
+///
+/// ```swift
+/// let plan = MigrationPlan(
+///     .custom(from: SchemaV1.self, to: SchemaV2.self) { old, new in
+///         for id in try old.fetchIDs(SchemaV1.Person.self) {
+///             guard let person = old.value(for: id), let object = new[id.migrated(to: SchemaV2.Person.self)]
+///             else { continue }
+///             let names = person.name.split(separator: " ", maxSplits: 1)
+///             object.firstName = names.first.map(String.init) ?? ""
+///             object.lastName = names.dropFirst().first.map(String.init) ?? ""
+///         }
+///     }
+/// )
+/// let coordinator = try await Coordinator(for: Person.self, at: path, migration: plan)
+/// ```
+///
+/// A file tells which version it is of by the schema that it holds. The steps from there on run in memory, one after another,
+/// before the coordinator is open; then the store is written as a new file, and the old one stays beside it. If a step throws, or
+/// the program ends meanwhile, the file is as before.
+public struct MigrationPlan: Sendable {
+    let steps: [MigrationStep]
+
+    /// A plan of steps that follow each other: each begins with the version with which the one before ends.
+    ///
+    /// Opening a store throws `.invalidSchema` if they do not.
+    ///
+    /// Complexity: O(*k*) for *k* steps.
+    public init(_ steps: MigrationStep...) {
+        self.steps = steps
+    }
+
+    /// The schemas of all versions, in their order.
+    ///
+    /// - Throws: `.invalidSchema`.
+    func schemas() throws(GraphError) -> [Schema] {
+        for (step, next) in zip(steps, steps.dropFirst())
+        where ObjectIdentifier(step.target) != ObjectIdentifier(next.source) {
+            let reason = "a step leads to \(step.target), and the next one begins with \(next.source)"
+            throw .invalidSchema([SchemaProblem(entity: "MigrationPlan", property: nil, reason: reason)])
+        }
+        var schemas: [Schema] = []
+        for version in steps.prefix(1).map(\.source) + steps.map(\.target) {
+            schemas.append(try Schema(version.entities.map { Self.description(of: $0) }))
+        }
+        return schemas
+    }
+
+    private static func description<E: Entity>(of type: E.Type) -> EntityDescription { EntityDescription(type) }
+}
+
+/// A step of a plan, from one version to the next one.
+public struct MigrationStep: Sendable {
+    let source: any SchemaVersion.Type
+    let target: any SchemaVersion.Type
+    /// Changes the store in memory, which has what follows from the two schemas alone.
+    let run: @Sendable (_ old: Snapshot, _ new: Coordinator) async throws -> Void
+
+    init(
+        source: any SchemaVersion.Type,
+        target: any SchemaVersion.Type,
+        run: @escaping @Sendable (Snapshot, Coordinator) async throws -> Void
+    ) {
+        (self.source, self.target, self.run) = (source, target, run)
+    }
+}
+
+/// What opening a file with a program's schema would do to it. See ``Coordinator/migrationPreview(for:at:migration:dropping:)``.
+public struct MigrationPreview: Sendable {
+    /// What has changed between the file's schema and the program's, in the program's order.
+    public let changes: [SchemaChange]
+    /// Objects that do not fit the program's schema, a hundred at most.
+    public let failures: ErrorList<ValidationFailure>
+
+    /// Whether opening the file would succeed, as far as the schema and the objects are concerned.
+    public var isPossible: Bool { failures.isEmpty && !changes.contains { $0.handling == .refused } }
+}
+
+extension MigrationPreview: CustomStringConvertible {
+    /// A table of the changes, then the objects that do not fit.
+    public var description: String {
+        let lines = changes.isEmpty ? ["nothing changes"] : [changes.table]
+        return (lines + (failures.isEmpty ? [] : [failures.description])).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,114 @@
+/// A store that was opened or made: its journal, and what is in it.
+struct OpenedStore: Sendable {
+    let journal: Journal
+    let snapshot: Snapshot
+    /// By entity, the first row number to hand out.
+    let counters: [RowNumber]
+    /// What the file's last schema record says.
+    let record: SchemaRecord
+    let diagnostics: [StoreDiagnostic]
+}
+
+/// How to open a file.
+struct StoreOpening: Sendable {
+    let path: String
+    let schema: Schema
+    let fileSystem: any StoreFileSystem
+    let options: JournalOptions
+    /// Entities and properties of the file that the program gives up for good.
+    let dropping: [String]
+    var plan: MigrationPlan?
+
+    /// Opens a file, or makes one, and replays it.
+    func open() async throws(GraphError) -> OpenedStore {
+        do throws(GraphError) {
+            let (journal, replay) = try await replay(keepsIndexes: false) {
+                (replay: inout StoreReplay) throws(GraphError) in
+                // Even if the file could take note of all that has changed, a plan may have something to say about it.
+                if plan != nil, !replay.hasProgramsSchema, try hasSteps(for: replay.fileRecord) {
+                    throw try replay.mismatch()
+                }
+                return try replay.finish()
+            }
+            guard !journal.wasCreated else { return empty(journal) }
+            return OpenedStore(
+                journal: journal,
+                snapshot: replay.snapshot,
+                counters: replay.counters,
+                record: replay.record,
+                diagnostics: journal.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
+                    + StoreDiagnostic.changes(try replay.changes())
+            )
+        } catch {
+            switch error {
+            case .invalidRecord: throw await refusal(error)
+            case .schemaMismatch: return try await migrate()
+            default: throw error
+            }
+        }
+    }
+
+    func empty(_ journal: Journal) -> OpenedStore {
+        OpenedStore(
+            journal: journal,
+            snapshot: Snapshot(schema: schema),
+            counters: firstRows,
+            record: SchemaRecord(schema),
+            diagnostics: journal.diagnostics
+        )
+    }
+
+    /// By entity, the first row number of a new store.
+    private var firstRows: [RowNumber] { schema.entities.map { _ in 1 } }
+
+    /// Which record is wrong shows to a replay that checks each one with all that follows from it. That is all that this is
+    /// for: a file that was refused once is not opened because it passes the second time, and never written to.
+    private func refusal(_ refusal: GraphError) async -> GraphError {
+        do throws(GraphError) {
+            _ = try await replay(keepsIndexes: true) { (_: inout StoreReplay) throws(GraphError) in throw refusal }
+        } catch {
+            if case .invalidRecord = error { return error }
+        }
+        return refusal
+    }
+
+    private func replay(
+        keepsIndexes: Bool,
+        finish: @escaping @Sendable (inout StoreReplay) throws(GraphError) -> [Journal.Record]
+    ) async throws(GraphError) -> (Journal, StoreReplay) {
+        try await open(
+            into: StoreReplay(schema: schema, path: path, keepsIndexes: keepsIndexes),
+            replay: { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in try replay.apply(entry) },
+            finish: finish
+        )
+    }
+
+    func open<State: Sendable>(
+        into state: State,
+        replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void,
+        finish: @escaping @Sendable (inout State) throws(GraphError) -> [Journal.Record]
+    ) async throws(GraphError) -> (Journal, State) {
+        try await Journal.open(
+            at: path,
+            schema: SchemaRecord(schema).bytes,
+            seal: Coordinator.encode(counters: firstRows),
+            fileSystem: fileSystem,
+            options: options,
+            into: state,
+            replay: replay,
+            finish: finish
+        )
+    }
+}
+
+extension Coordinator {
+    /// As files may have them.
+    var usedCounters: [RowNumber] { counters.all.map { min($0, RowCounters.maximum) } }
+
+    /// What a mark and the end of a file hold.
+    static func encode(counters: [RowNumber]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.appendCounters(counters)
+        return writer.bytes
+    }
+}

@@ -1,0 +1,244 @@
+/// Makes a state of one schema a state of another one, as a comparison of the two says. Rows keep their numbers and versions.
+struct SnapshotConversion {
+    private let comparison: SchemaComparison
+    private let source: Snapshot
+    private let isLast: Bool
+    private(set) var result: Snapshot
+    /// What has no counterpart, and what breaks the program's rules; a hundred of each at most.
+    private(set) var failures = ErrorList<ValidationFailure>()
+
+    private static let failureLimit = 100
+
+    /// Converts everything. The result is good only without failures.
+    ///
+    /// - Parameter isLast: whether nothing comes after it: objects that break the rules of uniqueness and of counts are then
+    ///   failures, and so are values that nobody knows.
+    init(_ source: Snapshot, _ comparison: SchemaComparison, isLast: Bool = true) {
+        (self.source, self.comparison, self.isLast) = (source, comparison, isLast)
+        result = Snapshot(schema: comparison.new)
+        result.commit = source.commit
+        for entity in comparison.new.entities.indices { convertRows(of: entity) }
+        for table in comparison.new.linkTables.indices { convertLinks(of: table) }
+        guard failures.isEmpty else { return }
+        let candidates = result.buildIndexes()
+        if isLast { failures = result.failures(afterIndexing: candidates) }
+    }
+
+    // MARK: Rows
+
+    private mutating func convertRows(of entity: Int) {
+        guard let number = comparison.entities[entity].number else { return }
+        let description = result.schema.entities[entity]
+        let layout = description.layout
+        let (rows, oldLayout) = (source.entities[number].rows, source.schema.entities[number].layout)
+        let steps = zip(description.properties, comparison.entities[entity].properties).map {
+            PropertyConversion($0, $1, from: comparison.old.entities[number], isLast: isLast)
+        }
+        withUnsafeTemporaryAllocation(byteCount: max(layout.stride * 32, 1), alignment: layout.alignment) { memory in
+            // There is at least one byte, so the memory has an address.
+            let values = memory.baseAddress.unsafelyUnwrapped
+            var next: RowNumber? = 0
+            while let start = next, let run = rows.run(from: start) {
+                next = run.end
+                var (occupancy, versions): (UInt32, [UInt64]) = (0, [])
+                run.occupancy.forEachBit { place in
+                    let old = run.values + place * oldLayout.stride
+                    let id = RowID(entity: entity, row: run.firstRow + UInt64(place))
+                    guard convertRow(id, old, to: values + place * layout.stride, steps) else { return }
+                    occupancy |= 1 << UInt32(place)
+                    versions.append(run.versions[place])
+                }
+                guard occupancy != 0 else { continue }
+                let block = RowTable.Block(leaf: run.firstRow >> 5, occupancy: occupancy)
+                // Each leaf comes once, and the table had none of its rows.
+                _ = result.entities[entity].rows.insert(block, versions: versions, moving: values)
+            }
+        }
+    }
+
+    /// Initialises a row's memory; returns false, and leaves none of it initialised, if a value has no counterpart.
+    private mutating func convertRow(
+        _ id: RowID, _ old: UnsafeRawPointer, to new: UnsafeMutableRawPointer, _ steps: [PropertyConversion]
+    ) -> Bool {
+        for (number, step) in steps.enumerated() {
+            do {
+                try step.run(old, new)
+            } catch {
+                for step in steps.prefix(number) { step.property.operations.deinitialize(new + step.property.offset) }
+                fail(id, step.property.name, (error as? PropertyConversion.Failure)?.reason ?? "\(error)")
+                return false
+            }
+        }
+        return true
+    }
+
+    private mutating func fail(_ id: RowID, _ property: String, _ reason: String) {
+        let failure = ValidationFailure(id: result.schema.id(of: id), property: property, reason: reason)
+        if failures.count < Self.failureLimit { failures.append(failure) }
+    }
+
+    // MARK: Links
+
+    /// Fills a link table from what the file has of the relationship, at either end.
+    private mutating func convertLinks(of table: Int) {
+        let list = result.schema.linkTables[table]
+        let property = result.schema.entities[list.entity].toManys.first { $0.linkTable == table }
+        if case .relationship(let old)? = comparison.entities[list.entity].properties[safe: list.property],
+            let oldEntity = comparison.entities[list.entity].number
+        {
+            source.forEachPair(of: oldEntity, old) { add($0, to: table) }
+        } else if let property,
+            case .relationship(let old)? = comparison.entities[list.members].properties[safe: property.inverse],
+            let oldEntity = comparison.entities[list.members].number
+        {
+            // This end is new.
+            source.forEachPair(of: oldEntity, old) { pair in
+                add(LinkTable.Pair(owner: pair.member, member: pair.owner), to: table)
+            }
+        }
+    }
+
+    /// A new order is that of the members' numbers.
+    private mutating func add(_ pair: LinkTable.Pair, to table: Int) {
+        var key: OrderKey?
+        if result.schema.linkTables[table].isOrdered {
+            key = pair.key ?? OrderKey.between(result.linkTables[table].lastKey(of: pair.owner), nil)
+        }
+        result.linkTables[table].insert(pair.member, of: pair.owner, key: key)
+    }
+}
+
+/// How a property of the program is initialised from a row of the file.
+private struct PropertyConversion {
+    struct Failure: Error {
+        let reason: String
+    }
+
+    let property: Property
+    /// From the old row to the new one, whose memory at the property's offset is not initialised before.
+    let run: (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Void
+
+    init(_ property: Property, _ source: SchemaComparison.Source, from old: EntityDescription, isLast: Bool) {
+        self.property = property
+        let (operations, offset) = (property.operations, property.offset)
+        switch source {
+        case .attribute(let number, nil):
+            let oldOffset = old.properties[number].offset
+            run = { operations.copy($1 + offset, $0 + oldOffset) }
+        case .attribute(let number, let conversion?):
+            let (oldOperations, oldOffset) = (old.properties[number].operations, old.properties[number].offset)
+            let initializeDefault = property.initializeDefault
+            run = { row, new in
+                var (encoded, converted) = (ByteWriter(), ByteWriter())
+                try oldOperations.encode(row + oldOffset, &encoded)
+                let isValue = try encoded.bytes.withUnsafeBytes { bytes in
+                    var reader = ByteReader(bytes)
+                    do {
+                        return try conversion.run(&reader, &converted)
+                    } catch let failure as ValueConversion.Failure {
+                        throw Failure(reason: failure.reason)
+                    }
+                }
+                guard isValue else {
+                    if let initializeDefault { return initializeDefault(new + offset) }
+                    guard !isLast else { throw Failure(reason: "is nil, and there is no default") }
+                    return try Self.decode(Self.zeros, operations, new + offset)
+                }
+                try Self.decode(converted.bytes, operations, new + offset)
+            }
+        case .relationship(let number) where property.isStored:
+            // A to-one relationship comes from a to-one relationship, and both are row numbers.
+            let oldOffset = old.properties[number].offset
+            run = { row, new in
+                var writer = ByteWriter()
+                writer.appendVarint((row + oldOffset).load(as: RowNumber.self))
+                try Self.decode(writer.bytes, operations, new + offset)
+            }
+        case .relationship, .nowhere:
+            if let initializeDefault = property.initializeDefault {
+                run = { _, new in initializeDefault(new + offset) }
+            } else {
+                // Nil, no object, what is in no file; or what a plan replaces.
+                run = { _, new in try Self.decode(Self.zeros, operations, new + offset) }
+            }
+        }
+    }
+
+    /// As many as a value without a length takes at most.
+    private static let zeros = [UInt8](repeating: 0, count: 16)
+
+    private static func decode(
+        _ bytes: [UInt8], _ operations: AttributeOperations, _ address: UnsafeMutableRawPointer
+    ) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            do {
+                try operations.decode(&reader, address)
+            } catch let error as UnreadableValue {
+                throw Failure(reason: "cannot be read as \(error.type.shortened(to: 200)): \(error.reason)")
+            } catch let error as ByteReader.Failure {
+                throw Failure(reason: error.reason)
+            }
+        }
+    }
+}
+
+extension Snapshot {
+    /// Calls the body with each pair that a relationship joins, as its owners see it, in ascending order of one of the two.
+    fileprivate func forEachPair(of entity: Int, _ property: Int, _ body: (LinkTable.Pair) -> Void) {
+        let description = schema.entities[entity]
+        if let toOne = description.toOnes.first(where: { $0.property == property }) {
+            forEachReference(of: entity, toOne) { body(LinkTable.Pair(owner: $0, member: $1)) }
+        } else if let toMany = description.toManys.first(where: { $0.property == property }) {
+            if let table = toMany.linkTable {
+                linkTables[table].members.forEachEntry { entry in
+                    body(LinkTable.Pair(entry))
+                    return true
+                }
+            } else if let toOne = toMany.toOne {
+                forEachReference(of: toMany.source, schema.entities[toMany.source].toOnes[toOne]) {
+                    body(LinkTable.Pair(owner: $1, member: $0))
+                }
+            }
+        }
+    }
+
+    private func forEachReference(
+        of entity: Int, _ toOne: ToOneDescription, _ body: (_ row: RowNumber, _ target: RowNumber) -> Void
+    ) {
+        entities[entity].rows.forEachRow { row, _, address in
+            let target = toOne.target(ofRowAt: address)
+            if target != 0 { body(row, target) }
+        }
+    }
+
+    /// What breaks the rules of uniqueness and of counts; a hundred objects at most.
+    ///
+    /// - Parameter candidates: rows of which each has a key that another one has too.
+    func failures(afterIndexing candidates: [RowID], limit: Int = 100) -> ErrorList<ValidationFailure> {
+        var failures = ErrorList<ValidationFailure>()
+        for id in candidates where failures.count < limit {
+            guard let address = address(of: id) else { continue }
+            for (number, index) in schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
+                let others = rowsSharingKey(of: id.row, at: address, index: number, of: id.entity, limit: 1)
+                guard let other = others.first else { continue }
+                let otherID = schema.id(of: RowID(entity: id.entity, row: other))
+                let name = schema.entities[id.entity].name(of: index)
+                failures.append(
+                    ValidationFailure(id: schema.id(of: id), property: name, reason: "has the same value as \(otherID)")
+                )
+            }
+        }
+        for (entity, description) in schema.entities.enumerated() where description.hasCounts {
+            entities[entity].rows.forEachRow { row, _, _ in
+                guard failures.count < limit else { return }
+                for failure in countFailures(of: RowID(entity: entity, row: row)) { failures.append(failure) }
+            }
+        }
+        return failures
+    }
+}
+
+extension Array {
+    fileprivate subscript(safe index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
+}
