@@ -30,6 +30,7 @@ TAIL_LIMIT = 512 << 20
 NUMBER_LIMIT = 1 << 62
 DEEPEST_KIND = 32
 DEEPEST_CBOR = 32
+MOST_EARLIER = 1000
 
 SCHEMA, COMMIT, PART, PART_END, CLOSE, MARK = 1, 2, 3, 4, 5, 6
 CHECKPOINT_FEATURE = 1
@@ -298,9 +299,16 @@ class Kind:
         "codable"
     } | set(SIGNED) | set(UNSIGNED)
 
+    WITHOUT_ORDER = {"decimal", "bytes", "url", "codable", "array", "set", "dictionary"}
+
     def __init__(self, name, inner=()):
         self.name = name
         self.inner = inner
+
+    @property
+    def is_ordered(self):
+        """Whether it may be unique or indexed."""
+        return self.inner[0].is_ordered if self.name == "optional" else self.name not in self.WITHOUT_ORDER
 
     @classmethod
     def parse(cls, text):
@@ -447,12 +455,15 @@ class Property:
             self.is_to_many = not self.is_to_one
             self.parse_relationship(words[1:], text)
         else:
+            is_indexed = False
             for ending in (" unique", " indexed"):
                 if text.endswith(ending):
-                    self.is_unique = ending == " unique"
+                    is_indexed, self.is_unique = True, ending == " unique"
                     text = text[:-len(ending)]
                     break
-            self.kind = Kind.parse(text)
+            self.kind, self.kind_text = Kind.parse(text), text
+            if is_indexed and not self.kind.is_ordered:
+                raise Refused("the schema has an index of values without an order")
 
     def parse_relationship(self, words, text):
         words = list(words)
@@ -462,24 +473,37 @@ class Property:
                 self.inverse = decimal(words.pop(0))
             if words.pop(0) not in ("nullify", "cascade", "deny"):
                 raise Refused(f"the schema has {text[:80]!r}")
-            while words:
-                word = words.pop(0)
-                if word == "ordered" and self.is_to_many:
-                    self.is_ordered = True
-                elif word == "inverse" and self.is_to_one:
-                    self.inverse = decimal(words.pop(0))
-                elif word == "minimum":
-                    self.minimum = decimal(words.pop(0))
-                elif word == "maximum":
-                    self.maximum = decimal(words.pop(0))
-                else:
+            if self.is_to_many and words[:1] == ["ordered"]:
+                self.is_ordered = bool(words.pop(0))
+            if self.is_to_one and words[:1] == ["inverse"]:
+                words.pop(0)
+                self.inverse = decimal(words.pop(0))
+            if words[:1] == ["minimum"]:
+                words.pop(0)
+                self.minimum = decimal(words.pop(0))
+                if self.minimum == 0:
                     raise Refused(f"the schema has {text[:80]!r}")
+            if words[:1] == ["maximum"]:
+                words.pop(0)
+                self.maximum = decimal(words.pop(0))
         except IndexError:
-            raise Refused(f"the schema has {text[:80]!r}") from None
+            words = ["missing"]
+        most = 1 if self.is_to_one else NUMBER_LIMIT
+        are_possible = self.minimum <= most and (
+            self.maximum is None or (self.is_to_many and self.maximum >= max(self.minimum, 1)))
+        if words or not are_possible:
+            raise Refused(f"the schema has {text[:80]!r}")
 
     @property
     def is_stored(self):
         return not self.is_to_many
+
+    @property
+    def shape(self):
+        """What the records of commits depend on."""
+        if self.kind:
+            return self.kind_text
+        return self.is_to_one, self.target, self.inverse, self.is_ordered
 
     def bytes_and_text(self, reader):
         if self.kind:
@@ -495,15 +519,14 @@ class Entity:
         self.properties = []
         # Those that rows have, once all are known.
         self.stored = []
-        # Each is the tags of properties whose values are unique together.
-        self.compounds = []
+        # Each is the tags of properties whose values are unique together, or have an index.
+        self.compounds, self.indexes = [], []
         is_unique = False
         for word in ending:
             if word in ("unique", "index"):
                 is_unique = word == "unique"
                 current = []
-                if is_unique:
-                    self.compounds.append(current)
+                (self.compounds if is_unique else self.indexes).append(current)
             elif ending[0] in ("unique", "index"):
                 current.append(decimal(word))
             else:
@@ -514,6 +537,12 @@ class Entity:
             raise Refused(f"{self.name} has no property {tag}")
         return self.properties[tag - 1]
 
+
+def require_different(named):
+    """Entities, or properties of one entity: texts that Swift takes for equal are one name."""
+    names = {unicodedata.normalize("NFC", each.name) for each in named}
+    if len(names) < len(named) or "" in names:
+        raise Refused("the schema has a name twice, or an empty one")
 
 
 def decimal(word):
@@ -559,10 +588,17 @@ class Schema:
         if lines[0] != self.TITLE or lines[-1] != "":
             raise Refused("the schema does not begin or end as one")
         self.entities = []
-        # The lines without their names: what all schemas of a file have in common.
-        self.nameless = []
+        # The fingerprints of schemas that the file had before.
+        self.earlier = []
         for line in lines[1:-1]:
-            self.parse(line)
+            if line.startswith("earlier "):
+                self.parse_earlier(line)
+            elif self.earlier:
+                raise Refused("the schema has a line behind those of earlier ones")
+            else:
+                self.parse(line)
+        if len(self.earlier) > MOST_EARLIER:
+            raise Refused("the schema has too many earlier ones")
         self.check()
         self.lists = [(entity, property) for entity in self.entities for property in entity.properties
                       if property.is_to_many and self.has_list(entity, property)]
@@ -573,7 +609,6 @@ class Schema:
         words = first.split(" ")
         if not quote or not end or len(words) != 2 or words[0] not in ("entity", "property"):
             raise Refused(f"the schema has a line {line[:80]!r}")
-        self.nameless.append((first, ending))
         tag = decimal(words[1])
         if ending and not ending.startswith(" "):
             raise Refused(f"the schema has a line {line[:80]!r}")
@@ -591,6 +626,17 @@ class Schema:
         if tag != len(siblings):
             raise Refused(f"the schema's numbers do not ascend in the line {line[:80]!r}")
 
+    def parse_earlier(self, line):
+        fingerprint = line[len("earlier "):]
+        if len(fingerprint) != 64 or set(fingerprint) - set("0123456789abcdef"):
+            raise Refused(f"the schema has a line {line[:80]!r}")
+        self.earlier.append(fingerprint)
+
+    @property
+    def shape(self):
+        """What all schemas of a file have in common."""
+        return [[each.shape for each in entity.properties] for entity in self.entities]
+
     def entity(self, tag):
         if not 1 <= tag <= len(self.entities):
             raise Refused(f"there is no entity {tag}")
@@ -598,11 +644,16 @@ class Schema:
 
     def check(self):
         inverses = set()
+        require_different(self.entities)
         for entity in self.entities:
             entity.stored = [property for property in entity.properties if property.is_stored]
-            for tags in entity.compounds:
-                if not tags or any(not entity.tagged(tag).is_stored for tag in tags):
-                    raise Refused("the schema has a constraint on what is not stored")
+            require_different(entity.properties)
+            for tags in entity.compounds + entity.indexes:
+                properties = [entity.tagged(tag) for tag in tags]
+                if not tags or len(set(tags)) < len(tags) or any(each.is_to_many for each in properties):
+                    raise Refused("the schema has a constraint or an index on what is not stored")
+                if any(each.kind and not each.kind.is_ordered for each in properties):
+                    raise Refused("the schema has an index of values without an order")
             for property in entity.properties:
                 if property.target is None:
                     continue
@@ -612,7 +663,9 @@ class Schema:
                 inverse = target.tagged(property.inverse)
                 if inverse.target != entity.tag or (property.is_to_one and not inverse.is_to_one):
                     raise Refused(f"{entity.name}.{property.name} and its inverse do not fit")
-                if inverse.inverse is not None and inverse.inverse != property.tag:
+                # Only a to-one relationship with a to-many one for its inverse does not name it.
+                is_named = property.is_to_one or inverse.is_to_many
+                if inverse.inverse != (property.tag if is_named else None):
                     raise Refused(f"{entity.name}.{property.name} is not the inverse of its inverse")
                 if (property.target, property.inverse) in inverses:
                     raise Refused(f"{entity.name}.{property.name} has the inverse of another relationship")
@@ -1101,9 +1154,10 @@ class StoreFile:
             self.replay_checkpoint(kind, payload)
         elif kind == SCHEMA:
             schema = Schema(payload)
-            if schema.nameless != self.schema.nameless:
-                raise Refused("a schema that differs in more than names")
-            self.schema = schema
+            if schema.shape != self.schema.shape:
+                raise Refused("a schema that differs in what is stored")
+            # Names, rules and indexes are those of the last one.
+            self.schema = self.state.schema = schema
         elif kind == COMMIT:
             self.state.read_commit(payload)
             self.after_commit(self.state, self.schema)

@@ -1,0 +1,205 @@
+import Foundation
+import Testing
+
+@testable import Graph
+
+/// The next version of a program, with its own types, opens a file of the version before.
+struct EvolutionTests {
+    @Test func `defaults, original names, enumerations and types of one's own`() async throws {
+        let folder = try GoldenStore.library.copy()
+        let old = try await LibraryV1.open(folder.file())
+        let oldAuthors = try old.snapshot.fetchValues(LibraryV1.Author.self)
+        let oldBooks = try old.snapshot.fetchValues(LibraryV1.Book.self)
+        let oldBookIDs = try old.snapshot.fetchIDs(LibraryV1.Book.self).map(\.row)
+        try await old.close()
+        for round in 0..<2 {
+            let coordinator = try await LibraryV2.open(folder.file())
+            #expect(coordinator.check() == [])
+            let authors = try coordinator.snapshot.fetchValues(LibraryV2.Writer.self)
+            #expect(authors.map(\.fullName) == oldAuthors.map(\.name))
+            #expect(authors.map(\.language) == oldAuthors.map { $0.language ?? "unknown" })
+            #expect(authors.map(\.rank) == oldAuthors.map(\.rank.rawValue))
+            #expect(authors.map(\.role.rawValue) == oldAuthors.map(\.role.rawValue))
+            #expect(authors.map(\.rankNumber.rawValue) == oldAuthors.map(\.rankNumber))
+            #expect(authors.map(\.address.street) == oldAuthors.map(\.address.street))
+            #expect(authors.allSatisfy { $0.isAlive && $0.tags == ["new"] && $0.note == nil })
+            // Each object has a value of its own.
+            #expect(Set(authors.map(\.token)).count == authors.count)
+            let books = try coordinator.snapshot.fetchValues(LibraryV2.Book.self)
+            #expect(books.map(\.title) == oldBooks.map(\.title) && books.map(\.pages) == oldBooks.map { Int($0.pages) })
+            #expect(books.map(\.author.id?.row) == oldBooks.map(\.author.id?.row))
+            #expect(try coordinator.snapshot.fetchIDs(LibraryV2.Book.self).map(\.row) == oldBookIDs)
+            #expect(coordinator.snapshot.count(of: LibraryV2.Prize.self) == round)
+            // New objects get numbers that no old one had.
+            let context = Context(coordinator)
+            try await context.transaction { context in
+                let writer = try context.fetch(LibraryV2.Writer.self)[0]
+                context.insert(LibraryV2.Prize(name: "\(round)", winner: ToOne(writer.id)))
+            }
+            try await coordinator.close()
+        }
+    }
+
+    @Test func `an older program is refused, and told that it is older`() async throws {
+        let folder = try GoldenStore.library.copy()
+        try await LibraryV2.open(folder.file()).close()
+        let before = FileManager.default.contents(atPath: folder.file())
+        let error = await #expect(throws: GraphError.self) { try await LibraryV1.open(folder.file()) }
+        guard case .schemaMismatch(_, let differences)? = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(differences.first?.hasPrefix("a newer version of this program has opened the file") == true)
+        #expect(differences.contains("Prize: removed"))
+        #expect(FileManager.default.contents(atPath: folder.file()) == before)
+    }
+
+    @Test func `that a program is older is known after compactions, and of changes that the file only takes note of`()
+        async throws
+    {
+        let folder = try GoldenStore.library.copy()
+        var record = try GoldenStore.library.record
+        let first = try Schema(record)
+        try record.change("title", of: "Book", to: .attribute(kind: "string", .indexed))
+        let second = try Schema(record)
+        for _ in 0..<2 {
+            let coordinator = try await Coordinator.open(second, folder.file())
+            try await coordinator.compact()
+            try await coordinator.close()
+        }
+        let error = await #expect(throws: GraphError.self) { try await Coordinator.open(first, folder.file()) }
+        guard case .schemaMismatch(_, let differences)? = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(differences.dropFirst().elementsEqual(["Book.title: no longer indexed"]))
+    }
+
+    @Test func `three versions one after another, and the third one directly`() async throws {
+        var states: [PlainState] = []
+        for versions in [[1, 2], [2]] {
+            let folder = try GoldenStore.library.copy()
+            for version in versions {
+                var record = try GoldenStore.library.record
+                try record.change("score", of: "Author", to: .attribute(kind: "optional(int64)", .none))
+                if version == 2 {
+                    try record.change("score", of: "Author", to: .attribute(kind: "optional(double)", .indexed))
+                    record = try record.removing("Draft")
+                }
+                try record.add("note", .attribute(kind: "optional(string)", .none), to: "Tag")
+                let coordinator = try await Coordinator.open(try Schema(record), folder.file())
+                #expect(coordinator.check() == [])
+                if version == 2 { states.append(PlainState(coordinator.snapshot)) }
+                try await coordinator.close()
+            }
+            // One old file is kept.
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(names.count { $0.contains(".schema-") } == 1)
+        }
+        #expect(states[0] == states[1])
+    }
+
+    @Test func `an empty store and one that was not closed`() async throws {
+        for store in [GoldenStore.libraryEmpty, .libraryUnclean] {
+            let folder = try store.copy()
+            let old = try await store.plainState()
+            let coordinator = try await LibraryV2.open(folder.file())
+            #expect(coordinator.check() == [])
+            #expect(
+                coordinator.snapshot.count(of: LibraryV2.Book.self) == old.rows.keys.count { $0.hasPrefix("Book/") })
+            try await coordinator.close()
+        }
+    }
+
+    @Test func `a value that its type cannot read any more is named`() async throws {
+        let folder = try GoldenStore.library.copy()
+        let before = FileManager.default.contents(atPath: folder.file())
+        let error = await #expect(throws: GraphError.self) { try await LibraryV2.openWithFewerRanks(folder.file()) }
+        guard case .migrationFailed(_, let failures)? = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(failures.contains { $0.property == "rank" && $0.reason.contains("cannot be read as") })
+        #expect(FileManager.default.contents(atPath: folder.file()) == before)
+    }
+}
+
+/// A later version of `LibraryV1`.
+enum LibraryV2 {
+    enum Role: String {
+        case novelist
+        case poet = "Poet"
+        case translator = "übersetzer"
+        case critic
+    }
+
+    enum Rank: Int {
+        case forgotten = -1
+        case unknown
+        case known
+        case famous = 100
+    }
+
+    struct Address: Codable, Equatable, Sendable { var street: String }
+
+    @Entity(originalName: "Author", indexed: [["country", "fullName"]])
+    struct Writer {
+        @Indexed @Attribute(originalName: "name") var fullName: String
+        var isAlive = true
+        var tags: [String] = ["new"]
+        var token = UUID()
+        var note: String?
+        var surname: String?
+        var language: String = "unknown"
+        var email: String
+        var country: String
+        var born: Int
+        var rating: Double
+        var role: Role
+        var rank: Int
+        var rankNumber: Rank
+        var address: Address
+        @Relationship(inverse: \Book.author) var books: ToMany<Book> = []
+        var mentor: ToOne<Writer> = nil
+        @Relationship(inverse: \Self.mentor, ordered: true) var students: ToMany<Writer> = []
+        @Relationship(inverse: \Prize.winner) var prizes: ToMany<Prize> = []
+    }
+
+    @Entity struct Book {
+        @Unique var isbn: String
+        var title: String
+        var pages: Int
+        var author: ToOne<Writer> = nil
+        @Relationship(inverse: \Chapter.book, ordered: true) var chapters: ToMany<Chapter> = []
+    }
+
+    @Entity struct Chapter {
+        var number: Int
+        @Relationship(minimum: 1) var book: ToOne<Book> = nil
+    }
+
+    @Entity struct Prize {
+        var name: String
+        @Relationship(minimum: 1) var winner: ToOne<Writer> = nil
+    }
+
+    static func open(_ path: String) async throws(GraphError) -> Coordinator {
+        try await Coordinator(
+            for: Writer.self, Book.self, Chapter.self, Prize.self, at: path,
+            dropping: ["Tag", "Publisher", "Reader", "Card", "Shelf", "Writer.formerRank"])
+    }
+
+    enum FewRanks: Int { case unknown, known }
+
+    /// Of which other entities know nothing.
+    @Entity struct Author {
+        var name: String
+        var rank: FewRanks
+    }
+
+    static func openWithFewerRanks(_ path: String) async throws(GraphError) -> Coordinator {
+        try await Coordinator(
+            for: Author.self, at: path,
+            dropping: ["Book", "Chapter", "Tag", "Publisher", "Reader", "Card", "Shelf"])
+    }
+}

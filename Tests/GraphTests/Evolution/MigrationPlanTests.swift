@@ -1,0 +1,270 @@
+import Foundation
+import Testing
+
+@testable import Graph
+
+/// Three versions of a program.
+private enum V1: SchemaVersion {
+    static let entities: [any Entity.Type] = [Person.self, Pet.self]
+
+    @Entity struct Person {
+        var name: String
+        var age: String
+        @Relationship(inverse: \Pet.owner) var pets: ToMany<Pet> = []
+    }
+
+    @Entity struct Pet {
+        var name: String
+        var owner: ToOne<Person> = nil
+    }
+}
+
+/// A name in two parts, an age that is a number, pets with several owners.
+private enum V2: SchemaVersion {
+    static let entities: [any Entity.Type] = [Person.self, Pet.self]
+
+    @Entity struct Person {
+        var firstName: String
+        var lastName: String
+        var age: Int
+        @Relationship(inverse: \Pet.owners) var pets: ToMany<Pet> = []
+    }
+
+    @Entity struct Pet {
+        var name: String
+        @Relationship(ordered: true) var owners: ToMany<Person> = []
+    }
+}
+
+/// A home for each last name, and unique names of pets.
+private enum V3: SchemaVersion {
+    static let entities: [any Entity.Type] = [Person.self, Pet.self, Home.self]
+
+    @Entity struct Person {
+        var firstName: String
+        var age: Double
+        @Relationship(minimum: 1) var home: ToOne<Home> = nil
+        @Relationship(inverse: \Pet.owners) var pets: ToMany<Pet> = []
+    }
+
+    @Entity struct Pet {
+        @Unique var name: String
+        @Relationship(ordered: true) var owners: ToMany<Person> = []
+    }
+
+    @Entity struct Home {
+        @Unique var name: String
+        @Relationship(inverse: \Person.home) var people: ToMany<Person> = []
+    }
+}
+
+struct MigrationPlanTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private struct StepFailure: Error {}
+
+    private static let toV2 = MigrationStep.custom(from: V1.self, to: V2.self) { old, new in
+        for id in try old.fetchIDs(V1.Person.self) {
+            guard let person = old.value(for: id), let object = new[id.migrated(to: V2.Person.self)] else { continue }
+            let names = person.name.split(separator: " ", maxSplits: 1).map(String.init)
+            (object.firstName, object.lastName) = (names[0], names.count > 1 ? names[1] : "")
+            object.age = Int(person.age) ?? 0
+        }
+        for id in try old.fetchIDs(V1.Pet.self) {
+            guard let owner = old.value(for: id)?.owner.id else { continue }
+            // Where the relationship goes both ways, the two versions have it alike.
+            #expect(new[id.migrated(to: V2.Pet.self)]?.owners.isEmpty == true)
+            if let owner = new[owner.migrated(to: V2.Person.self)] {
+                new[id.migrated(to: V2.Pet.self)]?.owners = [owner]
+            }
+        }
+    }
+
+    private static let toV3 = MigrationStep.custom(from: V2.self, to: V3.self) { old, new in
+        var homes: [String: V3.Home.Object] = [:]
+        for id in try old.fetchIDs(V2.Person.self) {
+            guard let person = old.value(for: id) else { continue }
+            let home = homes[person.lastName] ?? new.insert(V3.Home(name: person.lastName))
+            homes[person.lastName] = home
+            new[id.migrated(to: V3.Person.self)]?.home = home
+        }
+        var names: Set<String> = []
+        for pet in try new.fetch(V3.Pet.self) where !names.insert(pet.name).inserted { pet.name += " \(pet.id)" }
+    }
+
+    private static let plan = MigrationPlan(toV2, toV3)
+
+    /// A file of the first version.
+    private func makeStore() async throws -> String {
+        let coordinator = try await Coordinator(for: V1.Person.self, V1.Pet.self, at: folder.file())
+        try await Context(coordinator).transaction { context in
+            for (name, age) in [("Ada King", "36"), ("Bob", "x"), ("Cleo King", "7")] {
+                let person = context.insert(V1.Person(name: name, age: age))
+                for pet in ["Rex", "Tom"] { context.insert(V1.Pet(name: pet, owner: ToOne(person.id))) }
+            }
+        }
+        try await Context(coordinator).transaction { try $0.first(V1.Pet.self)?.delete() }
+        try await coordinator.close()
+        return folder.file()
+    }
+
+    private func open3(_ file: String, _ plan: MigrationPlan? = MigrationPlanTests.plan) async throws(GraphError)
+        -> Coordinator
+    {
+        try await Coordinator(for: V3.Person.self, V3.Pet.self, V3.Home.self, at: file, migration: plan)
+    }
+
+    @Test(arguments: [false, true])
+    func `from the first version to the third, directly or by the second`(stopsBetween: Bool) async throws {
+        let file = try await makeStore()
+        if stopsBetween {
+            let second = try await Coordinator(
+                for: V2.Person.self, V2.Pet.self, at: file, migration: MigrationPlan(Self.toV2))
+            #expect(second.check() == [])
+            let people = try second.snapshot.fetchValues(V2.Person.self)
+            #expect(
+                people.map(\.firstName) == ["Ada", "Bob", "Cleo"] && people.map(\.lastName) == ["King", "", "King"])
+            #expect(people.map(\.age) == [36, 0, 7])
+            try await second.close()
+        }
+        for round in 0..<2 {
+            let coordinator = try await open3(file)
+            #expect(coordinator.check() == [])
+            let context = Context(coordinator)
+            try await context.perform { context in
+                let people = try context.fetch(V3.Person.self)
+                #expect(people.map(\.firstName) == ["Ada", "Bob", "Cleo"] && people.map(\.age) == [36, 0, 7])
+                #expect(people.map(\.id.row) == [1, 2, 3] && people.map { $0.home?.name } == ["King", "", "King"])
+                #expect(people.map { $0.pets.map(\.id.row) } == [[2], [3, 4], [5, 6]])
+                let pets = try context.fetch(V3.Pet.self)
+                #expect(pets.map(\.name) == ["Tom", "Rex", "Tom Pet/p4", "Rex Pet/p5", "Tom Pet/p6"])
+            }
+            #expect(coordinator.diagnostics.contains { $0.kind == .convertedChange } == (round == 0))
+            // The next object gets a number that none had.
+            try await context.transaction { context in
+                #expect(context.insert(V3.Pet(name: "new \(round)")).id.row == UInt64(7 + round))
+                try context.first(V3.Pet.self, where: { $0.name == "new \(round)" })?.delete()
+            }
+            try await coordinator.close()
+        }
+    }
+
+    @Test func `a new store needs no step`() async throws {
+        let coordinator = try await open3(folder.file())
+        #expect(coordinator.diagnostics.isEmpty && coordinator.snapshot.commit == .none)
+        try await coordinator.close()
+        try await open3(folder.file(), nil).close()
+    }
+
+    @Test func `a store between two versions goes on from the one that it is like`() async throws {
+        // A program of the first version that has shipped with one property more, which no version of the plan has.
+        enum Between {
+            struct Person: Entity {
+                var name = "", age = "", pets: ToMany<Pet> = [], note: String?
+                static let schema = EntitySchema<Person>("Person") {
+                    $0.attribute("name", \.name)
+                    $0.attribute("age", \.age)
+                    $0.attribute("note", \.note)
+                    $0.toMany("pets", \.pets, inverse: \Pet.owner)
+                }
+            }
+            struct Pet: Entity {
+                var name = "", owner: ToOne<Person> = nil
+                static let schema = EntitySchema<Pet>("Pet") {
+                    $0.attribute("name", \.name)
+                    $0.toOne("owner", \.owner)
+                }
+            }
+        }
+        let file = try await makeStore()
+        try await Coordinator(for: Between.Person.self, Between.Pet.self, at: file).close()
+        let coordinator = try await open3(file)
+        #expect(try coordinator.snapshot.fetchValues(V3.Person.self).map(\.firstName) == ["Ada", "Bob", "Cleo"])
+        #expect(coordinator.check() == [])
+        try await coordinator.close()
+    }
+
+    @Test func `without the plan, or with a part of it, the file is refused`() async throws {
+        let file = try await makeStore()
+        let before = FileManager.default.contents(atPath: file)
+        for plan in [nil, MigrationPlan(Self.toV3)] {
+            let error = await #expect(throws: GraphError.self) { try await open3(file, plan) }
+            guard case .schemaMismatch(_, let differences)? = error else {
+                Issue.record("\(error as Any)")
+                continue
+            }
+            #expect(differences.contains { $0.hasPrefix("Person.age: string becomes ") })
+            #expect(FileManager.default.contents(atPath: file) == before)
+        }
+        let error = await #expect(throws: GraphError.self) {
+            try await open3(file, MigrationPlan(Self.toV3, Self.toV2))
+        }
+        guard case .invalidSchema? = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(FileManager.default.contents(atPath: file) == before)
+    }
+
+    @Test func `a step that throws, or leaves what breaks a rule, changes nothing`() async throws {
+        let file = try await makeStore()
+        let before = FileManager.default.contents(atPath: file)
+        let throwing = MigrationStep.custom(from: V2.self, to: V3.self) { _, _ in throw StepFailure() }
+        let idle = MigrationStep.custom(from: V2.self, to: V3.self) { _, _ in }
+        let breaking = MigrationStep.custom(from: V2.self, to: V3.self) { _, new in
+            let home = new.insert(V3.Home(name: "all"))
+            for person in try new.fetch(V3.Person.self) { person.home = home }
+            // A save that breaks a rule fails by itself.
+            new.insert(V3.Home(name: "all"))
+        }
+        for (step, expected) in [(throwing, "StepFailure"), (idle, ".home: must not be nil"), (breaking, "not unique")]
+        {
+            let error = await #expect(throws: GraphError.self) { try await open3(file, MigrationPlan(Self.toV2, step)) }
+            switch error {
+            case .migrationStepFailed(_, "V2", "V3", let reason)?: #expect(reason.contains(expected), "\(reason)")
+            case .migrationFailed(_, let failures)?:
+                #expect(failures.contains { $0.description.contains(expected) }, "\(failures)")
+                // Unique names are looked at, too.
+                #expect(failures.contains { $0.description.contains(".name: has the same value as Pet/p") })
+            default: Issue.record("\(error as Any)")
+            }
+            #expect(FileManager.default.contents(atPath: file) == before)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+        }
+        try await open3(file).close()
+    }
+
+    // MARK: Previews
+
+    @Test func `a preview says what would happen, and does nothing`() async throws {
+        let file = try await makeStore()
+        let before = FileManager.default.contents(atPath: file)
+        func preview(_ plan: MigrationPlan?) async throws(GraphError) -> MigrationPreview {
+            try await Coordinator.migrationPreview(
+                for: V3.Person.self, V3.Pet.self, V3.Home.self, at: file, migration: plan)
+        }
+        let refused = try await preview(nil)
+        #expect(!refused.isPossible && refused.failures.isEmpty)
+        #expect(
+            refused.description.contains("refused    Person.age: string becomes double: this needs a migration plan"))
+        let planned = try await preview(Self.plan)
+        #expect(planned.isPossible && planned.changes.allSatisfy { $0.handling != .refused })
+        let idle = MigrationStep.custom(from: V2.self, to: V3.self) { _, _ in }
+        let failing = try await preview(MigrationPlan(Self.toV2, idle))
+        #expect(!failing.isPossible && failing.failures.contains { $0.property == "home" })
+        #expect(FileManager.default.contents(atPath: file) == before)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.count == 2, "the file and its lock file")
+        try await open3(file).close()
+        let nothing = try await preview(Self.plan)
+        #expect(nothing.changes.isEmpty && nothing.isPossible && nothing.description == "nothing changes")
+        await #expect(throws: GraphError.self) {
+            try await Coordinator.migrationPreview(for: V3.Home.self, at: folder.file("missing.graph"))
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.file("missing.graph")))
+    }
+}
