@@ -1,3 +1,4 @@
+import Foundation
 import Graph
 
 /// The engine's side of ``Workload/reopenWorkloads``.
@@ -17,6 +18,22 @@ enum EngineReopen {
         "reopen_compacted": { setting in
             let id = try await setting.engineFile.people[setting.data.lookups[0]]
             return opening(try await setting.compactedEngineFile) { $0.value(for: id)?.checksum ?? 0 }
+        },
+        "migrate": { setting in
+            let (original, path) = (try await setting.compactedEngineFile, setting.freshPath("migrated.graph"))
+            let id = try await setting.engineFile.people[setting.data.lookups[0]]
+            return { _ in
+                for name in [path, path + ".lock", path + ".schema-2"] {
+                    try? FileManager.default.removeItem(atPath: name)
+                }
+                try FileManager.default.copyItem(atPath: original, toPath: path)
+                let stopwatch = Stopwatch()
+                let coordinator = try await Coordinator(for: Later.Team.self, Later.Person.self, at: path)
+                let person = coordinator.snapshot.value(for: id.migrated(to: Later.Person.self))
+                let seconds = stopwatch.seconds
+                try await coordinator.close()
+                return Measurement(amount: seconds, count: 1, answer: person?.checksum ?? 0)
+            }
         },
         "compact": { setting in
             let path = try await setting.compactedEngineFile
@@ -41,6 +58,28 @@ enum EngineReopen {
             let seconds = stopwatch.seconds
             try await coordinator.close()
             return Measurement(amount: seconds, count: 1, answer: answer)
+        }
+    }
+}
+
+/// The next version of ``Team`` and ``Person``: a property more.
+private enum Later {
+    @Entity struct Team {
+        var name: String
+        @Relationship(.cascade, inverse: \Person.team) var members: ToMany<Person> = []
+    }
+
+    @Entity struct Person {
+        var name: String
+        @Unique var email: String
+        var age: Int
+        var balance: Double
+        var joined: Date
+        var nickname: String?
+        var team: ToOne<Team> = nil
+
+        var checksum: UInt64 {
+            Checksum.person(name: name, email: email, age: age, balance: balance, joined: joined)
         }
     }
 }

@@ -69,6 +69,9 @@ final class SQLitePeer {
     /// Writes the file anew without what it does not need.
     func vacuum() throws { try connection.execute("VACUUM") }
 
+    /// Adds a property to all people. SQLite writes nothing to their rows.
+    func addNickname() throws { try connection.execute("ALTER TABLE person ADD COLUMN nickname TEXT") }
+
     /// A database with all rows of `data`.
     convenience init(at location: SQLiteConnection.Location, loaded data: PeopleData) throws {
         try self.init(at: location)

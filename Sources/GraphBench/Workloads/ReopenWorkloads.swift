@@ -24,6 +24,24 @@ extension Workload {
             unit: .seconds(per: "opening"), targets: [.atMost(0.1, .seconds)],
             sqlite: sqliteFirstRow, native: nativeFirstRow),
         Workload(
+            "migrate", "the compacted file opened with a property more",
+            note: "SQLite's writes no row; native reads its file",
+            unit: .seconds(per: "opening"), targets: [.atMost(0.6, .seconds)],
+            sqlite: { setting in
+                let (original, path) = (try await setting.sqliteFile, setting.freshPath("migrated.sqlite"))
+                let id = setting.data.lookups[0] + 1
+                return { _ in
+                    try? FileManager.default.removeItem(atPath: path)
+                    try FileManager.default.copyItem(atPath: original, toPath: path)
+                    let stopwatch = Stopwatch()
+                    let peer = try SQLitePeer(at: .file(path))
+                    try peer.addNickname()
+                    let answer = try peer.person(id: id)?.checksum ?? 0
+                    return Measurement(amount: stopwatch.seconds, count: 1, answer: answer)
+                }
+            },
+            native: nativeFirstRow),
+        Workload(
             "compact", "the durable file compacted", note: "SQLite's VACUUM; native copies its file",
             unit: .seconds(per: "compaction"), targets: [.atMost(1.5, .seconds)],
             sqlite: { setting in

@@ -17,6 +17,7 @@ struct ReopeningTests {
     @Test func `opens that fail leave no lock behind`() async throws {
         let folder = try TemporaryFolder()
         let coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        try await coordinator.transaction { _ = $0.insert(Team(name: "team")) }
         try await coordinator.close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file()))
         bytes[8_300] ^= 1

@@ -72,13 +72,21 @@ struct LexicalContextTests {
                 nonisolated static let schema = Graph::EntitySchema<Self>("Team") {
                     #sourceLocation(file: "/it's/Team.swift", line: 12)
                     $0.attribute("a", \.a)
+                    #sourceLocation(file: "/it's/Team.swift", line: 12)
+                    $0.defaultValue(of: \.a, 1)
                     #sourceLocation(file: "/it's/Team.swift", line: 14)
                     $0.attribute("b", \.b)
                     #sourceLocation(file: "/it's/Team.swift", line: 14)
+                    $0.defaultValue(of: \.b, 2)
+                    #sourceLocation(file: "/it's/Team.swift", line: 14)
                     $0.attribute("c", \.c)
+                    #sourceLocation(file: "/it's/Team.swift", line: 14)
+                    $0.defaultValue(of: \.c, 3)
                     #sourceLocation(file: "/it's/Team.swift", line: 21)
                     #if DEBUG
                     $0.attribute("d", \.d)
+                    #sourceLocation(file: "/it's/Team.swift", line: 22)
+                    $0.defaultValue(of: \.d, 4)
                     #endif
                     #sourceLocation()
                 }
@@ -108,7 +116,11 @@ struct LexicalContextTests {
                 nonisolated static let schema = Graph::EntitySchema<Self>("Team") {
                     #sourceLocation(file: "/Team.swift", line: 17)
                     $0.attribute("a", \.a)
+                    #sourceLocation(file: "/Team.swift", line: 17)
+                    $0.defaultValue(of: \.a, 1)
                     $0.attribute("b", \.b)
+                    #sourceLocation(file: "/Team.swift", line: 18)
+                    $0.defaultValue(of: \.b, 2)
                     #sourceLocation(file: "/Team.swift", line: 11)
                     $0.unique("a", "b", onConflict: .upsert)
                     $0.unique("b", onConflict: .upsert)
