@@ -39,7 +39,7 @@ extension StoreOpening {
         let record = SchemaRecord(schema).following(original.record)
         let successor = try await journal.makeSuccessor(
             schema: record.bytes,
-            baseCommit: migrated.snapshot.commit.number,
+            baseCommit: migrated.snapshot.commit,
             executor: JournalExecutor(label: "graph.migration")
         )
         do throws(GraphError) {

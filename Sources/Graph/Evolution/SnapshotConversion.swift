@@ -220,7 +220,7 @@ extension Snapshot {
         for id in candidates where failures.count < limit {
             guard let address = address(of: id) else { continue }
             for (number, index) in schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
-                let others = rowsSharingKey(of: id.row, at: address, index: number, of: id.entity, limit: 1)
+                let others = rowsSharingKey(of: id, at: address, index: number, limit: 1)
                 guard let other = others.first else { continue }
                 let otherID = schema.id(of: RowID(entity: id.entity, row: other))
                 let name = schema.entities[id.entity].name(of: index)

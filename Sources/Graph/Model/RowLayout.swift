@@ -51,7 +51,7 @@ final class RowLayout: Sendable {
 
     /// The layout of rows that consist of these properties, of no type that the program declares.
     init(of properties: [Property], stride: Int, alignment: Int) {
-        (self.stride, self.alignment) = (stride, alignment)
+        (type, self.stride, self.alignment) = (UndeclaredEntity.self, stride, alignment)
         copy = { target, source, count in
             for row in 0..<count {
                 for property in properties {
