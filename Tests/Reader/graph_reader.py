@@ -590,11 +590,17 @@ class Schema:
         self.entities = []
         # The fingerprints of schemas that the file had before.
         self.earlier = []
+        self.version = None
         for line in lines[1:-1]:
             if line.startswith("earlier "):
                 self.parse_earlier(line)
-            elif self.earlier:
-                raise Refused("the schema has a line behind those of earlier ones")
+            elif self.earlier or self.version is not None:
+                raise Refused("the schema has a line behind those of its version and of earlier ones")
+            elif line.startswith("version "):
+                quoted = line[len("version "):]
+                if len(quoted) < 3 or quoted[0] != '"' or quoted[-1] != '"':
+                    raise Refused(f"the schema has a line {line[:80]!r}")
+                self.version = unescaped(quoted[1:-1])
             else:
                 self.parse(line)
         if len(self.earlier) > MOST_EARLIER:

@@ -46,6 +46,12 @@ public struct MigrationPlan: Sendable {
         self.steps = steps
     }
 
+    /// The names of all versions, in their order.
+    var versions: [String] { (steps.prefix(1).map(\.source) + steps.map(\.target)).map { "\($0)" } }
+
+    /// The name of the version that the last step makes, which is the program's.
+    var newestVersion: String? { versions.last }
+
     /// The schemas of all versions, in their order.
     ///
     /// - Throws: `.invalidSchema`.

@@ -36,7 +36,7 @@ extension StoreOpening {
         guard !journal.wasCreated else { return empty(journal) }
         let original = replay.original
         let migrated = try await convert(original)
-        let record = SchemaRecord(schema).following(original.record)
+        let record = programRecord.following(original.record)
         let successor = try await journal.makeSuccessor(
             schema: record.bytes,
             baseCommit: migrated.snapshot.commit,
@@ -124,39 +124,70 @@ extension StoreOpening {
 
     /// Whether the plan has something to say about a file of this schema, of which the program itself needs none but notes.
     func hasSteps(for record: SchemaRecord) throws(GraphError) -> Bool {
-        let schema = try Schema(record)
-        let snapshot = Snapshot(schema: schema)
+        let snapshot = Snapshot(schema: try Schema(record))
         return try !route(from: Original(snapshot: snapshot, counters: [], record: record)).steps.isEmpty
     }
 
-    /// - Throws: `.schemaMismatch` if the file fits neither the program's schema nor a version of its plan.
+    /// What the program says of its schema.
+    var programRecord: SchemaRecord { SchemaRecord(schema, version: plan?.newestVersion) }
+
+    /// Finds the version of the plan that a file has. It is certain if the file names it or has exactly its schema. Otherwise
+    /// a file that no step has to touch must not run one, and none may be left out: if either is possible, it is refused.
+    ///
+    /// - Throws: `.schemaMismatch` if the file fits neither the program's schema nor a version of its plan, or several.
     private func route(from original: Original) throws(GraphError) -> Route {
         let old = original.snapshot.schema
-        let program = SchemaRecord(schema)
         let direct = SchemaComparison(
             from: old, to: schema, rowCounts: original.rowCounts, dropping: dropping)
-        if original.record.earlier.contains(program.fingerprint), direct.changes.contains(where: { !$0.isNeutral }) {
+        let isOlder = original.record.earlier.contains(programRecord.fingerprint)
+        if isOlder, direct.changes.contains(where: { !$0.isNeutral }) {
             throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: direct.changes))
         }
-        var routes: [Route] = []
-        if let plan {
-            let schemas = try plan.schemas()
-            let steps = Array(zip(plan.steps, schemas.dropFirst()).map { (step: $0, schema: $1) })
-            for (number, version) in schemas.enumerated() {
-                let comparison = SchemaComparison(
-                    from: old, to: version, rowCounts: original.rowCounts, dropping: dropping)
-                routes.append(Route(comparison: comparison, steps: steps[number...]))
-            }
+        guard let plan, !plan.steps.isEmpty else { return try checked(Route(comparison: direct, steps: [])) }
+        let schemas = try plan.schemas()
+        let steps = Array(zip(plan.steps, schemas.dropFirst()).map { (step: $0, schema: $1) })
+        let routes = schemas.map { version in
+            SchemaComparison(from: old, to: version, rowCounts: original.rowCounts, dropping: dropping)
         }
-        // The version that needs the fewest changes; of several, the oldest one.
-        let possible = routes.filter { $0.comparison.refused.isEmpty }
-        if let route = possible.min(by: { $0.comparison.changes.count < $1.comparison.changes.count }) { return route }
-        let nearest = routes.map(\.comparison).min { $0.refused.count < $1.refused.count } ?? direct
-        guard direct.refused.isEmpty else {
-            let refused = nearest.refused.isEmpty ? direct.refused : nearest.refused
+        func route(_ number: Int) throws(GraphError) -> Route {
+            number == steps.count
+                ? try checked(Route(comparison: direct, steps: []))
+                : try checked(Route(comparison: routes[number], steps: steps[number...]))
+        }
+        if let version = original.record.version, let number = plan.versions.lastIndex(of: version) {
+            return try route(number)
+        }
+        if let number = schemas.lastIndex(where: { SchemaRecord($0).entities == original.record.entities }) {
+            return try route(number)
+        }
+        let possible = routes.indices.dropLast().filter { number in
+            routes[number].refused.isEmpty && !routes[number].removes
+                && !original.record.earlier.contains(SchemaRecord(schemas[number]).fingerprint)
+        }
+        let isDirect = direct.refused.isEmpty && !direct.removes
+        if possible.isEmpty { return try checked(Route(comparison: direct, steps: []), refusingRemovals: true) }
+        guard possible.count == 1, !isDirect else {
+            let names = (possible.map { plan.versions[$0] } + (isDirect ? [plan.newestVersion ?? ""] : []))
+            throw .schemaMismatch(
+                path: path,
+                differences: [
+                    "the file may be of any of these versions: \(names.joined(separator: ", ").shortened(to: 400)); "
+                        + "declare its schema as a version of the plan"
+                ])
+        }
+        return try route(possible[0])
+    }
+
+    private func checked(_ route: Route, refusingRemovals: Bool = false) throws(GraphError) -> Route {
+        var refused = route.comparison.refused
+        if refusingRemovals, refused.isEmpty {
+            let advice = "no version of the plan has the file's schema: declare it as one"
+            refused = route.comparison.changes.filter(\.isRemoval).map { $0.handled(.refused, advice: advice) }
+        }
+        guard refused.isEmpty else {
             throw .schemaMismatch(path: path, differences: ErrorList(refused.map(\.description)))
         }
-        return Route(comparison: direct, steps: [])
+        return route
     }
 
     private func convert(_ original: Original) async throws(GraphError) -> Migrated {
@@ -164,11 +195,11 @@ extension StoreOpening {
         let direct = SchemaComparison(
             from: original.snapshot.schema, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         var (snapshot, counters) = try convert(
-            original.snapshot, original.counters, route.comparison, route.steps.isEmpty)
+            original.snapshot, original.counters, route.comparison, isLast: route.steps.isEmpty, isStep: false)
         for (step, version) in route.steps {
             let comparison = SchemaComparison(
                 from: snapshot.schema, to: version, rowCounts: snapshot.entities.map(\.rows.count))
-            let (start, next) = try convert(snapshot, counters, comparison, false)
+            let (start, next) = try convert(snapshot, counters, comparison, isLast: false, isStep: true)
             let coordinator = try await Coordinator(of: start, counters: next)
             do {
                 try await step.run(snapshot, coordinator)
@@ -185,7 +216,7 @@ extension StoreOpening {
             guard comparison.refused.isEmpty else {
                 throw .schemaMismatch(path: path, differences: ErrorList(comparison.refused.map(\.description)))
             }
-            (snapshot, counters) = try convert(snapshot, counters, comparison, true)
+            (snapshot, counters) = try convert(snapshot, counters, comparison, isLast: true, isStep: false)
         }
         snapshot.commit = original.snapshot.commit.next
         return Migrated(
@@ -193,14 +224,17 @@ extension StoreOpening {
             changes: direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 })
     }
 
-    /// - Parameter isLast: whether the rules have to hold afterwards.
+    /// - Parameters:
+    ///   - isLast: whether the rules have to hold afterwards.
+    ///   - isStep: whether a step follows, which replaces values that nobody knows or can read.
     private func convert(
         _ snapshot: Snapshot,
         _ counters: [RowNumber],
         _ comparison: SchemaComparison,
-        _ isLast: Bool
+        isLast: Bool,
+        isStep: Bool
     ) throws(GraphError) -> (Snapshot, [RowNumber]) {
-        let conversion = SnapshotConversion(snapshot, comparison, isLast: isLast)
+        let conversion = SnapshotConversion(snapshot, comparison, isLast: isLast, isStep: isStep)
         guard conversion.failures.isEmpty else {
             throw .migrationFailed(path: path, failures: conversion.failures)
         }

@@ -24,10 +24,8 @@ struct StoreOpening: Sendable {
         do throws(GraphError) {
             let (journal, replay) = try await replay(keepsIndexes: false) {
                 (replay: inout StoreReplay) throws(GraphError) in
-                // Even if the file could take note of all that has changed, a plan may have something to say about it.
-                if plan != nil, !replay.hasProgramsSchema, try hasSteps(for: replay.fileRecord) {
-                    throw try replay.mismatch()
-                }
+                // Even if the file could take note of all that has changed, or nothing has, a plan may have something to say.
+                if plan != nil, try hasSteps(for: replay.fileRecord) { throw try replay.mismatch() }
                 return try replay.finish()
             }
             guard !journal.wasCreated else { return empty(journal) }
@@ -43,6 +41,8 @@ struct StoreOpening: Sendable {
             switch error {
             case .invalidRecord: throw await refusal(error)
             case .schemaMismatch: return try await migrate()
+            // A step may replace what the program's types no longer read.
+            case .valueNotReadable where plan != nil: return try await migrate()
             default: throw error
             }
         }
@@ -53,7 +53,7 @@ struct StoreOpening: Sendable {
             journal: journal,
             snapshot: Snapshot(schema: schema),
             counters: firstRows,
-            record: SchemaRecord(schema),
+            record: programRecord,
             diagnostics: journal.diagnostics
         )
     }
@@ -77,7 +77,7 @@ struct StoreOpening: Sendable {
         finish: @escaping @Sendable (inout StoreReplay) throws(GraphError) -> [Journal.Record]
     ) async throws(GraphError) -> (Journal, StoreReplay) {
         try await open(
-            into: StoreReplay(schema: schema, path: path, keepsIndexes: keepsIndexes),
+            into: StoreReplay(schema: schema, programRecord, path: path, keepsIndexes: keepsIndexes),
             replay: { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in try replay.apply(entry) },
             finish: finish
         )
@@ -90,7 +90,7 @@ struct StoreOpening: Sendable {
     ) async throws(GraphError) -> (Journal, State) {
         try await Journal.open(
             at: path,
-            schema: SchemaRecord(schema).bytes,
+            schema: programRecord.bytes,
             seal: Coordinator.encode(counters: firstRows),
             fileSystem: fileSystem,
             options: options,

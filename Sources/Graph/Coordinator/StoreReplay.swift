@@ -37,8 +37,9 @@ struct StoreReplay: Sendable {
         case otherNames
     }
 
-    init(schema: Schema, path: String, keepsIndexes: Bool = true) {
-        self.init(Snapshot(schema: schema), SchemaRecord(schema), path: path, keepsIndexes: keepsIndexes)
+    /// - Parameter record: what the program says of the schema, if it says more than the schema does.
+    init(schema: Schema, _ record: SchemaRecord? = nil, path: String, keepsIndexes: Bool = true) {
+        self.init(Snapshot(schema: schema), record ?? SchemaRecord(schema), path: path, keepsIndexes: keepsIndexes)
     }
 
     /// Reads a file of any schema, without the program's types.
@@ -110,15 +111,17 @@ struct StoreReplay: Sendable {
         return records
     }
 
-    /// Whether the file's last schema record says what the program's does.
-    var hasProgramsSchema: Bool { agreement == .same }
+    /// Whether the program has a migration plan, of whose newest version the file does not say that it is.
+    private var isOfOtherVersion: Bool {
+        program?.version.map { $0 != fileRecord.version } ?? false
+    }
 
     /// What the file says of its schema.
     var fileRecord: SchemaRecord { lastRecord ?? program ?? SchemaRecord(entities: [], earlier: []) }
 
     /// The file's schema record from now on.
     var record: SchemaRecord {
-        guard let program, agreement != .same else { return fileRecord }
+        guard let program, agreement != .same || isOfOtherVersion else { return fileRecord }
         return program.following(fileRecord)
     }
 
@@ -134,7 +137,7 @@ struct StoreReplay: Sendable {
     func recordsToAppend() throws(GraphError) -> [Journal.Record] {
         switch agreement {
         case .same:
-            return []
+            return isOfOtherVersion ? [Journal.Record(kind: .schema, payload: record.bytes)] : []
         case .knownNames:
             let changes = try comparison().changes
             // Original names show that the program knows of the newer ones.
@@ -150,8 +153,15 @@ struct StoreReplay: Sendable {
     }
 
     private func comparison() throws(GraphError) -> SchemaComparison {
-        SchemaComparison(
-            from: try Schema(fileRecord), to: snapshot.schema, rowCounts: fileRecord.entities.map { _ in 1 })
+        let schema: Schema
+        do {
+            schema = try Schema(fileRecord)
+        } catch {
+            let reason = "the file's schema is unsound: \(error)".shortened(to: 400)
+            throw .invalidRecord(path: path, offset: last.offset, sequence: last.sequence.number, reason: reason)
+        }
+        return SchemaComparison(
+            from: schema, to: snapshot.schema, rowCounts: fileRecord.entities.map { _ in 1 })
     }
 
     func mismatch(_ reason: String? = nil) throws(GraphError) -> GraphError {

@@ -20,7 +20,7 @@ public struct SchemaChange: Sendable, Hashable {
     public let handling: Handling
     /// What to do about a change that is refused; nil otherwise.
     public let advice: String?
-    /// Whether nothing that the file says is lost with it: a name that the program knows, or an order.
+    /// Whether nothing that the file says is lost with it: a name that the program knows, an order, or an index.
     var isNeutral = false
 }
 
@@ -32,8 +32,11 @@ extension SchemaChange: CustomStringConvertible {
 }
 
 extension SchemaChange {
+    var isRemoval: Bool { summary.hasPrefix(Self.removed) }
+
     static let olderProgram =
         "a newer version of this program has opened the file, and this one would undo what that changed"
+    static let removed = "removed"
     static let needsPlan = "this needs a migration plan"
 
     /// The same change where it is handled in another way.

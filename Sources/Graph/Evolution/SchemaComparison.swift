@@ -46,7 +46,8 @@ struct SchemaComparison: Sendable {
         for (number, entity) in old.entities.enumerated() where successors[number] == nil {
             let count = rowCounts[number]
             if count == 0 || dropped.contains(entity.name) {
-                note(entity.name, nil, count == 0 ? "removed" : "removed with its \(Self.objects(count))", .converted)
+                let what = count == 0 ? SchemaChange.removed : "\(SchemaChange.removed) with its \(Self.objects(count))"
+                note(entity.name, nil, what, .converted)
             } else {
                 let advice = "open with dropping: [\"\(entity.name.shortened())\"] to delete them"
                 refuse(entity.name, nil, "removed, but the file has \(Self.objects(count))", advice)
@@ -99,11 +100,14 @@ struct SchemaComparison: Sendable {
             note(entity.name, nil, "renamed from '\(oldEntity.name.shortened())'", .recorded, isNeutral: true)
         }
         compareCompounds(of: entity, oldEntity)
-        let oldNames = oldEntity.properties.map(\.name)
+        // Those of transient ones belong to no file.
+        let oldNames = oldEntity.properties.map { $0.isTransient ? "" : $0.name }
         let sources = properties.map { property in
-            property.isTransient ? nil : Self.index(of: property.name, property.originalNames, in: oldNames)
+            property.isTransient ? nil : source(of: property, in: entity, oldNames)
         }
-        let removed = oldEntity.properties.indices.filter { !sources.contains($0) }
+        let removed = oldEntity.properties.indices.filter {
+            !sources.contains($0) && !oldEntity.properties[$0].isTransient
+        }
         for (position, property) in properties.enumerated() where !property.isTransient {
             if let source = sources[position] {
                 if oldNames[source] != property.name {
@@ -118,11 +122,28 @@ struct SchemaComparison: Sendable {
             }
         }
         entities[number].properties += properties.filter(\.isTransient).map { _ in .nowhere }
-        for position in removed { note(entity.name, oldNames[position], "removed", .converted) }
+        for position in removed { note(entity.name, oldNames[position], SchemaChange.removed, .converted) }
         let order = sources.compactMap { $0 }
         if order != order.sorted() {
             note(entity.name, nil, "the properties have another order", .converted, isNeutral: true)
         }
+    }
+
+    /// Where a property comes from. If the file has both its name and an original one, it says itself which of the two.
+    private mutating func source(of property: Property, in entity: EntityDescription, _ oldNames: [String]) -> Int? {
+        let names = ([property.name] + property.originalNames).filter { oldNames.contains($0) }
+        let kept = names.filter { !dropped.contains("\(entity.name).\($0)") }
+        if kept.count > 1 {
+            let advice = "open with dropping: [\"\(entity.name).…\"] and the name that goes"
+            let both = "the file has both '\(kept[0].shortened())' and '\(kept[1].shortened())', and either may be it"
+            refuse(entity.name, property.name, both, advice)
+        }
+        return kept.first.flatMap { oldNames.firstIndex(of: $0) }
+    }
+
+    /// Whether something that the file has is nothing in the program.
+    var removes: Bool {
+        changes.contains { $0.isRemoval }
     }
 
     private mutating func compareCompounds(of entity: EntityDescription, _ oldEntity: EntityDescription) {
@@ -137,8 +158,12 @@ struct SchemaComparison: Sendable {
         let oldTexts = texts(oldEntity) { name in
             entity.properties.first { $0.name == name || $0.originalNames.contains(name) }?.name ?? name
         }
-        for text in newTexts where !oldTexts.contains(text) { note(entity.name, nil, text, .recorded) }
-        for text in oldTexts where !newTexts.contains(text) { note(entity.name, nil, "no longer \(text)", .recorded) }
+        for text in newTexts where !oldTexts.contains(text) {
+            note(entity.name, nil, text, .recorded, isNeutral: text.hasSuffix("indexed"))
+        }
+        for text in oldTexts where !newTexts.contains(text) {
+            note(entity.name, nil, "no longer \(text)", .recorded, isNeutral: text.hasSuffix("indexed"))
+        }
     }
 
     private mutating func noteAddition(of position: Int, to number: Int, _ removed: [Int], of oldNumber: Int) {
@@ -172,11 +197,13 @@ struct SchemaComparison: Sendable {
     private func isAlike(_ property: Int, of oldEntity: Int, _ newProperty: Int, of newEntity: Int) -> Bool {
         let (oldEnd, newEnd) = (old.end(oldEntity, property), new.end(newEntity, newProperty))
         if let oldEnd, let newEnd {
-            return successors[oldEnd.target] == newEnd.target && oldEnd.isToMany == newEnd.isToMany
+            return successors[oldEnd.target] == newEnd.target && (newEnd.isToMany || !oldEnd.isToMany)
         }
-        return oldEnd == nil && newEnd == nil
-            && old.entities[oldEntity].properties[property].operations.kind
-                == new.entities[newEntity].properties[newProperty].operations.kind
+        guard oldEnd == nil, newEnd == nil,
+            let oldKind = AttributeKind(old.entities[oldEntity].properties[property].operations.kind),
+            let kind = AttributeKind(new.entities[newEntity].properties[newProperty].operations.kind)
+        else { return false }
+        return ValueConversion(from: oldKind, to: kind) != nil
     }
 
     // MARK: Properties
@@ -208,7 +235,9 @@ struct SchemaComparison: Sendable {
         let name = (new.entities[entity].name, property.name)
         let indexing = (Self.indexing(of: oldProperty), Self.indexing(of: property))
         if indexing.0 != indexing.1 {
-            note(name.0, name.1, indexing.1.isEmpty ? "no longer \(indexing.0)" : indexing.1, .recorded)
+            note(
+                name.0, name.1, indexing.1.isEmpty ? "no longer \(indexing.0)" : indexing.1, .recorded,
+                isNeutral: indexing.0 != "unique" && indexing.1 != "unique")
         }
         let kinds = (oldProperty.operations.kind, property.operations.kind)
         if oldProperty.valueType == property.valueType { return .attribute(oldPosition, nil) }

@@ -1,4 +1,10 @@
 extension SchemaRecord {
+    /// So many bytes and lines a record has at most, and so many properties an entity: reading takes time in proportion to the
+    /// square of these.
+    private static let lengthLimit = 16 << 20
+    private static let lineLimit = 50_000
+    private static let propertyLimit = 4_096
+
     /// What is wrong with a record.
     struct Malformed: Error {
         let reason: String
@@ -9,6 +15,9 @@ extension SchemaRecord {
     ///
     /// - Throws: `Malformed`.
     init(reading payload: UnsafeRawBufferPointer) throws {
+        guard payload.count <= Self.lengthLimit, payload.count(where: { $0 == 10 }) <= Self.lineLimit else {
+            throw Malformed(reason: "the schema is longer than any that Graph writes")
+        }
         guard let text = String(validating: payload, as: UTF8.self) else {
             throw Malformed(reason: "the schema is not text")
         }
@@ -29,7 +38,7 @@ extension SchemaRecord {
         guard earlier.count <= Self.earlierLimit else {
             throw Malformed(reason: "the schema has too many earlier ones")
         }
-        self = SchemaRecord(entities: entities, earlier: earlier)
+        self = SchemaRecord(entities: entities, version: version, earlier: earlier)
         try check()
     }
 
@@ -39,7 +48,11 @@ extension SchemaRecord {
             earlier.append(fingerprint)
             return true
         }
-        guard earlier.isEmpty else { return false }
+        guard earlier.isEmpty, version == nil else { return false }
+        if line.take("version ") {
+            version = line.name()
+            return version != nil
+        }
         if line.take("entity \(Self.tag(entities.count)) ") {
             guard let name = line.name() else { return false }
             var compounds: [Compound] = []
@@ -53,7 +66,7 @@ extension SchemaRecord {
             entities.append(Entity(name: name, compounds: compounds))
             return true
         }
-        guard let last = entities.indices.last,
+        guard let last = entities.indices.last, entities[last].properties.count < Self.propertyLimit,
             line.take("property \(Self.tag(entities[last].properties.count)) "), let name = line.name(),
             line.take(" "), let role = line.role()
         else { return false }
@@ -75,6 +88,7 @@ extension SchemaRecord {
             }
             for compound in entity.compounds {
                 guard compound.properties.allSatisfy(entity.properties.indices.contains),
+                    compound.properties.allSatisfy({ entity.properties[$0].role.isOrdered }),
                     Set(compound.properties).count == compound.properties.count, !compound.properties.isEmpty
                 else { throw Malformed(reason: "an index of \(entity.name.shortened()) has other properties") }
             }
@@ -225,8 +239,8 @@ private struct SchemaLine {
             }
         }
         var (kind, indexing) = (String(rest), SchemaRecord.Indexing.none)
-        for (suffix, meaning) in [(" unique", SchemaRecord.Indexing.unique), (" indexed", .indexed)]
-        where kind.hasSuffix(suffix) {
+        let suffixes: [(String, SchemaRecord.Indexing)] = [(" unique", .unique), (" indexed", .indexed)]
+        if let (suffix, meaning) = suffixes.first(where: { kind.hasSuffix($0.0) }) {
             kind.removeLast(suffix.count)
             indexing = meaning
         }
@@ -251,5 +265,16 @@ private struct SchemaLine {
             counts.maximum = maximum
         }
         return counts
+    }
+}
+
+extension SchemaRecord.Role {
+    /// Whether an index may have it.
+    fileprivate var isOrdered: Bool {
+        switch self {
+        case .attribute(let kind, _): AttributeKind(kind)?.isOrdered ?? false
+        case .toOne: true
+        case .toMany: false
+        }
     }
 }

@@ -11,6 +11,7 @@
 /// property 1 "name" string
 /// property 2 "members" to-many 1 3 cascade ordered minimum 1
 /// property 3 "league" int
+/// version "SchemaV2"
 /// earlier 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 /// ```
 ///
@@ -18,8 +19,9 @@
 /// gives the tag of its target entity and its own delete rule; then, if its inverse is a to-one relationship too, `inverse`
 /// and that property. A to-many relationship gives the entity and the property at its other end, and its delete rule; then
 /// `ordered`, if it is. Either may end with the numbers of objects that it leads to, where they are limited. Constraints and
-/// indexes of several properties stand behind their entity's name. The last lines are the fingerprints of schemas that the file
-/// had before, the oldest first.
+/// indexes of several properties stand behind their entity's name. Then comes the
+/// version of the program's migration plan that this is, where it has one. The last lines are the fingerprints of schemas that
+/// the file had before, the oldest first.
 struct SchemaRecord: Sendable, Equatable {
     struct Entity: Sendable, Equatable {
         let name: String
@@ -53,6 +55,8 @@ struct SchemaRecord: Sendable, Equatable {
     }
 
     var entities: [Entity]
+    /// The name of the version of a migration plan that this is, if the program that wrote it had one.
+    var version: String?
     /// The fingerprints of schemas that the file had before, the oldest first.
     private(set) var earlier: [String] = []
 
@@ -60,11 +64,12 @@ struct SchemaRecord: Sendable, Equatable {
     static let earlierLimit = 1_000
     static let title = "graph schema 1"
 
-    init(entities: [Entity], earlier: [String]) {
-        (self.entities, self.earlier) = (entities, earlier)
+    init(entities: [Entity], version: String? = nil, earlier: [String]) {
+        (self.entities, self.version, self.earlier) = (entities, version, earlier)
     }
 
-    init(_ schema: Schema) {
+    init(_ schema: Schema, version: String? = nil) {
+        self.version = version
         entities = schema.entities.map { entity in
             Entity(
                 name: entity.name,
@@ -110,7 +115,7 @@ struct SchemaRecord: Sendable, Equatable {
 
     // MARK: Fingerprints
 
-    /// Identifies what the schema says, in hexadecimal: the SHA-256 of its lines, without those of earlier ones.
+    /// Identifies what the schema says, in hexadecimal: the SHA-256 of its lines up to the last property.
     var fingerprint: String {
         SHA256.digest(text(withEarlier: false)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
@@ -119,7 +124,8 @@ struct SchemaRecord: Sendable, Equatable {
     func following(_ last: SchemaRecord) -> SchemaRecord {
         let own = fingerprint
         let all = last.earlier + [last.fingerprint]
-        return SchemaRecord(entities: entities, earlier: all.filter { $0 != own }.suffix(Self.earlierLimit))
+        return SchemaRecord(
+            entities: entities, version: version, earlier: all.filter { $0 != own }.suffix(Self.earlierLimit))
     }
 
     // MARK: Text
@@ -138,7 +144,10 @@ struct SchemaRecord: Sendable, Equatable {
                 lines.append("property \(Self.tag(number)) \(property.name.debugDescription) \(property.role.text)")
             }
         }
-        if withEarlier { lines += earlier.map { "earlier \($0)" } }
+        if withEarlier {
+            if let version { lines.append("version \(version.debugDescription)") }
+            lines += earlier.map { "earlier \($0)" }
+        }
         return Array(lines.map { $0 + "\n" }.joined().utf8)
     }
 }

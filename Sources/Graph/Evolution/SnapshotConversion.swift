@@ -2,7 +2,7 @@
 struct SnapshotConversion {
     private let comparison: SchemaComparison
     private let source: Snapshot
-    private let isLast: Bool
+    private let isStep: Bool
     private(set) var result: Snapshot
     /// What has no counterpart, and what breaks the program's rules; a hundred of each at most.
     private(set) var failures = ErrorList<ValidationFailure>()
@@ -11,10 +11,11 @@ struct SnapshotConversion {
 
     /// Converts everything. The result is good only without failures.
     ///
-    /// - Parameter isLast: whether nothing comes after it: objects that break the rules of uniqueness and of counts are then
-    ///   failures, and so are values that nobody knows.
-    init(_ source: Snapshot, _ comparison: SchemaComparison, isLast: Bool = true) {
-        (self.source, self.comparison, self.isLast) = (source, comparison, isLast)
+    /// - Parameters:
+    ///   - isLast: whether objects that break the rules of uniqueness and of counts are failures.
+    ///   - isStep: whether a step of a plan follows, which replaces values that nobody knows or can read.
+    init(_ source: Snapshot, _ comparison: SchemaComparison, isLast: Bool = true, isStep: Bool = false) {
+        (self.source, self.comparison, self.isStep) = (source, comparison, isStep)
         result = Snapshot(schema: comparison.new)
         result.commit = source.commit
         for entity in comparison.new.entities.indices { convertRows(of: entity) }
@@ -32,7 +33,7 @@ struct SnapshotConversion {
         let layout = description.layout
         let (rows, oldLayout) = (source.entities[number].rows, source.schema.entities[number].layout)
         let steps = zip(description.properties, comparison.entities[entity].properties).map {
-            PropertyConversion($0, $1, from: comparison.old.entities[number], isLast: isLast)
+            PropertyConversion($0, $1, from: comparison.old.entities[number], isStep: isStep)
         }
         withUnsafeTemporaryAllocation(byteCount: max(layout.stride * 32, 1), alignment: layout.alignment) { memory in
             // There is at least one byte, so the memory has an address.
@@ -118,7 +119,7 @@ private struct PropertyConversion {
     /// From the old row to the new one, whose memory at the property's offset is not initialised before.
     let run: (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Void
 
-    init(_ property: Property, _ source: SchemaComparison.Source, from old: EntityDescription, isLast: Bool) {
+    init(_ property: Property, _ source: SchemaComparison.Source, from old: EntityDescription, isStep: Bool) {
         self.property = property
         let (operations, offset) = (property.operations, property.offset)
         switch source {
@@ -128,6 +129,13 @@ private struct PropertyConversion {
         case .attribute(let number, let conversion?):
             let (oldOperations, oldOffset) = (old.properties[number].operations, old.properties[number].offset)
             let initializeDefault = property.initializeDefault
+            let placeholder = { (reason: String, new: UnsafeMutableRawPointer) throws in
+                if isStep || reason.hasPrefix("is nil"), let initializeDefault {
+                    return initializeDefault(new + offset)
+                }
+                guard isStep else { throw Failure(reason: reason) }
+                try Self.decode(Self.zeros, operations, new + offset)
+            }
             run = { row, new in
                 var (encoded, converted) = (ByteWriter(), ByteWriter())
                 try oldOperations.encode(row + oldOffset, &encoded)
@@ -140,11 +148,14 @@ private struct PropertyConversion {
                     }
                 }
                 guard isValue else {
-                    if let initializeDefault { return initializeDefault(new + offset) }
-                    guard !isLast else { throw Failure(reason: "is nil, and there is no default") }
-                    return try Self.decode(Self.zeros, operations, new + offset)
+                    return try placeholder("is nil, and there is no default", new)
                 }
-                try Self.decode(converted.bytes, operations, new + offset)
+                do {
+                    try Self.decode(converted.bytes, operations, new + offset)
+                } catch let failure as Failure {
+                    guard isStep else { throw failure }
+                    try placeholder(failure.reason, new)
+                }
             }
         case .relationship(let number) where property.isStored:
             // A to-one relationship comes from a to-one relationship, and both are row numbers.

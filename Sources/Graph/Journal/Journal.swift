@@ -166,7 +166,7 @@ actor Journal {
         try prepareRename(of: next, identity, keptAs: kept)
         try rename(next, identity, keptAs: kept)
         go(on: next, identity)
-        if let kept { opening.removeKept(location, except: kept) }
+        if kept != nil { opening.removeKept(location, of: storeID, before: header.generation - 1) }
     }
 
     /// Has what would fail after the rename fail here, where it costs nothing.
@@ -181,6 +181,10 @@ actor Journal {
                 throw IOError(operation: .rename, reason: .other, code: 0)
             }
             if let kept { try opening.keep(location, as: kept) }
+        } catch {
+            throw error.graphError(path: path)
+        }
+        do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
         } catch {
             if let kept { try? opening.fileSystem.unlink(kept) }

@@ -47,14 +47,20 @@ extension JournalOpening {
     /// Removes temporary files that earlier programs left. Only lock files are created without the lock; if one of these is
     /// removed here, its maker finds that there is a lock file now.
     func removeLeftovers(_ location: JournalLocation) {
-        let prefix = location.name.appending(Self.temporarySuffix)
         guard let names = try? fileSystem.list(location.directory) else { return }
-        for name in names {
-            guard let suffix = name.suffix(after: prefix), suffix.count == 16,
-                suffix.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-            else { continue }
+        for name in names where isTemporary(name, of: location) {
             try? fileSystem.unlink(location.directory.appending(component: name))
         }
+    }
+
+    func isTemporary(_ name: StorePath, of location: JournalLocation) -> Bool {
+        guard let suffix = name.suffix(after: location.name.appending(Self.temporarySuffix)) else { return false }
+        return suffix.count == 16
+            && suffix.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    func temporaryPath(_ location: JournalLocation) -> StorePath {
+        location.path.appending(Self.temporarySuffix + StoreID.hexadecimal(options.random()))
     }
 
     /// Writes a new file under another name, locked from the beginning, makes it durable, and renames it last: at any time
@@ -93,7 +99,7 @@ extension JournalOpening {
     func makeTemporaryFile(_ location: JournalLocation) throws(GraphError) -> (any StoreFile, StorePath) {
         var attempts = 100
         while true {
-            let path = location.path.appending(Self.temporarySuffix + StoreID.hexadecimal(options.random()))
+            let path = temporaryPath(location)
             do throws(IOError) {
                 return (try repeatingInterrupted { () throws(IOError) in try fileSystem.create(path) }, path)
             } catch {

@@ -13,16 +13,20 @@ extension JournalOpening {
                 throw .alreadyOpen(path: location.text, processID: nil)
             }
             var status = try attempt(location.path) { () throws(IOError) in try file.status() }
+            var secondName: StorePath?
             if status.linkCount == 2 {
                 let identity = try attempt(location.path) { () throws(IOError) in try file.extent().identity }
-                if let name = try keptName(of: identity, location) {
-                    try attempt(location.path) { () throws(IOError) in try fileSystem.unlink(name) }
-                    status.linkCount = 1
-                }
+                secondName = try self.secondName(of: identity, location)
+                if secondName != nil { status.linkCount = 1 }
             }
             try Self.requireUsable(status, location.path)
             let names = try names(of: file, location, lock)
             let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location)
+            if let secondName, secondName != keptPath(location, generation: header.generation),
+                !isTemporary(secondName.split().name, of: location)
+            {
+                throw .unusableFile(path: location.text, reason: "the file has 2 hard links")
+            }
             var diagnostics: [StoreDiagnostic] = []
             if status.permissions & 0o022 != 0 {
                 let permissions = String(status.permissions, radix: 8)
@@ -39,6 +43,9 @@ extension JournalOpening {
             let scan = try reader.scan(into: &state, replay: replay)
             let addition = try finish(&state)
             diagnostics += Self.diagnostics(of: scan)
+            if let secondName {
+                try attempt(location.path) { () throws(IOError) in try fileSystem.unlink(secondName) }
+            }
             removeLeftovers(location)
             let recovery = JournalRecovery(
                 fileSystem: fileSystem, path: location.path, directory: location.directory)

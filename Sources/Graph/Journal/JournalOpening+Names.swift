@@ -12,7 +12,7 @@ extension JournalOpening {
     /// Whether there is a journal; anything else with that name is an error.
     func isUsable(_ location: JournalLocation) throws(GraphError) -> Bool {
         try isUsable(location.path) { (identity) throws(GraphError) in
-            try keptName(of: identity, location) != nil
+            try secondName(of: identity, location) != nil
         }
     }
 
@@ -46,42 +46,57 @@ extension JournalOpening {
         location.path.appending("\(Self.keptSuffix)\(generation)")
     }
 
-    /// The names of files that migrations have replaced.
-    private func keptNames(_ location: JournalLocation) throws(GraphError) -> [StorePath] {
-        let prefix = location.name.appending(Self.keptSuffix)
-        return try attempt(location.path) { () throws(IOError) in try fileSystem.list(location.directory) }
-            .filter { name in
-                guard let number = name.suffix(after: prefix) else { return false }
-                return !number.isEmpty && number.allSatisfy { (0x30...0x39).contains($0) }
-            }
-    }
-
-    /// The second name of a file whose migration was interrupted before the new file took the first one.
-    func keptName(of identity: FileIdentity, _ location: JournalLocation) throws(GraphError) -> StorePath? {
-        for name in try keptNames(location) {
+    /// The second name of a file whose migration was interrupted before the new file took the first one: its kept name, or the
+    /// temporary one before that.
+    func secondName(of identity: FileIdentity, _ location: JournalLocation) throws(GraphError) -> StorePath? {
+        let names = try attempt(location.path) { () throws(IOError) in try fileSystem.list(location.directory) }
+        for name in names where keptGeneration(name, location) != nil || isTemporary(name, of: location) {
             let path = location.directory.appending(component: name)
             if let extent = try? fileSystem.extent(path), extent.identity == identity { return path }
         }
         return nil
     }
 
-    /// Gives the journal a second name. Another file of that name is that of an earlier migration, from a copy that was put back.
+    /// Gives the journal a second name, by way of a temporary one: another file of that name stays until this one has it.
     func keep(_ location: JournalLocation, as kept: StorePath) throws(IOError) {
+        let temporary = temporaryPath(location)
+        try repeatingInterrupted { () throws(IOError) in try fileSystem.link(location.path, to: temporary) }
         do throws(IOError) {
-            try repeatingInterrupted { () throws(IOError) in try fileSystem.link(location.path, to: kept) }
+            try repeatingInterrupted { () throws(IOError) in try fileSystem.rename(temporary, over: kept) }
         } catch {
-            guard error.reason == .exists else { throw error }
-            try repeatingInterrupted { () throws(IOError) in try fileSystem.unlink(kept) }
-            try repeatingInterrupted { () throws(IOError) in try fileSystem.link(location.path, to: kept) }
+            try? fileSystem.unlink(temporary)
+            throw error
         }
     }
 
-    /// Removes the files that earlier migrations have kept. That may fail: it is no reason to refuse the store.
-    func removeKept(_ location: JournalLocation, except kept: StorePath) {
-        for name in (try? keptNames(location)) ?? [] {
+    /// Removes the files that earlier migrations of this store have kept, and no others: a file counts as one if it has the
+    /// store's identifier, the generation that its name says, and nobody has it open. That may fail: it is no reason to refuse the
+    /// store.
+    func removeKept(_ location: JournalLocation, of storeID: StoreID, before generation: UInt64) {
+        for name in (try? fileSystem.list(location.directory)) ?? [] {
+            guard let number = keptGeneration(name, location), number < generation else { continue }
             let path = location.directory.appending(component: name)
-            if path != kept { try? fileSystem.unlink(path) }
+            guard let file = try? fileSystem.open(path) else { continue }
+            defer { file.close() }
+            guard let length = try? file.extent().lengthBytes, length >= UInt64(JournalFormat.headerBytes) else {
+                continue
+            }
+            var window = JournalWindow(file: file, lengthBytes: length)
+            guard let bytes = try? window.bytes(at: 0, count: JournalFormat.headerBytes),
+                case .valid(let header, _) = JournalHeader.decode(bytes), header.storeID == storeID,
+                header.generation == number, (try? file.lock()) == true
+            else { continue }
+            try? fileSystem.unlink(path)
         }
+    }
+
+    /// The generation that a kept file's name says; nil for any other name.
+    private func keptGeneration(_ name: StorePath, _ location: JournalLocation) -> UInt64? {
+        guard let digits = name.suffix(after: location.name.appending(Self.keptSuffix)), digits.first != 0x30 else {
+            return nil
+        }
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return UInt64(String(decoding: digits, as: UTF8.self))
     }
 
     static func requireUsable(_ status: FileStatus, _ path: StorePath) throws(GraphError) {

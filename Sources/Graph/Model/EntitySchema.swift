@@ -252,6 +252,7 @@ extension EntitySchema.Declaration {
         _ value: @autoclosure @escaping @Sendable () -> V
     ) {
         for (number, property) in properties.enumerated() where property.keyPath as AnyKeyPath == keyPath {
+            guard case .attribute = property.role else { continue }
             properties[number] = Property(
                 property, initializeDefault: { $0.initializeMemory(as: V.self, to: value()) })
         }

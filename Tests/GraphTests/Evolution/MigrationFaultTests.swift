@@ -162,7 +162,8 @@ struct MigrationFaultTests {
     @Test func `a file with two names is refused, unless a migration gave it the second one`() async throws {
         let (medium, names) = try await Self.oldDisk()
         for (name, isOwn) in [
-            (".schema-1", true), (".schema-77", true), (".schema-", false), (".schema-x", false), (".old", false),
+            (".schema-1", true), (".schema-77", false), (".schema-01", false), (".schema-", false),
+            (".schema-x", false), (".old", false),
         ] {
             let disk = SimulatedDisk(medium)
             try disk.link(StorePath(JournalFixture.path), to: StorePath(JournalFixture.path + name))
