@@ -53,10 +53,10 @@ public actor Coordinator {
     ///   - trace: gets a report of each save. It runs on the coordinator, so keep it brief. nil prints the reports if the
     ///     environment has `GRAPH_TRACE=1`.
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.migrationFailed`,
-    ///   `.migrationStepFailed`, `.corrupt`,
-    ///   `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`, `.directoryMissing`, `.permissionDenied`,
-    ///   `.unusableFile`, `.diskFull` or `.inputOutput`. The file is then left unchanged. If the file takes note of a change in the schema, also
-    ///   `.outcomeUnknown`: opening it again shows whether it has the new ones.
+    ///   `.migrationStepFailed`, `.corrupt`, `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`,
+    ///   `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or `.inputOutput`. The file is then left
+    ///   unchanged. If the file takes note of a change in the schema, also `.outcomeUnknown`: opening it again shows whether it
+    ///   has.
     ///
     /// Complexity: O(*s* + *c* log *c*) for *s* bytes and *c* changes of rows and links in the file.
     public init<each E: Entity>(
@@ -98,7 +98,7 @@ public actor Coordinator {
         self.taskExecutor = taskExecutor
         self.clock = clock
         var snapshot = initial?.snapshot ?? Snapshot(schema: schema)
-        var next = initial?.counters ?? schema.entities.map { _ in RowNumber(1) }
+        var next = initial?.counters ?? schema.firstRows
         var limits: CoordinatorState.Limits?
         if let path {
             let opening = StoreOpening(

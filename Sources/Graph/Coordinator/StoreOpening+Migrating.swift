@@ -18,6 +18,8 @@ extension StoreOpening {
 
     /// Where the program's plan takes over, and what follows from the schemas alone until then.
     private struct Route {
+        /// From the file's schema to the program's.
+        let direct: SchemaComparison
         /// From the file's schema to that of a version, or the program's.
         let comparison: SchemaComparison
         /// The remaining steps, each with the version to which it leads.
@@ -143,7 +145,9 @@ extension StoreOpening {
         if isOlder, direct.changes.contains(where: { !$0.isNeutral }) {
             throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: direct.changes))
         }
-        guard let plan, !plan.steps.isEmpty else { return try checked(Route(comparison: direct, steps: [])) }
+        guard let plan, !plan.steps.isEmpty else {
+            return try checked(Route(direct: direct, comparison: direct, steps: []))
+        }
         let schemas = try plan.schemas()
         let steps = Array(zip(plan.steps, schemas.dropFirst()).map { (step: $0, schema: $1) })
         let routes = schemas.map { version in
@@ -151,8 +155,8 @@ extension StoreOpening {
         }
         func route(_ number: Int) throws(GraphError) -> Route {
             number == steps.count
-                ? try checked(Route(comparison: direct, steps: []))
-                : try checked(Route(comparison: routes[number], steps: steps[number...]))
+                ? try checked(Route(direct: direct, comparison: direct, steps: []))
+                : try checked(Route(direct: direct, comparison: routes[number], steps: steps[number...]))
         }
         if let version = original.record.version, let number = plan.versions.lastIndex(of: version) {
             return try route(number)
@@ -165,7 +169,9 @@ extension StoreOpening {
                 && !original.record.earlier.contains(SchemaRecord(schemas[number]).fingerprint)
         }
         let isDirect = direct.refused.isEmpty && !direct.removes
-        if possible.isEmpty { return try checked(Route(comparison: direct, steps: []), refusingRemovals: true) }
+        if possible.isEmpty {
+            return try checked(Route(direct: direct, comparison: direct, steps: []), refusingRemovals: true)
+        }
         guard possible.count == 1, !isDirect else {
             let names = (possible.map { plan.versions[$0] } + (isDirect ? [plan.newestVersion ?? ""] : []))
             throw .schemaMismatch(
@@ -192,8 +198,6 @@ extension StoreOpening {
 
     private func convert(_ original: Original) async throws(GraphError) -> Migrated {
         let route = try route(from: original)
-        let direct = SchemaComparison(
-            from: original.snapshot.schema, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         var (snapshot, counters) = try convert(
             original.snapshot, original.counters, route.comparison, isLast: route.steps.isEmpty, isStep: false)
         for (step, version) in route.steps {
@@ -221,7 +225,7 @@ extension StoreOpening {
         snapshot.commit = original.snapshot.commit.next
         return Migrated(
             snapshot: snapshot, counters: counters,
-            changes: direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 })
+            changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 })
     }
 
     /// - Parameters:

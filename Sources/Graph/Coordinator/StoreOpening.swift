@@ -52,14 +52,11 @@ struct StoreOpening: Sendable {
         OpenedStore(
             journal: journal,
             snapshot: Snapshot(schema: schema),
-            counters: firstRows,
+            counters: schema.firstRows,
             record: programRecord,
             diagnostics: journal.diagnostics
         )
     }
-
-    /// By entity, the first row number of a new store.
-    private var firstRows: [RowNumber] { schema.entities.map { _ in 1 } }
 
     /// Which record is wrong shows to a replay that checks each one with all that follows from it. That is all that this is
     /// for: a file that was refused once is not opened because it passes the second time, and never written to.
@@ -91,7 +88,7 @@ struct StoreOpening: Sendable {
         try await Journal.open(
             at: path,
             schema: programRecord.bytes,
-            seal: Coordinator.encode(counters: firstRows),
+            seal: Coordinator.encode(counters: schema.firstRows),
             fileSystem: fileSystem,
             options: options,
             into: state,

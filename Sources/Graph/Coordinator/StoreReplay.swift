@@ -50,7 +50,7 @@ struct StoreReplay: Sendable {
     private init(_ snapshot: Snapshot, _ program: SchemaRecord?, path: String, keepsIndexes: Bool) {
         (self.snapshot, self.program, self.path, self.keepsIndexes) = (snapshot, program, path, keepsIndexes)
         rules = ReplayRules(hasIndexes: keepsIndexes)
-        counters = snapshot.schema.entities.map { _ in 1 }
+        counters = snapshot.schema.firstRows
     }
 
     /// - Throws: `.schemaMismatch`, `.valueNotReadable` or `.invalidRecord`; the replay is of no use afterwards.
@@ -192,9 +192,9 @@ struct StoreReplay: Sendable {
     private static func agreement(_ record: SchemaRecord, _ program: SchemaRecord, _ schema: Schema) -> Agreement {
         if record.entities == program.entities { return .same }
         let areKnown = zip(record.entities, schema.entities).allSatisfy { recorded, entity in
-            ([entity.name] + entity.originalNames).contains(recorded.name)
+            entity.knownNames.contains(recorded.name)
                 && zip(recorded.properties, entity.properties).allSatisfy { recorded, property in
-                    ([property.name] + property.originalNames).contains(recorded.name)
+                    property.knownNames.contains(recorded.name)
                 }
         }
         return areKnown ? .knownNames : .otherNames
@@ -209,7 +209,7 @@ struct StoreReplay: Sendable {
             throw SchemaRecord.Malformed(reason: "\(error)".shortened(to: 400))
         }
         guard !isFirst else {
-            (snapshot, counters) = (Snapshot(schema: schema), schema.entities.map { _ in 1 })
+            (snapshot, counters) = (Snapshot(schema: schema), schema.firstRows)
             return
         }
         snapshot = Snapshot(snapshot, of: schema)

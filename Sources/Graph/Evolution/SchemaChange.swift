@@ -22,6 +22,8 @@ public struct SchemaChange: Sendable, Hashable {
     public let advice: String?
     /// Whether nothing that the file says is lost with it: a name that the program knows, an order, or an index.
     var isNeutral = false
+    /// Whether something that the file has is nothing in the program.
+    var isRemoval = false
 }
 
 extension SchemaChange: CustomStringConvertible {
@@ -32,18 +34,15 @@ extension SchemaChange: CustomStringConvertible {
 }
 
 extension SchemaChange {
-    var isRemoval: Bool { summary.hasPrefix(Self.removed) }
-
     static let olderProgram =
         "a newer version of this program has opened the file, and this one would undo what that changed"
-    static let removed = "removed"
     static let needsPlan = "this needs a migration plan"
 
     /// The same change where it is handled in another way.
     func handled(_ handling: Handling, advice: String? = nil) -> SchemaChange {
         SchemaChange(
             entity: entity, property: property, summary: summary, handling: handling, advice: advice,
-            isNeutral: isNeutral)
+            isNeutral: isNeutral, isRemoval: isRemoval)
     }
 
     /// Why a program may not open a file that a newer version of it has opened.

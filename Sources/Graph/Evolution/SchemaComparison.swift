@@ -37,7 +37,7 @@ struct SchemaComparison: Sendable {
     init(from old: Schema, to new: Schema, rowCounts: [Int], dropping: [String] = []) {
         (self.old, self.new, self.rowCounts, dropped) = (old, new, rowCounts, Set(dropping))
         let names = old.entities.map(\.name)
-        let numbers = new.entities.map { Self.index(of: $0.name, $0.originalNames, in: names) }
+        let numbers = new.entities.map { Self.index(of: $0.knownNames, in: names) }
         successors = Dictionary(
             uniqueKeysWithValues: numbers.enumerated().compactMap { new, old in old.map { ($0, new) } })
         entities = numbers.map { EntitySource(number: $0) }
@@ -46,8 +46,8 @@ struct SchemaComparison: Sendable {
         for (number, entity) in old.entities.enumerated() where successors[number] == nil {
             let count = rowCounts[number]
             if count == 0 || dropped.contains(entity.name) {
-                let what = count == 0 ? SchemaChange.removed : "\(SchemaChange.removed) with its \(Self.objects(count))"
-                note(entity.name, nil, what, .converted)
+                let what = count == 0 ? "removed" : "removed with its \(Self.objects(count))"
+                note(entity.name, nil, what, .converted, isRemoval: true)
             } else {
                 let advice = "open with dropping: [\"\(entity.name.shortened())\"] to delete them"
                 refuse(entity.name, nil, "removed, but the file has \(Self.objects(count))", advice)
@@ -63,21 +63,19 @@ struct SchemaComparison: Sendable {
 
     private static func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
 
-    private static func index(of name: String, _ originalNames: [String], in names: [String]) -> Int? {
-        for candidate in [name] + originalNames {
-            if let index = names.firstIndex(of: candidate) { return index }
-        }
-        return nil
+    /// The first of the known names that the file has.
+    private static func index(of knownNames: [String], in names: [String]) -> Int? {
+        knownNames.lazy.compactMap { names.firstIndex(of: $0) }.first
     }
 
     private mutating func note(
         _ entity: String, _ property: String?, _ summary: String, _ handling: SchemaChange.Handling,
-        isNeutral: Bool = false
+        isNeutral: Bool = false, isRemoval: Bool = false
     ) {
         changes.append(
             SchemaChange(
                 entity: entity, property: property, summary: summary, handling: handling, advice: nil,
-                isNeutral: isNeutral))
+                isNeutral: isNeutral, isRemoval: isRemoval))
     }
 
     private mutating func refuse(_ entity: String, _ property: String?, _ summary: String, _ advice: String) {
@@ -122,7 +120,7 @@ struct SchemaComparison: Sendable {
             }
         }
         entities[number].properties += properties.filter(\.isTransient).map { _ in .nowhere }
-        for position in removed { note(entity.name, oldNames[position], SchemaChange.removed, .converted) }
+        for position in removed { note(entity.name, oldNames[position], "removed", .converted, isRemoval: true) }
         let order = sources.compactMap { $0 }
         if order != order.sorted() {
             note(entity.name, nil, "the properties have another order", .converted, isNeutral: true)
@@ -131,7 +129,7 @@ struct SchemaComparison: Sendable {
 
     /// Where a property comes from. If the file has both its name and an original one, it says itself which of the two.
     private mutating func source(of property: Property, in entity: EntityDescription, _ oldNames: [String]) -> Int? {
-        let names = ([property.name] + property.originalNames).filter { oldNames.contains($0) }
+        let names = property.knownNames.filter { oldNames.contains($0) }
         let kept = names.filter { !dropped.contains("\(entity.name).\($0)") }
         if kept.count > 1 {
             let advice = "open with dropping: [\"\(entity.name).…\"] and the name that goes"
@@ -142,9 +140,7 @@ struct SchemaComparison: Sendable {
     }
 
     /// Whether something that the file has is nothing in the program.
-    var removes: Bool {
-        changes.contains { $0.isRemoval }
-    }
+    var removes: Bool { changes.contains(where: \.isRemoval) }
 
     private mutating func compareCompounds(of entity: EntityDescription, _ oldEntity: EntityDescription) {
         /// The names of the program.
@@ -156,7 +152,7 @@ struct SchemaComparison: Sendable {
         }
         let newTexts = texts(entity) { $0 }
         let oldTexts = texts(oldEntity) { name in
-            entity.properties.first { $0.name == name || $0.originalNames.contains(name) }?.name ?? name
+            entity.properties.first { $0.knownNames.contains(name) }?.name ?? name
         }
         for text in newTexts where !oldTexts.contains(text) {
             note(entity.name, nil, text, .recorded, isNeutral: text.hasSuffix("indexed"))
@@ -294,7 +290,7 @@ struct SchemaComparison: Sendable {
         let source = newEnd.inverse.flatMap { inverse -> Int? in
             let property = new.entities[newEnd.target].properties[inverse]
             let names = old.entities[oldEnd.target].properties.map(\.name)
-            return Self.index(of: property.name, property.originalNames, in: names)
+            return Self.index(of: property.knownNames, in: names)
         }
         switch (oldEnd.inverse, newEnd.inverse) {
         case (nil, nil):
@@ -306,9 +302,7 @@ struct SchemaComparison: Sendable {
             return source == nil && new.end(newEnd.target, inverse)?.isToMany == true
         case (let oldInverse?, nil):
             let name = old.entities[oldEnd.target].properties[oldInverse].name
-            return !new.entities[newEnd.target].properties.contains {
-                $0.name == name || $0.originalNames.contains(name)
-            }
+            return !new.entities[newEnd.target].properties.contains { $0.knownNames.contains(name) }
         }
     }
 }

@@ -83,13 +83,12 @@ struct SnapshotConversion {
     /// Fills a link table from what the file has of the relationship, at either end.
     private mutating func convertLinks(of table: Int) {
         let list = result.schema.linkTables[table]
-        let property = result.schema.entities[list.entity].toManys.first { $0.linkTable == table }
-        if case .relationship(let old)? = comparison.entities[list.entity].properties[safe: list.property],
+        let inverse = result.schema.end(list.entity, list.property)?.inverse
+        if case .relationship(let old) = comparison.entities[list.entity].properties[list.property],
             let oldEntity = comparison.entities[list.entity].number
         {
             source.forEachPair(of: oldEntity, old) { add($0, to: table) }
-        } else if let property,
-            case .relationship(let old)? = comparison.entities[list.members].properties[safe: property.inverse],
+        } else if let inverse, case .relationship(let old) = comparison.entities[list.members].properties[inverse],
             let oldEntity = comparison.entities[list.members].number
         {
             // This end is new.
@@ -129,11 +128,9 @@ private struct PropertyConversion {
         case .attribute(let number, let conversion?):
             let (oldOperations, oldOffset) = (old.properties[number].operations, old.properties[number].offset)
             let initializeDefault = property.initializeDefault
-            let placeholder = { (reason: String, new: UnsafeMutableRawPointer) throws in
-                if isStep || reason.hasPrefix("is nil"), let initializeDefault {
-                    return initializeDefault(new + offset)
-                }
-                guard isStep else { throw Failure(reason: reason) }
+            // The default, or what a step replaces.
+            let substitute = { (new: UnsafeMutableRawPointer) throws in
+                if let initializeDefault { return initializeDefault(new + offset) }
                 try Self.decode(Self.zeros, operations, new + offset)
             }
             run = { row, new in
@@ -148,13 +145,16 @@ private struct PropertyConversion {
                     }
                 }
                 guard isValue else {
-                    return try placeholder("is nil, and there is no default", new)
+                    guard isStep || initializeDefault != nil else {
+                        throw Failure(reason: "is nil, and there is no default")
+                    }
+                    return try substitute(new)
                 }
                 do {
                     try Self.decode(converted.bytes, operations, new + offset)
                 } catch let failure as Failure {
                     guard isStep else { throw failure }
-                    try placeholder(failure.reason, new)
+                    try substitute(new)
                 }
             }
         case .relationship(let number) where property.isStored:
@@ -248,8 +248,4 @@ extension Snapshot {
         }
         return failures
     }
-}
-
-extension Array {
-    fileprivate subscript(safe index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
 }

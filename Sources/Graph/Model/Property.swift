@@ -113,6 +113,9 @@ final class Property: Sendable {
         }
     }
 
+    /// The name, then those that older files may have.
+    var knownNames: [String] { [name] + originalNames }
+
     var isTransient: Bool {
         if case .transient = role { true } else { false }
     }

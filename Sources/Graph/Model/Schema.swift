@@ -32,6 +32,9 @@ final class Schema: Sendable {
         return types.firstIndex { $0 == type }
     }
 
+    /// By entity, the first row number of a new store.
+    var firstRows: [RowNumber] { entities.map { _ in 1 } }
+
     func index(named name: String) -> Int? {
         entities.firstIndex { $0.name == name }
     }
@@ -155,6 +158,9 @@ final class EntityDescription: @unchecked Sendable {
 }
 
 extension EntityDescription {
+    /// The name, then those that older files may have.
+    var knownNames: [String] { [name] + originalNames }
+
     /// Replaces a row's transient values by their defaults, as in every state.
     func resetTransients(of row: UnsafeMutableRawPointer) {
         for transient in transients { transient.reset(row + transient.offset) }

@@ -70,12 +70,7 @@ struct CompactionFaultTests {
         var softFailures = 0
         for (name, fault) in ErrorSweepTests.faults {
             for index in 0..<reference.disk.operationCount {
-                let disk = SimulatedDisk()
-                if forEver {
-                    disk.failForEver(from: index, with: fault)
-                } else {
-                    disk.fail(operation: index, with: fault)
-                }
+                let disk = SimulatedDisk(failingAt: index, with: fault, forEver: forEver)
                 var program = Program(disk)
                 await program.run()
                 disk.stopFailing()

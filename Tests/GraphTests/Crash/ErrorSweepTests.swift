@@ -68,12 +68,7 @@ struct ErrorSweepTests {
         #expect(all.commits.count == 7 && all.outcomes.isEmpty)
         for (name, fault) in Self.faults {
             for index in 0..<reference.operationCount {
-                let disk = SimulatedDisk()
-                if forEver {
-                    disk.failForEver(from: index, with: fault)
-                } else {
-                    disk.fail(operation: index, with: fault)
-                }
+                let disk = SimulatedDisk(failingAt: index, with: fault, forEver: forEver)
                 var known = Knowledge()
                 known.run(disk)
                 #expect(disk.operationCount < 20_000, "\(name) at \(index)")

@@ -278,6 +278,20 @@ struct AutomaticChangeTests {
 
     // MARK: Refusals
 
+    /// Why a changed schema is refused, after checking that the file is as before and alone.
+    private static func refusal(of change: Change) async throws -> (GraphError?, Schema) {
+        let folder = try GoldenStore.library.copy()
+        let before = FileManager.default.contents(atPath: folder.file())
+        var record = try GoldenStore.library.record
+        try change.change(&record)
+        let schema = try Schema(record)
+        let error = await #expect(throws: GraphError.self) { try await Coordinator.open(schema, folder.file()) }
+        #expect(FileManager.default.contents(atPath: folder.file()) == before)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.allSatisfy { !$0.contains(".new-") && !$0.contains(".schema-") })
+        return (error, schema)
+    }
+
     static let refusals: [Change] = [
         Change(
             name: "a property without a default added",
@@ -384,18 +398,12 @@ struct AutomaticChangeTests {
 
     @Test(arguments: refusals)
     func `a change that is refused names every reason, and leaves the file alone`(_ change: Change) async throws {
-        let folder = try GoldenStore.library.copy()
-        let before = FileManager.default.contents(atPath: folder.file())
-        var record = try GoldenStore.library.record
-        try change.change(&record)
-        let schema = try Schema(record)
-        let error = await #expect(throws: GraphError.self) { try await Coordinator.open(schema, folder.file()) }
+        let (error, schema) = try await Self.refusal(of: change)
         guard case .schemaMismatch(_, let differences)? = error else {
             Issue.record("\(error as Any)")
             return
         }
         #expect(Set(differences) == Set(change.summaries))
-        #expect(FileManager.default.contents(atPath: folder.file()) == before)
         // Nothing is refused where there is nothing to lose, but for what only a plan can say.
         let empty = try GoldenStore.libraryEmpty.copy()
         let needsPlan = change.summaries.contains { $0.hasSuffix("plan") }
@@ -441,12 +449,7 @@ struct AutomaticChangeTests {
 
     @Test(arguments: violations)
     func `objects that do not fit are listed, and the file is left alone`(_ change: Change) async throws {
-        let folder = try GoldenStore.library.copy()
-        let before = FileManager.default.contents(atPath: folder.file())
-        var record = try GoldenStore.library.record
-        try change.change(&record)
-        let schema = try Schema(record)
-        let error = await #expect(throws: GraphError.self) { try await Coordinator.open(schema, folder.file()) }
+        let (error, _) = try await Self.refusal(of: change)
         guard case .migrationFailed(_, let failures)? = error else {
             Issue.record("\(error as Any)")
             return
@@ -455,9 +458,6 @@ struct AutomaticChangeTests {
         for failure in failures {
             for text in change.summaries { #expect(failure.description.contains(text), "\(failure)") }
         }
-        #expect(FileManager.default.contents(atPath: folder.file()) == before)
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(names.allSatisfy { !$0.contains(".new-") && !$0.contains(".schema-") })
     }
 }
 

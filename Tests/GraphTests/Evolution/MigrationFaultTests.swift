@@ -88,12 +88,7 @@ struct MigrationFaultTests {
         var (old, new) = (0, 0)
         for (name, fault) in ErrorSweepTests.faults {
             for index in 0..<count {
-                let disk = SimulatedDisk(medium)
-                if forEver {
-                    disk.failForEver(from: index, with: fault)
-                } else {
-                    disk.fail(operation: index, with: fault)
-                }
+                let disk = SimulatedDisk(medium, failingAt: index, with: fault, forEver: forEver)
                 var outcome = "opened"
                 do throws(GraphError) {
                     try await Later.open(disk).close()

@@ -55,6 +55,16 @@ final class SimulatedDisk: StoreFileSystem {
         self.state = Mutex(state)
     }
 
+    /// A disk of which one operation fails, or all from that one on.
+    convenience init(_ medium: Medium = Medium(), failingAt index: Int, with fault: Fault, forEver: Bool) {
+        self.init(medium)
+        if forEver {
+            failForEver(from: index, with: fault)
+        } else {
+            fail(operation: index, with: fault)
+        }
+    }
+
     // MARK: Control
 
     var operationCount: Int { state.withLock { $0.operationCount } }
