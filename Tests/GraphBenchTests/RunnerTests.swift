@@ -13,7 +13,7 @@ struct RunnerTests {
         let directory = try WorkDirectory(in: nil, heedsSignals: false)
         defer { directory.remove() }
         let workload = try #require(Self.workloads.first { $0.name == name })
-        let setting = Setting(data: PeopleData(rows: 2_000), directory: directory.path)
+        let setting = Setting(data: PeopleData(rows: 500), directory: directory.path)
         let runner = Runner(setting: setting, runs: 2, usesPeer: true, progress: ProgressLine())
         let result = await runner.measure(workload)
         #expect(result.mismatches.isEmpty)

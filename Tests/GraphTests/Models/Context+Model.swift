@@ -299,7 +299,27 @@ extension Context {
     func compareThoroughly(with model: ContextModel) throws {
         try compareVersions(with: model.base, model.detachedBases)
         for (entity, type) in StoreShape.types.enumerated() { try compareThoroughly(type, entity, with: model) }
+        try compareMissingMembers(with: model)
         try compareStructures()
+    }
+
+    /// Compares the links that are pending and lead nowhere. Where both ends are missing, either may count as the owner.
+    private func compareMissingMembers(with model: ContextModel) throws {
+        func ends(_ link: StoreModel.Link) -> Set<StoreModel.Link> { Set([link, link.reversed].compactMap(\.self)) }
+        let expected = Set(model.missing.map { ends(StoreModel.Link(list: $0.list, member: $0.member)) })
+        state.flush()
+        let working = state.working
+        var found: Set<Set<StoreModel.Link>> = []
+        for (list, members) in working.missingMembers {
+            let entity = working.schema.entities[list.entity]
+            let owners = StoreShape.entities.firstIndex { $0.name == entity.name }
+            let name = entity.properties[list.property].name
+            guard let relationship = StoreShape.toManys.firstIndex(where: { $0.owners == owners && $0.name == name })
+            else { continue }
+            let missing = StoreModel.List(relationship: relationship, owner: list.owner)
+            for member in members { found.insert(ends(StoreModel.Link(list: missing, member: member))) }
+        }
+        try demand(found == expected) { "\(found) are missing, not \(expected)" }
     }
 
     /// The structures underneath.
