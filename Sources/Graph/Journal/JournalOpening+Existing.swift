@@ -12,14 +12,7 @@ extension JournalOpening {
             guard try attempt(location.path, { () throws(IOError) in try file.lock() }) else {
                 throw .alreadyOpen(path: location.text, processID: nil)
             }
-            var status = try attempt(location.path) { () throws(IOError) in try file.status() }
-            var secondName: StorePath?
-            if status.linkCount == 2 {
-                let identity = try attempt(location.path) { () throws(IOError) in try file.extent().identity }
-                secondName = try self.secondName(of: identity, location)
-                if secondName != nil { status.linkCount = 1 }
-            }
-            try Self.requireUsable(status, location.path)
+            let (status, secondName) = try status(of: file, location)
             let names = try names(of: file, location, lock)
             let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location)
             if let secondName, secondName != keptPath(location, generation: header.generation),
@@ -27,22 +20,13 @@ extension JournalOpening {
             {
                 throw .unusableFile(path: location.text, reason: "the file has 2 hard links")
             }
-            var diagnostics: [StoreDiagnostic] = []
-            if status.permissions & 0o022 != 0 {
-                let permissions = String(status.permissions, radix: 8)
-                diagnostics.append(
-                    StoreDiagnostic(
-                        .writableByOthers,
-                        "others than its owner may write the file (permissions \(permissions)); remove that permission"
-                    ))
-            }
             let remembered = try rememberedEnd(lock, location)
             let reader = JournalReader(
                 file: file, header: header, headerChecksum: checksum, lengthBytes: status.lengthBytes,
                 path: location.text, remembered: remembered)
             let scan = try reader.scan(into: &state, replay: replay)
             let addition = try finish(&state)
-            diagnostics += Self.diagnostics(of: scan)
+            var diagnostics = Self.diagnostics(of: status) + Self.diagnostics(of: scan)
             if let secondName {
                 try attempt(location.path) { () throws(IOError) in try fileSystem.unlink(secondName) }
             }
@@ -64,6 +48,31 @@ extension JournalOpening {
             file.close()
             throw error
         }
+    }
+
+    /// The status of a file that can be a store, and a second name that a migration may have given it.
+    private func status(
+        of file: any StoreFile, _ location: JournalLocation
+    ) throws(GraphError) -> (FileStatus, secondName: StorePath?) {
+        var status = try attempt(location.path) { () throws(IOError) in try file.status() }
+        var secondName: StorePath?
+        if status.linkCount == 2 {
+            let identity = try attempt(location.path) { () throws(IOError) in try file.extent().identity }
+            secondName = try self.secondName(of: identity, location)
+            if secondName != nil { status.linkCount = 1 }
+        }
+        try Self.requireUsable(status, location.path)
+        return (status, secondName)
+    }
+
+    private static func diagnostics(of status: FileStatus) -> [StoreDiagnostic] {
+        guard status.permissions & 0o022 != 0 else { return [] }
+        let permissions = String(status.permissions, radix: 8)
+        return [
+            StoreDiagnostic(
+                .writableByOthers,
+                "others than its owner may write the file (permissions \(permissions)); remove that permission")
+        ]
     }
 
     /// The end in the lock file, of this file or of another one.

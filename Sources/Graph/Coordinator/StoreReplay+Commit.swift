@@ -1,0 +1,184 @@
+/// Applies what a commit says, after checking it.
+extension StoreReplay: CommitHandler {
+    mutating func begin(
+        _ number: CommitNumber,
+        counters: [(entity: Int, next: RowNumber)],
+        _ reader: ByteReader
+    ) throws {
+        guard number == snapshot.commit.next else {
+            throw reader.failure("commit \(number) after commit \(snapshot.commit)")
+        }
+        try apply(counters, reader)
+    }
+
+    mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+        guard id.row < counters[id.entity] else { throw reader.failure("row \(id.row) is beyond the row counter") }
+        guard !snapshot.contains(id) else { throw reader.failure("row \(id.row) is inserted, but exists") }
+        // Or it was deleted once and came back; see `WorkingState.number`.
+        guard version == RowVersion.none.next || version.number == snapshot.commit.next.number else {
+            throw reader.failure("row \(id.row) is inserted at version \(version)")
+        }
+        let layout = snapshot.schema.entities[id.entity].layout
+        try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
+            // There is at least one byte, so the memory has an address.
+            let address = memory.baseAddress.unsafelyUnwrapped
+            try decode(id, &reader, into: address)
+            rules.didWrite(id, from: nil, to: address, in: snapshot.schema)
+            guard keepsIndexes else {
+                snapshot.entities[id.entity].rows.set(id.row, version: version, moving: address)
+                return
+            }
+            if snapshot.set(id, version: version, moving: address, scratch: &scratch) {
+                rules.mayShareKey(id)
+            }
+        }
+    }
+
+    mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+        guard let address = snapshot.address(of: id), version == snapshot.version(of: id)?.next else {
+            throw reader.failure("row \(id.row) is updated to version \(version), but is not at the one before")
+        }
+        let description = snapshot.schema.entities[id.entity]
+        try description.layout.withCopy(of: address) { copy in
+            for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+                let tag = try reader.readVarint()
+                guard tag >= 1, tag <= UInt64(description.properties.count) else {
+                    throw reader.failure("no property has the tag \(tag)")
+                }
+                let property = description.properties[Int(tag) - 1]
+                guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
+                let value = copy + property.offset
+                try reading(property, of: id) { try property.decode(&reader, replacing: value) }
+                guard hasSameValue(property, of: id.entity, at: value, as: address + property.offset) else {
+                    throw reader.failure("\(property.name) of row \(id.row) had another value before")
+                }
+                try reading(property, of: id) { try property.decode(&reader, replacing: value) }
+            }
+            rules.didWrite(id, from: address, to: copy, in: snapshot.schema)
+            guard keepsIndexes else {
+                snapshot.entities[id.entity].rows.set(id.row, version: version, copying: copy)
+                return
+            }
+            if snapshot.set(id, version: version, copying: copy, scratch: &scratch) {
+                rules.mayShareKey(id)
+            }
+        }
+    }
+
+    mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+        guard let current = snapshot.address(of: id), snapshot.version(of: id) == version else {
+            throw reader.failure("row \(id.row) is deleted at version \(version), which it does not have")
+        }
+        let description = snapshot.schema.entities[id.entity]
+        let layout = description.layout
+        try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
+            let address = memory.baseAddress.unsafelyUnwrapped
+            try decode(id, &reader, into: address)
+            defer { layout.destroy(address, 1) }
+            let isSame = description.properties.allSatisfy {
+                hasSameValue($0, of: id.entity, at: current + $0.offset, as: address + $0.offset)
+            }
+            guard isSame else { throw reader.failure("row \(id.row) is deleted with another value than it has") }
+        }
+        rules.didDelete(id, at: current, in: snapshot.schema)
+        if keepsIndexes {
+            snapshot.remove(id, scratch: &scratch)
+        } else {
+            snapshot.entities[id.entity].rows.remove(id.row)
+        }
+    }
+
+    mutating func remove(_ pair: LinkTable.Pair, from list: Int, _ reader: ByteReader) throws {
+        guard snapshot.linkTables[list].key(of: pair.member, of: pair.owner) == pair.key,
+            snapshot.linkTables[list].remove(pair.member, of: pair.owner)
+        else { throw reader.failure("member \(pair.member) of row \(pair.owner) is removed, but is not there") }
+        if let derived = derivedList(of: list) { snapshot.linkTables[derived].remove(pair.owner, of: pair.member) }
+        rules.didLink(pair, in: list)
+    }
+
+    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws {
+        guard !snapshot.linkTables[list].contains(pair.member, of: pair.owner) else {
+            throw reader.failure("member \(pair.member) of row \(pair.owner) is added, but is there")
+        }
+        snapshot.linkTables[list].insert(pair.member, of: pair.owner, key: pair.key)
+        if let derived = derivedList(of: list) {
+            snapshot.linkTables[derived].insert(pair.owner, of: pair.member, key: nil)
+        }
+        // All of a checkpoint is checked when it is complete.
+        if promised == nil { rules.didLink(pair, in: list) }
+    }
+
+    /// The other side's list, where it is not in the file but follows from this one.
+    private func derivedList(of list: Int) -> Int? {
+        let tables = snapshot.schema.linkTables
+        return tables[list].inverse.flatMap { tables[$0].isRecorded(as: $0) ? nil : $0 }
+    }
+
+    // MARK: Values
+
+    /// Initialises a row's memory, or throws and leaves none of it initialised.
+    private func decode(_ id: RowID, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws {
+        let properties = snapshot.schema.entities[id.entity].properties
+        for (number, property) in properties.enumerated() {
+            do {
+                try reading(property, of: id) { try property.operations.decode(&reader, address + property.offset) }
+            } catch {
+                for property in properties.prefix(number) {
+                    property.operations.deinitialize(address + property.offset)
+                }
+                throw error
+            }
+        }
+    }
+
+    /// Says whose value it is that its type cannot read.
+    @inline(__always)
+    func reading(_ property: Property, of id: RowID, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as UnreadableValue {
+            throw GraphError.valueNotReadable(
+                path: path,
+                object: snapshot.schema.id(of: id),
+                property: property.name,
+                type: error.type.shortened(to: 200),
+                reason: error.reason
+            )
+        }
+    }
+
+    /// Whether a record tells the truth about a value that the state has.
+    ///
+    /// Of a program's own type nobody can tell for sure: a type that gives a missing key a default, or has learnt a case since,
+    /// reads other values from the same records than the program did that wrote them. So it is a remark if a value of such a type
+    /// neither has the same bytes nor equals the other; the row's version and the record's checksums were checked all the same.
+    private mutating func hasSameValue(
+        _ property: Property,
+        of entity: Int,
+        at address: UnsafeRawPointer,
+        as other: UnsafeRawPointer
+    ) -> Bool {
+        guard let matches = property.operations.matchesRecord else {
+            return property.operations.isIdentical(address, other)
+        }
+        if !matches(address, other) {
+            let name = "\(snapshot.schema.entities[entity].name).\(property.name)"
+            let remark = "\(name): some values read differently than when they were written"
+            if !remarks.contains(remark) { remarks.append(remark) }
+        }
+        return true
+    }
+}
+
+extension Property {
+    /// Replaces the value at the address by one that is read, or throws and leaves it as it is.
+    fileprivate func decode(_ reader: inout ByteReader, replacing address: UnsafeMutableRawPointer) throws {
+        try withUnsafeTemporaryAllocation(byteCount: max(sizeBytes, 1), alignment: alignment) { memory in
+            // There is at least one byte, so the memory has an address.
+            let value = memory.baseAddress.unsafelyUnwrapped
+            try operations.decode(&reader, value)
+            operations.assign(address, value)
+            operations.deinitialize(value)
+        }
+    }
+}
