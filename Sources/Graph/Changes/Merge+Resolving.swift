@@ -56,7 +56,7 @@ extension Merge {
             resolution.passedOver.insert(conflict.id)
             return
         }
-        if kind == .updated, conflict.theirs != nil {
+        if kind != .deleted, conflict.theirs != nil, conflict.base != nil {
             return try resolveUpdates(conflict, in: &resolution)
         }
         switch policy.kind {

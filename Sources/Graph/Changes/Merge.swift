@@ -118,7 +118,7 @@ struct Merge {
             id: id,
             kind: kind,
             versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
-            base: request.knownRow(id),
+            base: request.knownRow(id) ?? request.changes[id.entity].returnBases.address(of: id.row),
             ours: request.snapshot.address(of: id) ?? request.changes[id.entity].detachedRows.address(of: id.row),
             theirs: head.address(of: id)
         )
@@ -149,7 +149,10 @@ struct Merge {
         in request: WorkingState
     ) -> [(toOne: ToOneDescription, target: RowNumber)] {
         // Not the conflict's base: what is required may be older than what the changes count from.
-        guard let known = request.knownRow(conflict.id), let ours = conflict.ours else { return [] }
+        let known =
+            request.knownRow(conflict.id)
+            ?? request.changes[conflict.id.entity].returnBases.address(of: conflict.id.row)
+        guard let known, let ours = conflict.ours else { return [] }
         return request.nullifiedReferences(from: known, to: ours, of: conflict.id.entity)
             .map { ($0, $0.target(ofRowAt: known)) }
     }
@@ -167,7 +170,10 @@ struct Merge {
         case (.inserted, let theirs):
             // Both sides took back the same delete.
             guard let theirs, let ours = conflict.ours else { return false }
-            return !schema.entities[conflict.id.entity].areIdentical(ours, theirs)
+            guard let base = conflict.base else {
+                return !schema.entities[conflict.id.entity].areIdentical(ours, theirs)
+            }
+            return isChangedThere(conflict) && request.isWritten(conflict.id, from: base, to: ours)
         case (.deleted, nil):
             return false
         default:

@@ -78,7 +78,8 @@ extension WorkingState {
         switch (change.kind, ours, known) {
         case (.inserted, let ours?, _):
             let last = later.changes[id.entity].returnBases.address(of: id.row)
-            reinsert(id, copying: ours, last: last, baseVersion, keepingBases, replacements)
+            let nullified = last.map { later.nullifiedReferences(from: $0, to: ours, of: id.entity) } ?? []
+            reinsert(id, copying: ours, last: last, nullified, baseVersion, keepingBases, replacements)
         case (.deleted, _, _) where isThere:
             removeAgain(change, of: later, known: known, keepingBases)
         case (.updated, _?, _?) where !isThere && later.onlyNullifies(id):
@@ -106,6 +107,7 @@ extension WorkingState {
         _ id: RowID,
         copying ours: UnsafeRawPointer,
         last: UnsafeRawPointer?,
+        _ nullified: [ToOneDescription],
         _ baseVersion: RowVersion,
         _ keepingBases: Bool,
         _ replacements: Replacements
@@ -114,7 +116,8 @@ extension WorkingState {
         if isThere, let last {
             // Others have brought it back, too.
             return merge(
-                RowChange(known: last, ours: ours, baseVersion: baseVersion), into: id, keepingBases, replacements)
+                RowChange(known: last, ours: ours, baseVersion: baseVersion, nullified: nullified), into: id,
+                keepingBases, replacements)
         }
         let description = schema.entities[id.entity]
         description.layout.withCopy(of: ours) { copy in
@@ -243,10 +246,14 @@ extension WorkingState {
             let ours = snapshot.address(of: id),
             let original = base.address(of: id)
         else { return false }
-        let nullified = nullifiedReferences(from: original, to: ours, of: id.entity).map(\.property)
-        guard !nullified.isEmpty else { return false }
-        return schema.entities[id.entity].properties.enumerated().allSatisfy { number, property in
-            nullified.contains(number) || property.isIdentical(in: ours, original)
+        return !isWritten(id, from: original, to: ours) && !schema.entities[id.entity].areIdentical(original, ours)
+    }
+
+    /// Whether more than delete rules changed a row.
+    func isWritten(_ id: RowID, from known: UnsafeRawPointer, to ours: UnsafeRawPointer) -> Bool {
+        let nullified = nullifiedReferences(from: known, to: ours, of: id.entity).map(\.property)
+        return schema.entities[id.entity].properties.enumerated().contains { number, property in
+            !nullified.contains(number) && !property.isIdentical(in: ours, known)
         }
     }
 

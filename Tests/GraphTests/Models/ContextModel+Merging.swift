@@ -21,6 +21,7 @@ extension ContextModel {
         var isRequirement = false
         /// What was done to the row here.
         var isChanged = true
+        var isInserted = false
         var isDeleted = false
     }
 
@@ -71,14 +72,16 @@ extension ContextModel {
         let changes = changes
         var conflicts: [Conflict] = []
         for id in changes.inserted.union(changes.updated).union(changes.deleted).sorted() {
-            let original = known(id)
+            let original = known(id) ?? (theirs.rows[id] == nil ? nil : returning[id]?.known)
             let (ours, other) = (detachedRows[id]?.ours ?? work.rows[id], theirs.rows[id])
             let old = version(id)
             let new = theirs.versions[id] ?? 0
             let isChangedThere = comparison == .store ? old != new : original != other
             let text = comparison == .store ? "\(id) \(old) \(new)" : "\(id) \(other == nil ? "deleted" : "changed")"
             if changes.inserted.contains(id) {
-                guard let other, ours != other else { continue }
+                // Both have taken back the same delete.
+                guard other != nil, isChangedThere, let ours, let original else { continue }
+                guard withoutNullify(id, from: original, to: ours) != original else { continue }
             } else {
                 guard isChangedThere, ours != nil || other != nil, detachedRows[id] != nil || !onlyNullifies(id) else {
                     continue
@@ -87,7 +90,7 @@ extension ContextModel {
             conflicts.append(
                 Conflict(
                     id: id, base: original, ours: wanted(id, ours), theirs: other, version: old, text: text,
-                    isDeleted: changes.deleted.contains(id)))
+                    isInserted: changes.inserted.contains(id), isDeleted: changes.deleted.contains(id)))
         }
         let found = Set(conflicts.map(\.id))
         for (id, known) in required.sorted(by: { $0.key < $1.key }) where !found.contains(id) {
@@ -107,13 +110,13 @@ extension ContextModel {
     }
 
     private func wanted(_ id: StoreModel.ID, _ ours: StoreModel.Row?) -> StoreModel.Row? {
-        ours.map { ours in known(id).map { withoutNullify(id, from: $0, to: ours) } ?? ours }
+        ours.map { ours in (known(id) ?? returning[id]?.known).map { withoutNullify(id, from: $0, to: ours) } ?? ours }
     }
 
     private func resolve(_ conflict: Conflict, _ policy: StorePolicy, _ resolution: inout Resolution) {
         let id = conflict.id
         func keep() {
-            if conflict.base == nil { resolution.rows[id] = conflict.theirs } else { resolution.dropped.append(id) }
+            if conflict.isInserted { resolution.rows[id] = conflict.theirs } else { resolution.dropped.append(id) }
         }
         if policy.hasFunction(for: id.entity) {
             switch StorePolicy.Decision(conflict.ours?.attributes[0], conflict.theirs?.attributes[0]) {
@@ -141,6 +144,8 @@ extension ContextModel {
             return
         }
         if let base = conflict.base, let ours = conflict.ours, let theirs = conflict.theirs {
+            let counter = policy.counter(of: id.entity)
+            if policy.otherwise == .rollback, counter == nil { return keep() }
             return resolve(id, base, ours, theirs, conflict.text, policy, &resolution)
         }
         switch policy.otherwise {
@@ -166,7 +171,6 @@ extension ContextModel {
             && ours.attributes.indices.allSatisfy { $0 == counter || ours.attributes[$0] == base.attributes[$0] }
         let winner = isCovered ? .objectTrump : policy.otherwise
         if winner == .error { resolution.failed.insert(text) }
-        if winner == .rollback, counter == nil { return resolution.dropped.append(id) }
         func merged<Value: Equatable>(_ base: Value, _ ours: Value, _ theirs: Value) -> Value {
             switch winner {
             case .storeTrump: theirs == base ? ours : theirs

@@ -167,6 +167,40 @@ struct ReturningRowTests {
         }
     }
 
+    @Test(arguments: Way.allCases)
+    private func `R32 the same change of it on both sides is an overlap, too`(way: Way) async throws {
+        let (coordinator, _, _, overlaps, failure) = try await Self.bothBringBack(way) { $0[$1]?.x = 77 }
+        #expect(overlaps.map(\.properties) == (way == .refresh ? [["x"]] : []))
+        if way != .refresh {
+            guard case .conflicts(let conflicts) = failure else {
+                Issue.record("\(String(describing: failure))")
+                return
+            }
+            #expect(conflicts.count == 1)
+        }
+        #expect(coordinator.snapshot.check() == [])
+    }
+
+    @Test(arguments: [true, false])
+    func `R32 a counter that both sides bring back and count up is counted up twice`(merges: Bool) async throws {
+        let coordinator = try await Self.store()
+        let context = await Self.context(coordinator)
+        await context.perform { $0.mergePolicy = .custom(.property(\Point.x, .counter)) }
+        let id = try await context.transaction { $0.insert(Point(x: 1)).id }
+        let other = await Self.context(coordinator, .overwrite)
+        await other.perform { $0[id]?.x += 1 }
+        try await context.transaction { $0[id]?.delete() }
+        _ = await context.undo()
+        await context.perform { $0[id]?.x += 1 }
+        try await other.save()
+        if merges {
+            await context.perform { $0.automaticallyMergesChanges = true }
+            while await context.perform({ $0.state.base.commit }) < coordinator.snapshot.commit { await Task.yield() }
+        }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.x == 3)
+    }
+
     @Test func `R32 a nested context that brings an object back keeps what its parent has made of it`() async throws {
         let coordinator = try await Self.store()
         let parent = Context(coordinator)
