@@ -13,6 +13,12 @@ struct RecordedStore {
         counters = schema.entities.map { _ in counter }
     }
 
+    /// A store that begins like another one.
+    init(_ other: RecordedStore, _ records: some Sequence<[UInt8]>) {
+        self = other
+        self.records += records
+    }
+
     /// Albums.
     init(counter: RowNumber = 100) throws {
         self = RecordedStore(schema: try .albums(), counter: counter)
@@ -24,6 +30,19 @@ struct RecordedStore {
         let commit = try state.prepare(request)
         records.append(try CommitRecord.encode(commit.state, counters: counters, time: 7, author: "x"))
         state.accept(commit)
+    }
+
+    /// Writes the records into a new file, which says that it is of this schema.
+    func write(to disk: SimulatedDisk, as schema: Schema) throws {
+        let opening = JournalOpening(fileSystem: disk, options: JournalFixture.options())
+        var nothing = 0
+        let opened = try opening.open(
+            at: JournalFixture.path, schema: SchemaRecord(schema).bytes, seal: Coordinator.encode(counters: counters),
+            into: &nothing
+        ) { _, _ in }
+        var writer = opened.writer
+        for record in records { try writer.write([Journal.Record(kind: .commit, payload: record)]) }
+        disk.killProcess()
     }
 
     /// The state that the records give, with the indexes kept up or, once it is finished, built at the end.

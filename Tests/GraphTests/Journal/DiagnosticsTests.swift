@@ -201,6 +201,48 @@ struct DiagnosticsTests {
         var count: Fickle
     }
 
+    /// Is read as another value the next so many times.
+    fileprivate struct Capricious: RawRepresentable, Hashable, Sendable {
+        static let failures = Mutex(0)
+        let rawValue: Int
+
+        init(rawValue: Int) {
+            let fails = Self.failures.withLock { count in
+                defer { count = max(0, count - 1) }
+                return count > 0
+            }
+            self.rawValue = fails ? rawValue + 100 : rawValue
+        }
+    }
+
+    @Entity fileprivate struct Counter {
+        var count: Capricious
+    }
+
+    @Test func `nor because its values agree when it is read again`() async throws {
+        let disk = SimulatedDisk()
+        let schema = try Schema([EntityDescription(Counter.self)])
+        let coordinator = try await Coordinator.open(schema, on: disk)
+        let id = try await coordinator.transaction { $0.insert(Counter(count: .init(rawValue: 1))).id }
+        for number in 2...3 { try await coordinator.transaction { $0[id]?.count = .init(rawValue: number) } }
+        let end = DamagedFile.records(in: disk.contents(path) ?? []).last?.range.upperBound ?? 0
+        disk.change(path) { $0.write([1, 2, 3], at: end) }
+        disk.killProcess()
+        let bytes = disk.contents(path)
+        // The first value that is read is then not the one that the first update says it was.
+        Capricious.failures.withLock { $0 = 1 }
+        do throws(GraphError) {
+            _ = try await Coordinator.open(schema, on: disk)
+            Issue.record("opened")
+        } catch {
+            guard case .invalidRecord(path, _, _, let reason) = error else { throw error }
+            #expect(reason.contains("had another value before"))
+        }
+        #expect(Capricious.failures.withLock { $0 } == 0)
+        #expect(disk.contents(path) == bytes && !disk.names.contains { $0.contains(".torn-") })
+        #expect(try await Coordinator.open(schema, on: disk).snapshot.value(for: id)?.count.rawValue == 3)
+    }
+
     @Test func `a file that was refused is not opened because it passes when it is read again`() async throws {
         let disk = SimulatedDisk()
         let schema = try Schema([EntityDescription(Cell.self)])

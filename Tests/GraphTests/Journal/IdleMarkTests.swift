@@ -44,6 +44,13 @@ struct IdleMarkTests {
         #expect(clock.sleepCount == 1 && clock.sleeperCount == 0)
     }
 
+    @Test func `a store that a program opens waits for a second`() async throws {
+        let folder = try TemporaryFolder()
+        let coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        #expect(await coordinator.idleMarkDelay == .seconds(1))
+        try await coordinator.close()
+    }
+
     @Test func `while groups are written no mark comes in between`() async throws {
         let coordinator = try await open()
         try await commit(coordinator)

@@ -88,6 +88,15 @@ struct JournalOpeningTests {
         }
     }
 
+    @Test func `a new file is locked before it has the name that others open`() throws {
+        let disk = SimulatedDisk()
+        _ = try JournalFixture.open(disk)
+        let renamed = try #require(disk.trace.lastIndex { $0.hasPrefix("rename") })
+        let locks = disk.trace.indices.filter { disk.trace[$0].hasPrefix("lock") }
+        // The lock file's, and its own.
+        #expect(locks.count == 2 && locks.allSatisfy { $0 < renamed }, "\(disk.trace)")
+    }
+
     @Test func `a system that refuses is reported with what it refused`() throws {
         let reference = SimulatedDisk()
         _ = try JournalFixture.open(reference)

@@ -117,6 +117,42 @@ struct CodableAttributeTests {
         #expect(value?.content.text == "new")
     }
 
+    @Test func `a store says of a file that it has such records`() async throws {
+        let schema = try Schema([EntityDescription(Holder.self)])
+        var one = RecordedStore(schema: schema)
+        try one.commit { $0.insert(1, Holder(content: Wrapped(text: "one"))) }
+        var other = RecordedStore(schema: schema)
+        try other.commit { $0.insert(1, Holder(content: Wrapped(text: "other"))) }
+        try other.commit { $0.change(Holder.self, 1) { $0.content.text = "new" } }
+        let disk = SimulatedDisk()
+        try RecordedStore(one, other.records.suffix(1)).write(to: disk, as: schema)
+        let coordinator = try await Coordinator.open(schema, on: disk)
+        #expect(coordinator.diagnostics.map(\.kind) == [.otherValues])
+        #expect(coordinator.diagnostics.last?.description.contains("Holder.content") == true)
+        #expect(try coordinator.snapshot.fetchValues(Holder.self).map(\.content.text) == ["new"])
+    }
+
+    // MARK: Values that cannot be written
+
+    @Test func `a save with a value that does not encode says so shortly, and keeps it`() async throws {
+        let folder = try TemporaryFolder()
+        let coordinator = try await Coordinator(for: Unwilling.Item.self, at: folder.file())
+        let context = Context(coordinator)
+        let item = await context.perform { context in
+            context.insert(Unwilling.Item(text: .init(text: String(repeating: "long ", count: 100_000)))).id
+        }
+        let error = try #require(await #expect(throws: GraphError.self) { try await context.save() })
+        guard case .notEncodable("Item", let reason) = error else { throw error }
+        #expect(reason.hasPrefix("too long: long long") && "\(error)".utf8.count < 1_000)
+        #expect(await context.perform { $0.hasChanges } && coordinator.snapshot.commit == .none)
+        await context.perform { $0[item]?.text.text = "short" }
+        try await context.save()
+        try await coordinator.close()
+        let reopened = try await Coordinator(for: Unwilling.Item.self, at: folder.file())
+        #expect(reopened.snapshot.value(for: item)?.text.text == "short")
+        try await reopened.close()
+    }
+
     // MARK: Types that have changed
 
     private func failure<E: Entity>(_ type: E.Type, _ path: String) async throws -> GraphError? {
@@ -195,6 +231,26 @@ private struct Restless: Codable, Equatable {
 @Entity private struct Unordered {
     var restless = Restless()
     var note = ""
+}
+
+private enum Unwilling {
+    struct Text: Codable, Equatable {
+        struct TooLong: Error, CustomStringConvertible {
+            let description: String
+        }
+
+        var text: String
+
+        func encode(to encoder: any Encoder) throws {
+            guard text.count < 100 else { throw TooLong(description: "too long: \(text)") }
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(text, forKey: .text)
+        }
+    }
+
+    @Entity struct Item {
+        var text: Text
+    }
 }
 
 private enum First {

@@ -82,6 +82,20 @@ struct EquivalentTextTests {
         #expect(violations.map { "\($0.id) \($0.existing) \($0.property)" } == ["Tag/p3 Tag/p1 name"])
     }
 
+    @Test func `a store does not open such a file, and leaves it as it is`() async throws {
+        var store = RecordedStore(schema: try Schema([EntityDescription(Loose.Tag.self)]), counter: 5_000)
+        try store.commit { $0.insert(1, Loose.Tag(name: Self.composed)) }
+        try store.commit { $0.insert(3, Loose.Tag(name: Self.decomposed)) }
+        let schema = try Schema([EntityDescription(Strict.Tag.self)])
+        let disk = SimulatedDisk()
+        try store.write(to: disk, as: schema)
+        let before = disk.contents(JournalFixture.path)
+        let error = await #expect(throws: GraphError.self) { try await Coordinator.open(schema, on: disk) }
+        guard case .notUnique(let violations) = error else { throw try #require(error) }
+        #expect(violations.map { "\($0.id) \($0.existing) \($0.property)" } == ["Tag/p3 Tag/p1 name"])
+        #expect(disk.contents(JournalFixture.path) == before)
+    }
+
     @Test(arguments: [true, false])
     func `a file that had both, and has one of them now, opens`(keepsIndexes: Bool) throws {
         var replay = try replay(keepsIndexes) { store in

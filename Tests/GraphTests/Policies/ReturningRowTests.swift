@@ -184,8 +184,7 @@ struct ReturningRowTests {
     @Test(arguments: [true, false])
     func `R32 a counter that both sides bring back and count up is counted up twice`(merges: Bool) async throws {
         let coordinator = try await Self.store()
-        let context = await Self.context(coordinator)
-        await context.perform { $0.mergePolicy = .custom(.property(\Point.x, .counter)) }
+        let context = await Self.context(coordinator, .custom(.property(\Point.x, .counter)))
         let id = try await context.transaction { $0.insert(Point(x: 1)).id }
         let other = await Self.context(coordinator, .overwrite)
         await other.perform { $0[id]?.x += 1 }
