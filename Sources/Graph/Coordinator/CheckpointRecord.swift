@@ -176,6 +176,47 @@ struct CheckpointWriter {
         }
     }
 
+    /// About how many bytes all payloads take, by some rows of each entity and some pairs of each list.
+    ///
+    /// Complexity: O(log *n*) for *n* rows and pairs.
+    var estimatedBytes: UInt64 {
+        var copy = self
+        var bytes: UInt64 = 0
+        for entity in schema.entities.indices {
+            let rows = snapshot.entities[entity].rows
+            bytes += UInt64(copy.sampledBytesPerRow(of: rows, entity) * Double(rows.count))
+        }
+        for table in schema.recordedLists {
+            let members = snapshot.linkTables[table].members
+            let step = max(members.count / Self.sampleCount, 1)
+            var (sampled, length) = (0, 0)
+            for rank in stride(from: 0, to: members.count, by: step) {
+                sampled += 1
+                members.withEntry(at: rank) { length += $0.count - 10 }
+            }
+            if sampled > 0 { bytes += UInt64(length * members.count / sampled) }
+        }
+        return bytes
+    }
+
+    private static let sampleCount = 64
+
+    /// The mean length of rows in leaves from all parts of a table.
+    private mutating func sampledBytesPerRow(of rows: RowTable, _ entity: Int) -> Double {
+        guard let last = rows.lastRow else { return 0 }
+        let step = max(last / UInt64(Self.sampleCount), 32)
+        var (count, bytes): (Int, Int) = (0, 0)
+        var next: RowNumber? = 0
+        while let start = next, let run = rows.run(from: start) {
+            // A value that cannot be encoded is for the compaction to report.
+            try? encode(run, run.occupancy, of: entity)
+            count += run.occupancy.nonzeroBitCount
+            bytes += block.count + 5
+            next = run.end.map { max($0, start + step) }
+        }
+        return count > 0 ? Double(bytes) / Double(count) : 0
+    }
+
     private mutating func appendHead() {
         writer.append(CheckpointRecord.Part.head.rawValue)
         writer.appendVarint(snapshot.commit.number)

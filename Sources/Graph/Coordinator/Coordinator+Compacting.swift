@@ -6,8 +6,11 @@ extension Coordinator {
     /// change places. The new file has all commits that the old one had when they did: a crash at any time leaves one of the
     /// two, complete. Meanwhile the disk needs room for both. Identifiers, versions and commit numbers stay.
     ///
-    /// - Important: values of `Codable` types are written as this program reads them. What its types pass over in the old file,
-    ///   such as a property that a newer version of the program has added, is not in the new one. Compact with the newest version.
+    /// The coordinator compacts by itself, unless it was opened with ``CompactionPolicy/manual``.
+    ///
+    /// - Important: values of `Codable` types are written as this program reads them. What its types do not read in the old file,
+    ///   such as a property that a newer version of the program has added, is not in the new one. `diagnostics` has
+    ///   ``StoreDiagnostic/Kind/unreadValues`` then: compact with the newest version.
     ///
     /// A store in memory has nothing to compact. A call during a compaction waits for that one. ``close(discardingChanges:)``
     /// stops it; cancelling the calling task does not.
@@ -27,35 +30,61 @@ extension Coordinator {
     private var runningCompaction: Task<Result<Void, GraphError>, Never> {
         if let compaction { return compaction }
         let task = Task(executorPreference: taskExecutor) { [weak self, path] in
-            let result: Result<Void, GraphError>
+            let result: Result<UInt64, GraphError>
             do throws(GraphError) {
                 guard let (successor, checkpoint) = try await self?.beginSuccessor() else {
                     throw .closed(path: path)
                 }
                 do throws(GraphError) {
                     try await checkpoint.write(to: successor)
+                    let checkpointBytes = await successor.end
                     guard try await self?.copyCommits(to: successor) != nil,
                         try await self?.replaceJournal(by: successor) != nil
                     else { throw .closed(path: path) }
+                    result = .success(checkpointBytes)
                 } catch {
                     await successor.abandon()
                     throw error
                 }
-                result = .success(())
             } catch {
                 result = .failure(error)
             }
             await self?.didCompact(result)
-            return result
+            return result.map { _ in }
         }
         compaction = task
         return task
     }
 
-    private func didCompact(_ result: Result<Void, GraphError>) {
+    private func didCompact(_ result: Result<UInt64, GraphError>) async {
+        let fileBytes = await journal?.lengthBytes
         compaction = nil
         if case .failure(let error) = result, case .storeFailed = error { state.end(error) }
+        if let fileBytes, case .success(let checkpointBytes) = result {
+            automaticCompaction?.didCompact(fileBytes: fileBytes, checkpointBytes: checkpointBytes)
+        }
     }
+
+    // MARK: By itself
+
+    /// Compacts if that frees enough, and there is room.
+    func compactIfWorthwhile() {
+        guard compaction == nil, state.ending == nil, automaticCompaction?.beginsEstimate() == true else { return }
+        let checkpoint = CheckpointWriter(published.value, schemaRecord, counters: writtenCounters, time: 0)
+        Task(executorPreference: taskExecutor) { [weak self] in
+            let needed = await Self.estimatedBytes(of: checkpoint)
+            await self?.compactIfWorthwhile(needing: needed)
+        }
+    }
+
+    func compactIfWorthwhile(needing neededBytes: UInt64) async {
+        let hasRoom = await journal?.hasRoom(for: neededBytes * 2) ?? false
+        guard automaticCompaction?.didEstimate(neededBytes, hasRoom: hasRoom) == true else { return }
+        if compaction == nil, state.ending == nil { _ = runningCompaction }
+    }
+
+    @concurrent
+    private static func estimatedBytes(of checkpoint: CheckpointWriter) async -> UInt64 { checkpoint.estimatedBytes }
 
     // MARK: Steps
 

@@ -32,6 +32,8 @@ public actor Coordinator {
     /// While somebody waits in that line.
     var retryWatch: Task<Void, Never>?
     private var isClosed = false
+    /// nil if the coordinator does not compact by itself.
+    var automaticCompaction: AutomaticCompaction?
     /// While the file is being compacted.
     var compaction: Task<Result<Void, GraphError>, Never>?
     let idleMarkDelay: Duration?
@@ -45,6 +47,7 @@ public actor Coordinator {
     ///   - types: all entities of the store.
     ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The coordinator locks the file until
     ///     `close()`, or until it is released.
+    ///   - compaction: whether the coordinator compacts the file by itself.
     ///   - migration: how to open files of earlier versions of the program where that does not follow from the schemas alone.
     ///   - dropping: entities of the file with objects, by name, that the program gives up for good; and properties, as
     ///     `Entity.property`, that might have been renamed, and were not.
@@ -62,6 +65,7 @@ public actor Coordinator {
     public init<each E: Entity>(
         for types: repeat (each E).Type,
         at path: String? = nil,
+        compaction: CompactionPolicy = .automatic,
         migration: MigrationPlan? = nil,
         dropping: [String] = [],
         checksEveryCommit: Bool = false,
@@ -74,6 +78,7 @@ public actor Coordinator {
             path: path,
             fileSystem: PosixFileSystem(),
             options: JournalOptions(idleMarkDelay: .seconds(1)),
+            compaction: compaction,
             migration: migration,
             dropping: dropping,
             checksEveryCommit: checksEveryCommit,
@@ -86,6 +91,7 @@ public actor Coordinator {
         path: String?,
         fileSystem: any StoreFileSystem,
         options: JournalOptions,
+        compaction: CompactionPolicy = .automatic,
         migration: MigrationPlan? = nil,
         dropping: [String] = [],
         checksEveryCommit: Bool = false,
@@ -114,6 +120,11 @@ public actor Coordinator {
             StoreDiagnostic.trace(diagnostics, path: opened.journal.path)
             snapshot = opened.snapshot
             next = opened.counters
+            if compaction == .automatic, !diagnostics.contains(where: { $0.kind == .unreadValues }) {
+                automaticCompaction = AutomaticCompaction(
+                    fileBytes: await opened.journal.lengthBytes, checkpointBytes: opened.checkpointBytes,
+                    minimumBytes: options.compactionMinimumBytes)
+            }
         } else {
             schemaRecord = SchemaRecord(schema)
             journal = nil
@@ -131,6 +142,7 @@ public actor Coordinator {
             limits: limits,
             checksEveryCommit: checksEveryCommit
         )
+        compactIfWorthwhile()
     }
 
     /// A store in memory that begins with this state.
@@ -348,7 +360,12 @@ public actor Coordinator {
                 report(&group[place].trace)
                 group[place].answer(.success(()))
             }
-            if !records.isEmpty { startMarkTimer() }
+            if !records.isEmpty {
+                startMarkTimer()
+                automaticCompaction?.didWrite(
+                    records.reduce(0) { $0 + UInt64(JournalFormat.frameBytes(payloadBytes: $1.payload.count)) })
+                compactIfWorthwhile()
+            }
         }
         state.queue.passOn()
         return failure.map { .failure($0.about(group.first?.step?.snapshot.commit)) } ?? .success(())

@@ -59,7 +59,8 @@ extension StoreOpening {
             snapshot: migrated.snapshot,
             counters: migrated.counters,
             record: record,
-            diagnostics: journal.diagnostics + StoreDiagnostic.changes(migrated.changes)
+            diagnostics: journal.diagnostics + StoreDiagnostic.changes(migrated.changes),
+            checkpointBytes: await journal.lengthBytes
         )
     }
 

@@ -7,6 +7,8 @@ struct OpenedStore: Sendable {
     /// What the file's last schema record says.
     let record: SchemaRecord
     let diagnostics: [StoreDiagnostic]
+    /// Where the records after the file's checkpoint begin; 0 without one.
+    var checkpointBytes: UInt64 = 0
 }
 
 /// How to open a file.
@@ -35,7 +37,9 @@ struct StoreOpening: Sendable {
                 counters: replay.counters,
                 record: replay.record,
                 diagnostics: journal.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
-                    + StoreDiagnostic.changes(try replay.changes())
+                    + replay.unreadProperties.map(StoreDiagnostic.unreadValues)
+                    + StoreDiagnostic.changes(try replay.changes()),
+                checkpointBytes: replay.checkpointBytes
             )
         } catch {
             switch error {

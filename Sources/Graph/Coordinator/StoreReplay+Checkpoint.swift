@@ -61,7 +61,7 @@ extension StoreReplay: CheckpointHandler {
     }
 
     /// Initialises the memory of a block's rows, property by property, or throws and leaves none of it initialised.
-    private func decode(
+    private mutating func decode(
         _ entity: Int,
         _ block: RowTable.Block,
         _ reader: inout ByteReader,
@@ -79,6 +79,7 @@ extension StoreReplay: CheckpointHandler {
                     try reading(property, of: id) { try property.operations.decode(&reader, address) }
                     places |= 1 << UInt32(place)
                 }
+                noteUnread(property, of: entity, &reader)
                 (done, places) = (done + 1, 0)
             }
         } catch {

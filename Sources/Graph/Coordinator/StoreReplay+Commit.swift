@@ -52,7 +52,9 @@ extension StoreReplay: CommitHandler {
                 guard hasSameValue(property, of: id.entity, at: value, as: address + property.offset) else {
                     throw reader.failure("\(property.name) of row \(id.row) had another value before")
                 }
+                reader.hasUnreadParts = false
                 try reading(property, of: id) { try property.decode(&reader, replacing: value) }
+                noteUnread(property, of: id.entity, &reader)
             }
             rules.didWrite(id, from: address, to: copy, in: snapshot.schema)
             guard keepsIndexes else {
@@ -117,11 +119,13 @@ extension StoreReplay: CommitHandler {
     // MARK: Values
 
     /// Initialises a row's memory, or throws and leaves none of it initialised.
-    private func decode(_ id: RowID, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws {
+    private mutating func decode(_ id: RowID, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws
+    {
         let properties = snapshot.schema.entities[id.entity].properties
         for (number, property) in properties.enumerated() {
             do {
                 try reading(property, of: id) { try property.operations.decode(&reader, address + property.offset) }
+                noteUnread(property, of: id.entity, &reader)
             } catch {
                 for property in properties.prefix(number) {
                     property.operations.deinitialize(address + property.offset)

@@ -22,6 +22,10 @@ struct StoreReplay: Sendable {
     var rules: ReplayRules
     /// What is odd about the file and no reason to refuse it; one line for each property at most.
     var remarks: [String] = []
+    /// Those with values of which their types have not read everything.
+    private(set) var unreadProperties: [String] = []
+    /// Where the records after the checkpoint begin; 0 without one.
+    private(set) var checkpointBytes: UInt64 = 0
     private(set) var last: (offset: UInt64, sequence: JournalSequence) = (0, .none)
     /// The commit that the header names.
     private(set) var baseCommit = CommitNumber.none
@@ -73,6 +77,7 @@ struct StoreReplay: Sendable {
                 try CheckpointRecord.decode(entry.payload, of: snapshot.schema, into: &self)
             case .snapshotEnd:
                 try endCheckpoint(ByteReader(entry.payload))
+                checkpointBytes = entry.offset
             }
         } catch let error as GraphError {
             throw agreement == .otherNames ? refusal(of: entry, "\(error)") : error
@@ -109,6 +114,14 @@ struct StoreReplay: Sendable {
         }
         try rules.checkEquivalents(in: snapshot)
         return records
+    }
+
+    /// Remembers a property if its type has passed over something.
+    mutating func noteUnread(_ property: Property, of entity: Int, _ reader: inout ByteReader) {
+        guard reader.hasUnreadParts else { return }
+        reader.hasUnreadParts = false
+        let name = "\(snapshot.schema.entities[entity].name).\(property.name)"
+        if !unreadProperties.contains(name) { unreadProperties.append(name) }
     }
 
     mutating func apply(_ next: [(entity: Int, next: RowNumber)], _ reader: ByteReader) throws {

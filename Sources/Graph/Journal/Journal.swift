@@ -40,6 +40,12 @@ actor Journal {
     /// The length of everything written, without the zeros ahead.
     var lengthBytes: UInt64 { writer.end }
 
+    /// Whether the disk has room for another file of this length, and for what saves write meanwhile. Yes, if it does not say.
+    func hasRoom(for bytes: UInt64) -> Bool {
+        guard let available = opening.fileSystem.availableBytes(in: location.directory) else { return true }
+        return available >= bytes && available - bytes >= UInt64(opening.options.transactionLimitBytes)
+    }
+
     /// How often the file was compacted, and one more.
     var generation: UInt64 { header.generation }
 

@@ -14,6 +14,9 @@ struct JournalOptions: Sendable {
     /// How long after the last group a mark shows that it was durable, up to twice this; nil for never.
     var idleMarkDelay: Duration?
 
+    /// The least that a compaction must free for the coordinator to make one by itself.
+    var compactionMinimumBytes: UInt64 = 16 << 20
+
     /// A power of two, at least 2. Each writer that opens the file ends its zeros at another one of this many successive
     /// blocks: two writers that share a file in spite of all locks then notice each other by its length.
     var allocationChoices: UInt64 = 16

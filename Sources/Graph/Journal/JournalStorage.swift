@@ -35,6 +35,9 @@ protocol StoreFileSystem: Sendable {
     /// The names in a folder, in no order, without `.` and `..`.
     func list(_ directory: StorePath) throws(IOError) -> [StorePath]
 
+    /// How much a user without privileges may still write to the folder's disk; nil where the system does not tell.
+    func availableBytes(in directory: StorePath) -> UInt64?
+
     /// Makes earlier creations, renamings and removals in the folder durable.
     func syncDirectory(_ directory: StorePath) throws(IOError)
 }

@@ -22,7 +22,7 @@ actor JournalSuccessor {
     private let temporaryPath: StorePath
     private let fileSystem: any StoreFileSystem
     nonisolated let path: String
-    private var end: UInt64
+    private(set) var end: UInt64
     private var lastSequence = JournalSequence.none
     private var chain: UInt32
     private var unsyncedBytes = 0

@@ -122,6 +122,12 @@ struct PosixFileSystem: StoreFileSystem {
         guard result == 0 else { throw .current(.unlink) }
     }
 
+    func availableBytes(in directory: StorePath) -> UInt64? {
+        var status = statvfs()
+        guard directory.withCString({ statvfs($0, &status) }) == 0 else { return nil }
+        return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+    }
+
     func list(_ directory: StorePath) throws(IOError) -> [StorePath] {
         guard let stream = directory.withCString({ opendir($0) }) else { throw .current(.list) }
         defer { closedir(stream) }

@@ -25,6 +25,9 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         case unknownEnd
         /// Values of a program's own type are read differently than the program that wrote them meant: the type has changed.
         case otherValues
+        /// Values of a program's own type have parts that this type does not read, as if a newer version of the program had
+        /// written them. They stay in the file until it is compacted or the values are changed, so it is not compacted by itself.
+        case unreadValues
         /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note.
         case recordedChange
         /// The program's schema differs from the file's in something else. The file was written anew, and the old one is
@@ -45,6 +48,12 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         self.kind = kind
         self.offset = offset
         self.message = message
+    }
+
+    static func unreadValues(of property: String) -> StoreDiagnostic {
+        StoreDiagnostic(
+            .unreadValues,
+            "\(property): some values have parts that their type does not read; compacting the file would drop them")
     }
 
     /// The byte and the sentence.

@@ -44,7 +44,7 @@ extension AttributeCodec {
 private func encodeStored<Value: Codable>(_ value: Value, to writer: inout ByteWriter) throws {
     try CBORCoders.withEncoding(of: value) { bytes in
         do {
-            _ = try bytes.withUnsafeBytes { try CBORCoders.decode(Value.self, from: $0) }
+            _ = try bytes.withUnsafeBytes { try CBORCoders.decode(Value.self, from: $0) }.value
         } catch {
             let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
             throw NotReadable(description: "\(Value.self) cannot decode what it encoded: \(reason)")
@@ -59,8 +59,15 @@ private func encodeStored<Value: Codable>(_ value: Value, to writer: inout ByteW
 private func decodeStored<Value: Decodable>(_ type: Value.Type, from reader: inout ByteReader) throws -> Value {
     let bytes = try reader.take(try reader.readCount(minimumBytes: 1))
     do {
-        guard bytes.first == StoredForm.cbor else { return try decodeJSON(type, from: bytes) }
-        return try CBORCoders.decode(type, from: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+        guard bytes.first == StoredForm.cbor else {
+            // Foundation's decoder does not tell.
+            reader.hasUnreadParts = true
+            return try decodeJSON(type, from: bytes)
+        }
+        let (value, isComplete) = try CBORCoders.decode(
+            type, from: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+        if !isComplete { reader.hasUnreadParts = true }
+        return value
     } catch let malformed as CBORDecoding.Malformed {
         throw reader.failure("not CBOR: \(malformed.reason), at byte \(malformed.offset) of it")
     } catch let malformed as MalformedJSON {

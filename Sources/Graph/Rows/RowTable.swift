@@ -85,6 +85,27 @@ struct RowTable: @unchecked Sendable {
         leafNumber >> (height * RowBranch.bits) == prefix
     }
 
+    /// The largest number in the table, or one in its leaf; nil if it has no rows.
+    var lastRow: RowNumber? {
+        guard var node = root.map({ Unmanaged.passUnretained($0).toOpaque() }) else { return nil }
+        var leafNumber = prefix
+        for _ in 0..<height {
+            let branch = Unmanaged<RowBranch>.fromOpaque(node)
+            let children = branch._withUnsafeGuaranteedRef { UnsafeRawPointer($0.children) }
+            // No branch is empty.
+            var digit = RowBranch.capacity - 1
+            while digit >= 0 {
+                if let child = (children + 8 * digit).load(as: UnsafeMutableRawPointer?.self) {
+                    node = child
+                    break
+                }
+                digit -= 1
+            }
+            leafNumber = leafNumber << RowBranch.bits | UInt64(max(digit, 0))
+        }
+        return leafNumber << 5 + 31
+    }
+
     // MARK: Changing
 
     /// Copies a row into the table. Returns true if the row number was free.

@@ -13,6 +13,9 @@ struct ByteReader {
     private let buffer: UnsafeRawBufferPointer
     private(set) var offset = 0
 
+    /// Set where a value of a program's own type was read that has more than its type asked for.
+    var hasUnreadParts = false
+
     var remaining: Int { buffer.count - offset }
 
     init(_ buffer: UnsafeRawBufferPointer) {

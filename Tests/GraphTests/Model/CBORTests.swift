@@ -10,7 +10,7 @@ struct CBORTests {
     }
 
     private func decoded<Value: Decodable>(_ bytes: [UInt8], as type: Value.Type = Value.self) throws -> Value {
-        try bytes.withUnsafeBytes { try CBORCoders.decode(type, from: $0) }
+        try bytes.withUnsafeBytes { try CBORCoders.decode(type, from: $0) }.value
     }
 
     private func hex(_ value: some Encodable) throws -> String {
@@ -25,6 +25,84 @@ struct CBORTests {
             digits = digits.dropFirst(2)
         }
         return bytes
+    }
+
+    // MARK: What a type does not read
+
+    /// Whether a type reads all of what another one has written.
+    private func isComplete<Value: Decodable>(_ type: Value.Type, from value: some Encodable) throws -> Bool {
+        try encoded(value).withUnsafeBytes { try CBORCoders.decode(type, from: $0) }.isComplete
+    }
+
+    private struct Less: Codable, Hashable {
+        var text = ""
+        var note: String?
+    }
+
+    private struct More: Codable, Hashable {
+        var text = ""
+        var note: String?
+        var color: Int?
+        var parts: [Int] = []
+    }
+
+    private enum Figure: Codable, Hashable {
+        case empty
+        case round(radius: Double)
+        case named(String, less: Less)
+    }
+
+    private struct Chooser: Decodable {
+        let isThere: Bool
+
+        private enum CodingKeys: String, CodingKey { case text }
+
+        init(from decoder: any Decoder) throws {
+            isThere = try decoder.container(keyedBy: CodingKeys.self).contains(.text)
+        }
+    }
+
+    private struct First: Decodable {
+        let number: Int
+
+        init(from decoder: any Decoder) throws {
+            var container = try decoder.unkeyedContainer()
+            number = try container.decode(Int.self)
+        }
+    }
+
+    @Test func `what a type has written itself it reads completely`() throws {
+        for less in [Less(), Less(text: "a", note: "b")] {
+            #expect(try isComplete(Less.self, from: less))
+            #expect(try isComplete([Less].self, from: [less, less]))
+            #expect(try isComplete([String: Less].self, from: ["x": less, "y": less]))
+            #expect(try isComplete([Int: [Less?]].self, from: [1: [less, nil], 2: []]))
+            #expect(try isComplete(Less?.self, from: Less?.some(less)))
+            #expect(try isComplete(Figure.self, from: Figure.named("n", less: less)))
+            #expect(try isComplete(Set<Less>.self, from: Set([less])))
+        }
+        #expect(try isComplete(More.self, from: More(text: "a", note: nil, color: 1, parts: [1, 2])))
+        #expect(try isComplete(Figure.self, from: Figure.empty) && isComplete(Figure.self, from: Figure.round(radius: 1)))
+        #expect(try isComplete(Less?.self, from: Less?.none))
+        let url = try #require(URL(string: "b", relativeTo: URL(string: "https://example.org/a/")))
+        #expect(try isComplete(URL.self, from: url) && isComplete(UUID.self, from: UUID()))
+        #expect(try isComplete([Data].self, from: [Data([1, 2])]) && isComplete([[UInt8]].self, from: [[1], []]))
+        #expect(try isComplete(Decimal.self, from: Decimal(1.5)) && isComplete([Date].self, from: [Date()]))
+        let many = Dictionary(uniqueKeysWithValues: (0..<40).map { ("key \($0)", $0) })
+        #expect(try isComplete([String: Int].self, from: many))
+    }
+
+    @Test func `what it passes over is noticed, wherever it is`() throws {
+        let more = More(text: "a", note: "b", color: 1, parts: [1])
+        #expect(try !isComplete(Less.self, from: more))
+        #expect(try !isComplete(Less.self, from: More(text: "a", note: "b", color: nil, parts: [])))
+        #expect(try !isComplete([Less].self, from: [more]))
+        #expect(try !isComplete([String: Less].self, from: ["x": more]))
+        #expect(try !isComplete([String: [Less?]].self, from: ["x": [nil, more]]))
+        #expect(try !isComplete(Chooser.self, from: Less(text: "a")))
+        #expect(try !isComplete(First.self, from: [1, 2]) && isComplete(First.self, from: [1]))
+        // In a value that was decoded before, nothing of it is left.
+        #expect(try isComplete(Less.self, from: Less(text: "a", note: "b")))
     }
 
     // MARK: Known bytes

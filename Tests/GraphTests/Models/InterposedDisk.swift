@@ -37,6 +37,7 @@ extension InterposedDisk {
     func link(_ path: StorePath, to newPath: StorePath) throws(IOError) { try disk.link(path, to: newPath) }
     func unlink(_ path: StorePath) throws(IOError) { try disk.unlink(path) }
     func list(_ directory: StorePath) throws(IOError) -> [StorePath] { try disk.list(directory) }
+    func availableBytes(in directory: StorePath) -> UInt64? { disk.availableBytes(in: directory) }
     func syncDirectory(_ directory: StorePath) throws(IOError) { try disk.syncDirectory(directory) }
 }
 

@@ -43,6 +43,7 @@ final class SimulatedDisk: StoreFileSystem {
         var faultForEver: (from: Int, fault: Fault)?
         var faultsOfKinds: [(operation: IOError.Operation, skipping: Int, fault: Fault)] = []
         var trace: [String] = []
+        var availableBytes: UInt64?
         var records = false
         var moments: [Moment] = []
     }
@@ -239,6 +240,11 @@ final class SimulatedDisk: StoreFileSystem {
             }
         }
     }
+
+    func availableBytes(in directory: StorePath) -> UInt64? { state.withLock { $0.availableBytes } }
+
+    /// What it says of its room; nil for nothing. It takes any number of bytes all the same.
+    func setAvailableBytes(_ bytes: UInt64?) { state.withLock { $0.availableBytes = bytes } }
 
     func list(_ directory: StorePath) throws(IOError) -> [StorePath] {
         try perform(.list, directory.text) { state, _ throws(IOError) in

@@ -34,7 +34,10 @@ enum CBORCoders {
         (try? withEncoding(of: lhs) { left in try withEncoding(of: rhs) { left == $0 } }) ?? false
     }
 
-    static func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
+    /// Decodes a value, and tells whether the type has asked for everything in the bytes.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from bytes: UnsafeRawBufferPointer
+    ) throws -> (value: Value, isComplete: Bool) {
         var decoding = pool.withLock { Taken($0.decodings.popLast()) }.value ?? CBORDecoding()
         defer {
             if isKnownUniquelyReferenced(&decoding), decoding.isSmall {
@@ -43,7 +46,9 @@ enum CBORCoders {
             }
         }
         try decoding.parse(bytes)
-        return try CBORDecoder(decoding: decoding, index: 0).decode(type)
+        decoding.noteRead(0)
+        let value = try CBORDecoder(decoding: decoding, index: 0).decode(type)
+        return (value, decoding.isRead)
     }
 
     /// Carries a coder into or out of the lock. Sendable without the compiler's proof: either the pool or one caller refers to

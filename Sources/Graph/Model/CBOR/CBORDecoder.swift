@@ -168,18 +168,16 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return keys
     }
 
-    /// The value of a key.
+    /// The entry of a key.
     @inline(__always)
-    private func find(_ key: some CodingKey) -> CBORDecoder? {
+    private func find(_ key: some CodingKey) -> UInt32? {
         var name = key.stringValue
         return name.withUTF8 { name in
             decoder.decoding.bytes.withUnsafeBytes { bytes in
                 decoder.decoding.items.withUnsafeBufferPointer { items in
-                    let found =
-                        entries.isEmpty
+                    entries.isEmpty
                         ? scan(for: UnsafeRawBufferPointer(name), bytes, items)
                         : search(for: UnsafeRawBufferPointer(name), bytes, items)
-                    return found.map { CBORDecoder(decoding: decoder.decoding, index: $0 + 1) }
                 }
             }
         }
@@ -228,18 +226,30 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return KeyBytes(name).compare(KeyBytes(key))
     }
 
+    /// The value of an entry, which the type is about to read.
+    @inline(__always)
+    private func value(ofEntry entry: UInt32) -> CBORDecoder {
+        decoder.decoding.noteRead(entry)
+        decoder.decoding.noteRead(entry + 1)
+        return CBORDecoder(decoding: decoder.decoding, index: entry + 1)
+    }
+
     @inline(__always)
     private func value(_ key: some CodingKey) throws -> CBORDecoder {
-        guard let value = find(key) else {
+        guard let entry = find(key) else {
             let context = DecodingError.Context(codingPath: codingPath, debugDescription: "there is no such key")
             throw DecodingError.keyNotFound(key, context)
         }
-        return value
+        return value(ofEntry: entry)
     }
 
     /// The value of a key that may be missing or nil.
     @inline(__always)
-    private func present(_ key: Key) -> CBORDecoder? { find(key).flatMap { $0.decodeNil() ? nil : $0 } }
+    private func present(_ key: Key) -> CBORDecoder? {
+        guard let entry = find(key) else { return nil }
+        let value = value(ofEntry: entry)
+        return value.decodeNil() ? nil : value
+    }
 
     func contains(_ key: Key) -> Bool { find(key) != nil }
     func decodeNil(forKey key: Key) throws -> Bool { try value(key).decodeNil() }
@@ -321,6 +331,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     }
 
     private mutating func advance() {
+        decoding.noteRead(next)
         next = decoding.items[Int(next)].next
         number += 1
     }

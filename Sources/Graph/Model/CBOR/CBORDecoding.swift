@@ -4,8 +4,8 @@
 /// decoding only reads. There are no more items than bytes.
 ///
 /// A class, because decoders refer to it, and owning a copy of the bytes, because a type may keep a decoder for longer than it
-/// should. Accesses are not checked for overlaps, which would take as long as all the rest: only `parse` writes, and calls no
-/// outside code.
+/// should. Accesses are not checked for overlaps, which would take as long as all the rest: only `parse` and `noteRead` write,
+/// and they call no outside code.
 final class CBORDecoding {
     struct Item {
         enum Kind: UInt8 {
@@ -23,6 +23,8 @@ final class CBORDecoding {
         }
 
         let kind: Kind
+        /// Whether the type has asked for it; of a key, for its value.
+        var isRead = false
         /// Where the item's contents begin in the bytes, behind its head.
         let start: UInt32
         let content: UInt32
@@ -40,6 +42,11 @@ final class CBORDecoding {
 
     @exclusivity(unchecked) private(set) var bytes: [UInt8] = []
     @exclusivity(unchecked) private(set) var items: [Item] = []
+
+    /// Whether the type has asked for all items.
+    var isRead: Bool { items.allSatisfy(\.isRead) }
+
+    func noteRead(_ index: UInt32) { items[Int(index)].isRead = true }
 
     /// Whether it is small enough to keep with its memory.
     var isSmall: Bool { items.capacity <= 4_096 && bytes.capacity <= 1 << 16 }

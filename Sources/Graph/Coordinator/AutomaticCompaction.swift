@@ -1,0 +1,60 @@
+/// When a store's file is compacted; see ``Coordinator/compact()``.
+public enum CompactionPolicy: Sendable, Hashable {
+    /// In the background, when as much is no longer needed as the file had after its last compaction, and at least 16 MiB: while
+    /// the program saves, and after opening. So a file takes about twice what its objects need, and a compaction needs room for
+    /// once more. It begins only if the disk has that room. One that fails costs nothing but the attempt, and the next one waits
+    /// until the file has grown by as much again.
+    ///
+    /// A file with values of which the program's types do not read everything, as ``StoreDiagnostic/Kind/unreadValues`` says, is
+    /// not compacted by itself.
+    case automatic
+    /// Only when the program calls ``Coordinator/compact()``.
+    case manual
+}
+
+/// What the coordinator knows about its file's growth, to compact it when that pays.
+///
+/// The file is a checkpoint, and the records since. It is looked at when these are as long as the checkpoint: then some rows tell
+/// about how long the next checkpoint would be. That the last one counts, too, keeps a wrong estimate from compacting again and
+/// again.
+struct AutomaticCompaction {
+    private let minimumBytes: UInt64
+    /// The length of the records in the file.
+    private(set) var fileBytes: UInt64
+    private var checkpointBytes: UInt64
+    /// From which length on a look at the state is worth it.
+    private var nextBytes: UInt64
+    /// While somebody estimates what the state needs.
+    private(set) var isEstimating = false
+
+    /// - Parameter checkpointBytes: where the records after the file's checkpoint begin; 0 without one.
+    init(fileBytes: UInt64, checkpointBytes: UInt64, minimumBytes: UInt64) {
+        (self.fileBytes, self.checkpointBytes, self.minimumBytes) = (fileBytes, checkpointBytes, minimumBytes)
+        nextBytes = checkpointBytes + max(checkpointBytes, minimumBytes)
+    }
+
+    mutating func didWrite(_ bytes: UInt64) { fileBytes += bytes }
+
+    /// Whether to estimate what the state needs; `didEstimate` has to follow.
+    mutating func beginsEstimate() -> Bool {
+        guard !isEstimating, fileBytes >= nextBytes else { return false }
+        isEstimating = true
+        return true
+    }
+
+    /// Whether a compaction pays.
+    mutating func didEstimate(_ neededBytes: UInt64, hasRoom: Bool) -> Bool {
+        isEstimating = false
+        let base = max(neededBytes, checkpointBytes)
+        nextBytes = base + max(base, minimumBytes)
+        guard fileBytes >= nextBytes else { return false }
+        // Until a compaction says otherwise, or when it has failed.
+        nextBytes = fileBytes + max(checkpointBytes, minimumBytes)
+        return hasRoom
+    }
+
+    mutating func didCompact(fileBytes: UInt64, checkpointBytes: UInt64) {
+        (self.fileBytes, self.checkpointBytes) = (fileBytes, checkpointBytes)
+        nextBytes = checkpointBytes + max(checkpointBytes, minimumBytes)
+    }
+}

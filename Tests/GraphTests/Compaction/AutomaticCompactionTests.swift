@@ -1,0 +1,211 @@
+import Foundation
+import Testing
+
+@testable import Graph
+
+struct AutomaticCompactionTests {
+    private static func open(
+        _ disk: any StoreFileSystem,
+        _ policy: CompactionPolicy = .automatic
+    ) async throws -> Coordinator {
+        let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
+        var options = JournalFixture.options()
+        options.compactionMinimumBytes = 16 << 10
+        return try await Coordinator(
+            schema, path: JournalFixture.path, fileSystem: disk, options: options, compaction: policy)
+    }
+
+    /// Changes 20 objects so often in commits of their own.
+    private static func change(_ count: Int, in coordinator: Coordinator) async throws {
+        let context = Context(coordinator)
+        if coordinator.snapshot.count(of: Team.self) == 0 {
+            try await context.transaction { context in
+                for number in 0..<20 { context.insert(Team(name: "team \(number)")) }
+            }
+        }
+        for number in 0..<count {
+            try await context.transaction { context in
+                for team in try context.fetch(Team.self) { team.name = "\(number) of \(team.id)" }
+            }
+        }
+    }
+
+    private static func generation(_ coordinator: Coordinator) async throws -> UInt64 {
+        while await coordinator.isCompactingOrEstimating { await Task.yield() }
+        return try await #require(coordinator.journal).generation
+    }
+
+    @Test func `a file that is written again and again stays short`() async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Self.open(disk)
+        for _ in 0..<20 {
+            try await Self.change(10, in: coordinator)
+            _ = try await Self.generation(coordinator)
+            // Headers and rows, 16 KiB of commits that are no longer needed, and those of one round.
+            #expect(try #require(disk.contents(JournalFixture.path)).count < 60_000)
+        }
+        #expect(try await Self.generation(coordinator) > 4)
+        let commit = coordinator.snapshot.commit
+        try await coordinator.close()
+        let again = try await Self.open(disk)
+        #expect(again.snapshot.commit == commit && again.snapshot.check() == [])
+        try await again.close()
+    }
+
+    @Test func `what only grows is not compacted`() async throws {
+        let coordinator = try await Self.open(SimulatedDisk())
+        let context = Context(coordinator)
+        for commit in 0..<100 {
+            try await context.transaction { context in
+                for number in 0..<30 { context.insert(Person(name: "person \(commit) \(number)")) }
+            }
+        }
+        #expect(try await Self.generation(coordinator) == 1)
+        try await coordinator.close()
+    }
+
+    @Test func `a file that was left long is compacted after opening, if the program wants that`() async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Self.open(disk, .manual)
+        try await Self.change(100, in: coordinator)
+        #expect(try await Self.generation(coordinator) == 1)
+        try await coordinator.close()
+        for (policy, generation) in [(CompactionPolicy.manual, 1), (.automatic, 2)] as [(CompactionPolicy, UInt64)] {
+            let again = try await Self.open(disk, policy)
+            #expect(try await Self.generation(again) == generation)
+            #expect(again.snapshot.check() == [])
+            try await again.close()
+        }
+    }
+
+    @Test func `a compaction that fails is tried again when the file has grown`() async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Self.open(disk)
+        disk.fail(next: .create, with: .error(.diskFull, 28))
+        try await Self.change(60, in: coordinator)
+        #expect(try await Self.generation(coordinator) > 1)
+        try await coordinator.close()
+    }
+
+    @Test func `none begins on a disk without room for it`() async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Self.open(disk)
+        disk.setAvailableBytes(32 << 10)
+        try await Self.change(60, in: coordinator)
+        #expect(try await Self.generation(coordinator) == 1)
+        disk.setAvailableBytes(1 << 30)
+        try await Self.change(60, in: coordinator)
+        #expect(try await Self.generation(coordinator) > 1)
+        try await coordinator.close()
+    }
+
+    // MARK: Values that the program does not read
+
+    fileprivate enum Newer {
+        struct Card: Codable, Equatable {
+            var text = ""
+            var color: Int?
+        }
+
+        @Entity struct Item {
+            var card: Card
+            var count = 0
+        }
+    }
+
+    fileprivate enum Older {
+        struct Card: Codable, Equatable {
+            var text = ""
+        }
+
+        @Entity struct Item {
+            var card: Card
+            var count = 0
+        }
+    }
+
+    private static func open<E: Entity>(_ type: E.Type, _ disk: SimulatedDisk) async throws -> Coordinator {
+        var options = JournalFixture.options()
+        options.compactionMinimumBytes = 4 << 10
+        return try await Coordinator(
+            try Schema([EntityDescription(type)]), path: JournalFixture.path, fileSystem: disk, options: options)
+    }
+
+    @Test(arguments: [false, true])
+    func `an older program does not drop by itself what a newer one has written`(isCompacted: Bool) async throws {
+        let disk = SimulatedDisk()
+        var coordinator = try await Self.open(Newer.Item.self, disk)
+        let card = Newer.Card(text: "a", color: 7)
+        let id = try await coordinator.transaction { $0.insert(Newer.Item(card: card)).id.row }
+        if isCompacted { try await coordinator.compact() }
+        try await coordinator.close()
+        coordinator = try await Self.open(Older.Item.self, disk)
+        let generation = try await Self.generation(coordinator)
+        #expect(coordinator.diagnostics.map(\.kind) == [.unreadValues])
+        #expect(coordinator.diagnostics[0].message.hasPrefix("Item.card: "))
+        for number in 1...200 {
+            try await coordinator.transaction { $0[Older.Item.ID(row: id)]?.count = number }
+        }
+        #expect(try await Self.generation(coordinator) == generation)
+        try await coordinator.close()
+        coordinator = try await Self.open(Newer.Item.self, disk)
+        #expect(coordinator.diagnostics == [])
+        #expect(try await Self.generation(coordinator) == generation + 1)
+        let item = coordinator.snapshot.value(for: Newer.Item.ID(row: id))
+        #expect(item?.card == card && item?.count == 200)
+        try await coordinator.close()
+    }
+
+    @Test func `a coordinator that is released during a compaction can be opened again at once`() async throws {
+        let folder = try TemporaryFolder()
+        let setup = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        try await Context(setup).transaction { context in
+            for number in 0..<30_000 { context.insert(Person(name: "person \(number)")) }
+        }
+        try await setup.close()
+        for round in 0..<5 {
+            var coordinator: Coordinator? = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+            await coordinator?.startCompaction()
+            if round % 2 == 0 { await Task.yield() }
+            coordinator = nil
+            // The step that the compaction is in may hold it for a moment.
+            var again: Coordinator?
+            while again == nil {
+                do throws(GraphError) {
+                    again = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+                } catch {
+                    guard case .alreadyOpen = error else { throw error }
+                }
+            }
+            #expect(again?.snapshot.count(of: Person.self) == 30_000)
+            try await again?.close()
+        }
+    }
+
+    @Test func `an estimate is near what a compaction comes to`() async throws {
+        let coordinator = try await Coordinator(for: Team.self, Person.self)
+        var random = SeededGenerator(seed: 5)
+        let names = (0..<20_000).map { _ in String(repeating: "n", count: Int.random(in: 0..<60, using: &random)) }
+        try await Context(coordinator).transaction { context in
+            for name in names { context.insert(Person(name: name)) }
+        }
+        let record = SchemaRecord(coordinator.snapshot.schema)
+        var writer = CheckpointWriter(coordinator.snapshot, record, counters: [1, 1], time: 0)
+        let estimate = Double(writer.estimatedBytes)
+        var bytes = 0
+        while let payload = try writer.next() { bytes += payload.count }
+        #expect((0.9...1.1).contains(estimate / Double(bytes)), "\(estimate) for \(bytes)")
+    }
+}
+
+extension Coordinator {
+    fileprivate var isCompactingOrEstimating: Bool {
+        compaction != nil || automaticCompaction?.isEstimating == true
+    }
+
+    /// As if much of the file were no longer needed.
+    fileprivate func startCompaction() {
+        automaticCompaction?.didWrite(1 << 40)
+        compactIfWorthwhile()
+    }
+}
