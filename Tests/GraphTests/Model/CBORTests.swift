@@ -82,7 +82,8 @@ struct CBORTests {
             #expect(try isComplete(Set<Less>.self, from: Set([less])))
         }
         #expect(try isComplete(More.self, from: More(text: "a", note: nil, color: 1, parts: [1, 2])))
-        #expect(try isComplete(Figure.self, from: Figure.empty) && isComplete(Figure.self, from: Figure.round(radius: 1)))
+        #expect(
+            try isComplete(Figure.self, from: Figure.empty) && isComplete(Figure.self, from: Figure.round(radius: 1)))
         #expect(try isComplete(Less?.self, from: Less?.none))
         let url = try #require(URL(string: "b", relativeTo: URL(string: "https://example.org/a/")))
         #expect(try isComplete(URL.self, from: url) && isComplete(UUID.self, from: UUID()))
