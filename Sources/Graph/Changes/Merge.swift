@@ -168,11 +168,10 @@ struct Merge {
     private func isConflict(_ conflict: Conflict, in request: WorkingState) -> Bool {
         switch (conflict.kind, conflict.theirs) {
         case (.inserted, let theirs):
-            // Both sides took back the same delete.
+            // Both sides took back the same delete, and perhaps made the same change then.
             guard let theirs, let ours = conflict.ours else { return false }
-            guard let base = conflict.base else {
-                return !schema.entities[conflict.id.entity].areIdentical(ours, theirs)
-            }
+            guard schema.entities[conflict.id.entity].areIdentical(ours, theirs) else { return true }
+            guard let base = conflict.base else { return false }
             return isChangedThere(conflict) && request.isWritten(conflict.id, from: base, to: ours)
         case (.deleted, nil):
             return false

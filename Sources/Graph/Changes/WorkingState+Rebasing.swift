@@ -242,7 +242,8 @@ extension WorkingState {
 
     /// Whether delete rules alone changed a row: they nullified its references to rows deleted here.
     func onlyNullifies(_ id: RowID) -> Bool {
-        guard changes.kind(of: id) == .updated, changes[id.entity].detachedBases.address(of: id.row) == nil,
+        guard changes.hasDeletes, changes.kind(of: id) == .updated,
+            changes[id.entity].detachedBases.address(of: id.row) == nil,
             let ours = snapshot.address(of: id),
             let original = base.address(of: id)
         else { return false }

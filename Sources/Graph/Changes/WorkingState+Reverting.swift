@@ -74,8 +74,8 @@ extension WorkingState {
                     conflicts.append(conflict(id, nil))
                 }
             } else {
-                reinsert(
-                    id, as: row, lastVersion: step.before.store.version(of: id))
+                let store = step.before.store
+                reinsert(id, as: row, lastVersion: store.version(of: id), known: store.address(of: id) ?? row)
             }
         }
         let cleared = clearOneToOneReferences(of: updated, change, &conflicts)
@@ -102,12 +102,16 @@ extension WorkingState {
 
     /// Inserts a deleted row again without its references, whose targets may not exist yet.
     ///
-    /// - Parameter lastVersion: nil if the row was never saved, so that it comes back as a new one.
-    private mutating func reinsert(_ id: RowID, as row: UnsafeRawPointer, lastVersion: RowVersion?) {
+    /// - Parameters:
+    ///   - lastVersion: nil if the row was never saved, so that it comes back as a new one.
+    ///   - known: the row with this version, without the changes that were pending when it was deleted.
+    private mutating func reinsert(
+        _ id: RowID, as row: UnsafeRawPointer, lastVersion: RowVersion?, known: UnsafeRawPointer
+    ) {
         let description = schema.entities[id.entity]
         description.layout.withCopy(of: row) { copy in
             for toOne in description.toOnes { (copy + toOne.offset).storeBytes(of: 0, as: RowNumber.self) }
-            insert(id, copying: copy, lastVersion: lastVersion ?? .none, known: row)
+            insert(id, copying: copy, lastVersion: lastVersion ?? .none, known: known)
         }
     }
 

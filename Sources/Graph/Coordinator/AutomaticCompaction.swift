@@ -21,11 +21,11 @@ struct AutomaticCompaction {
     private let minimumBytes: UInt64
     /// The length of the records in the file.
     private(set) var fileBytes: UInt64
-    private var checkpointBytes: UInt64
+    private(set) var checkpointBytes: UInt64
     /// From which length on a look at the state is worth it.
     private var nextBytes: UInt64
-    /// While somebody estimates what the state needs.
-    private(set) var isEstimating = false
+    /// While somebody estimates what the state needs: how long the file was when it had that state.
+    private var estimatedFileBytes: UInt64?
 
     /// - Parameter checkpointBytes: where the records after the file's checkpoint begin; 0 without one.
     init(fileBytes: UInt64, checkpointBytes: UInt64, minimumBytes: UInt64) {
@@ -33,23 +33,26 @@ struct AutomaticCompaction {
         nextBytes = checkpointBytes + max(checkpointBytes, minimumBytes)
     }
 
+    var isEstimating: Bool { estimatedFileBytes != nil }
+
     mutating func didWrite(_ bytes: UInt64) { fileBytes += bytes }
 
     /// Whether to estimate what the state needs; `didEstimate` has to follow.
     mutating func beginsEstimate() -> Bool {
         guard !isEstimating, fileBytes >= nextBytes else { return false }
-        isEstimating = true
+        estimatedFileBytes = fileBytes
         return true
     }
 
     /// Whether a compaction pays.
     mutating func didEstimate(_ neededBytes: UInt64, hasRoom: Bool) -> Bool {
-        isEstimating = false
+        let fileBytes = estimatedFileBytes ?? 0
+        estimatedFileBytes = nil
         let base = max(neededBytes, checkpointBytes)
         nextBytes = base + max(base, minimumBytes)
         guard fileBytes >= nextBytes else { return false }
-        // Until a compaction says otherwise, or when it has failed.
-        nextBytes = fileBytes + max(checkpointBytes, minimumBytes)
+        // If the compaction fails; when it succeeds it says so. There may be room any time.
+        nextBytes = fileBytes + (hasRoom ? max(base, minimumBytes) : minimumBytes)
         return hasRoom
     }
 

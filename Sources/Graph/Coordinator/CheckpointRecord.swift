@@ -203,10 +203,10 @@ struct CheckpointWriter {
 
     /// The mean length of rows in leaves from all parts of a table.
     private mutating func sampledBytesPerRow(of rows: RowTable, _ entity: Int) -> Double {
-        guard let last = rows.lastRow else { return 0 }
-        let step = max(last / UInt64(Self.sampleCount), 32)
+        guard let last = rows.lastRow, let first = rows.run(from: 0)?.firstRow else { return 0 }
+        let step = max((last - min(first, last)) / UInt64(Self.sampleCount), 32)
         var (count, bytes): (Int, Int) = (0, 0)
-        var next: RowNumber? = 0
+        var next: RowNumber? = first
         while let start = next, let run = rows.run(from: start) {
             // A value that cannot be encoded is for the compaction to report.
             try? encode(run, run.occupancy, of: entity)

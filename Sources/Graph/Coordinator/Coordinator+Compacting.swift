@@ -78,7 +78,8 @@ extension Coordinator {
     }
 
     func compactIfWorthwhile(needing neededBytes: UInt64) async {
-        let hasRoom = await journal?.hasRoom(for: neededBytes * 2) ?? false
+        let expected = max(neededBytes, automaticCompaction?.checkpointBytes ?? 0)
+        let hasRoom = await journal?.hasRoom(for: expected * 2) ?? false
         guard automaticCompaction?.didEstimate(neededBytes, hasRoom: hasRoom) == true else { return }
         if compaction == nil, state.ending == nil { _ = runningCompaction }
     }

@@ -124,8 +124,9 @@ struct PosixFileSystem: StoreFileSystem {
 
     func availableBytes(in directory: StorePath) -> UInt64? {
         var status = statvfs()
-        guard directory.withCString({ statvfs($0, &status) }) == 0 else { return nil }
-        return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+        guard directory.withCString({ statvfs($0, &status) }) == 0, status.f_blocks > 0 else { return nil }
+        let (bytes, isMore) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return isMore ? .max : bytes
     }
 
     func list(_ directory: StorePath) throws(IOError) -> [StorePath] {

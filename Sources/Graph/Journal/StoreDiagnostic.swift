@@ -25,8 +25,9 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         case unknownEnd
         /// Values of a program's own type are read differently than the program that wrote them meant: the type has changed.
         case otherValues
-        /// Values of a program's own type have parts that this type does not read, as if a newer version of the program had
-        /// written them. They stay in the file until it is compacted or the values are changed, so it is not compacted by itself.
+        /// Values of a program's own type, or values that they have replaced since, have parts that this type does not read: a
+        /// newer version of the program has written them, or the type has lost a property. They stay in the file until it is
+        /// compacted, so it is not compacted by itself. If they are not needed, call ``Coordinator/compact()``.
         case unreadValues
         /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note.
         case recordedChange
@@ -53,7 +54,10 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
     static func unreadValues(of property: String) -> StoreDiagnostic {
         StoreDiagnostic(
             .unreadValues,
-            "\(property): some values have parts that their type does not read; compacting the file would drop them")
+            """
+            \(property): some values have parts that their type does not read; the file is not compacted by itself, and \
+            compact() drops them
+            """)
     }
 
     /// The byte and the sentence.

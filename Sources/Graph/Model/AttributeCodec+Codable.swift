@@ -56,7 +56,7 @@ private func encodeStored<Value: Codable>(_ value: Value, to writer: inout ByteW
 }
 
 /// Reads either stored form. Bytes that are neither are a failure of the file, others one of the type.
-private func decodeStored<Value: Decodable>(_ type: Value.Type, from reader: inout ByteReader) throws -> Value {
+private func decodeStored<Value: Codable>(_ type: Value.Type, from reader: inout ByteReader) throws -> Value {
     let bytes = try reader.take(try reader.readCount(minimumBytes: 1))
     do {
         guard bytes.first == StoredForm.cbor else {
@@ -66,7 +66,8 @@ private func decodeStored<Value: Decodable>(_ type: Value.Type, from reader: ino
         }
         let (value, isComplete) = try CBORCoders.decode(
             type, from: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
-        if !isComplete { reader.hasUnreadParts = true }
+        // A type may write what it does not read, such as a constant.
+        if !isComplete, !encodesAs(value, bytes.dropFirst()) { reader.hasUnreadParts = true }
         return value
     } catch let malformed as CBORDecoding.Malformed {
         throw reader.failure("not CBOR: \(malformed.reason), at byte \(malformed.offset) of it")
@@ -76,6 +77,10 @@ private func decodeStored<Value: Decodable>(_ type: Value.Type, from reader: ino
         let reason = (error as? DecodingError)?.summary ?? "\(error)".shortened(to: 200)
         throw UnreadableValue(type, reason)
     }
+}
+
+private func encodesAs(_ value: some Encodable, _ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+    (try? CBORCoders.withEncoding(of: value) { $0.elementsEqual(bytes) }) ?? false
 }
 
 /// Bytes that are no JSON at all, whatever the type.

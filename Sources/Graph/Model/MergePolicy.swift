@@ -99,7 +99,7 @@ public struct MergeRule: Sendable {
     let scope: Scope
 
     /// Resolves conflicts of whole objects, from the row that the context read, ours (nil if deleted here), and theirs (nil if
-    /// deleted there). `base` is nil only for an object whose delete both sides took back.
+    /// deleted there). `base` is nil only for an object that was never saved, whose delete both sides took back.
     ///
     /// If the function throws, the save reports the conflict with that error.
     ///

@@ -124,6 +124,36 @@ struct AutomaticCompactionTests {
         }
     }
 
+    fileprivate enum Constant {
+        /// Writes a constant that it does not read.
+        struct Card: Codable, Equatable {
+            let version = 1
+            var text = ""
+
+            private enum CodingKeys: String, CodingKey { case version, text }
+
+            init(text: String) { self.text = text }
+
+            init(from decoder: any Decoder) throws {
+                text = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .text)
+            }
+        }
+
+        @Entity struct Item {
+            var card: Card
+        }
+    }
+
+    @Test func `what a type writes again is not missed`() async throws {
+        let disk = SimulatedDisk()
+        var coordinator = try await Self.open(Constant.Item.self, disk)
+        try await coordinator.transaction { _ = $0.insert(Constant.Item(card: .init(text: "a"))) }
+        try await coordinator.close()
+        coordinator = try await Self.open(Constant.Item.self, disk)
+        #expect(coordinator.diagnostics == [])
+        try await coordinator.close()
+    }
+
     private static func open<E: Entity>(_ type: E.Type, _ disk: SimulatedDisk) async throws -> Coordinator {
         var options = JournalFixture.options()
         options.compactionMinimumBytes = 4 << 10

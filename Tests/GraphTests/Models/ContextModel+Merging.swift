@@ -79,9 +79,10 @@ extension ContextModel {
             let isChangedThere = comparison == .store ? old != new : original != other
             let text = comparison == .store ? "\(id) \(old) \(new)" : "\(id) \(other == nil ? "deleted" : "changed")"
             if changes.inserted.contains(id) {
-                // Both have taken back the same delete.
-                guard other != nil, isChangedThere, let ours, let original else { continue }
-                guard withoutNullify(id, from: original, to: ours) != original else { continue }
+                // Both have taken back the same delete, and perhaps made the same change then.
+                guard let other, let ours else { continue }
+                let isWritten = original.map { withoutNullify(id, from: $0, to: ours) != $0 } ?? false
+                guard ours != other || isChangedThere && isWritten else { continue }
             } else {
                 guard isChangedThere, ours != nil || other != nil, detachedRows[id] != nil || !onlyNullifies(id) else {
                     continue

@@ -200,6 +200,28 @@ struct ReturningRowTests {
         #expect(coordinator.snapshot.value(for: id)?.x == 3)
     }
 
+    @Test(arguments: [MergePolicy.error, .mergeByPropertyObjectTrump])
+    func `R32 what was changed before the delete is a change of what comes back`(policy: MergePolicy) async throws {
+        let coordinator = try await Self.store()
+        let context = await Self.context(coordinator, policy)
+        let id = try await context.transaction { $0.insert(Point(x: 1, y: 1)).id }
+        let other = await Self.context(coordinator, .overwrite)
+        await other.perform { $0[id]?.y = 7 }
+        await context.perform { $0[id]?.x = 9 }
+        await context.perform { $0[id]?.delete() }
+        try await context.save()
+        _ = await context.undo()
+        #expect(await context.perform { $0[id]?.x } == 9)
+        try await other.save()
+        do throws(GraphError) {
+            try await context.save()
+            #expect(policy.kind == .objectTrump)
+            #expect(coordinator.snapshot.value(for: id)?.x == 9 && coordinator.snapshot.value(for: id)?.y == 7)
+        } catch {
+            guard case .conflicts = error, policy.kind == .error else { throw error }
+        }
+    }
+
     @Test func `R32 a nested context that brings an object back keeps what its parent has made of it`() async throws {
         let coordinator = try await Self.store()
         let parent = Context(coordinator)

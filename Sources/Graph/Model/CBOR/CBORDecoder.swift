@@ -226,72 +226,93 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return KeyBytes(name).compare(KeyBytes(key))
     }
 
-    /// The value of an entry, which the type is about to read.
+    /// Reads the value of a key, and notes that once it has succeeded: a type may have another value where it fails.
     @inline(__always)
-    private func value(ofEntry entry: UInt32) -> CBORDecoder {
-        decoder.decoding.noteRead(entry)
-        decoder.decoding.noteRead(entry + 1)
-        return CBORDecoder(decoding: decoder.decoding, index: entry + 1)
-    }
-
-    @inline(__always)
-    private func value(_ key: some CodingKey) throws -> CBORDecoder {
+    private func read<Value>(_ key: some CodingKey, _ body: (CBORDecoder) throws -> Value) throws -> Value {
         guard let entry = find(key) else {
             let context = DecodingError.Context(codingPath: codingPath, debugDescription: "there is no such key")
             throw DecodingError.keyNotFound(key, context)
         }
-        return value(ofEntry: entry)
+        return try read(entry, body)
     }
 
-    /// The value of a key that may be missing or nil.
+    /// The same of a key that may be missing or nil.
     @inline(__always)
-    private func present(_ key: Key) -> CBORDecoder? {
+    private func readIfPresent<Value>(_ key: Key, _ body: (CBORDecoder) throws -> Value) throws -> Value? {
         guard let entry = find(key) else { return nil }
-        let value = value(ofEntry: entry)
-        return value.decodeNil() ? nil : value
+        guard try !isNil(entry) else { return nil }
+        return try read(entry, body)
+    }
+
+    @inline(__always)
+    private func read<Value>(_ entry: UInt32, _ body: (CBORDecoder) throws -> Value) throws -> Value {
+        let value = try body(CBORDecoder(decoding: decoder.decoding, index: entry + 1))
+        decoder.decoding.noteRead(entry)
+        decoder.decoding.noteRead(entry + 1)
+        return value
+    }
+
+    /// Whether there is nil, which is all there is to read then.
+    @inline(__always)
+    private func isNil(_ entry: UInt32) throws -> Bool {
+        guard decoder.decoding.items[Int(entry) + 1].kind == .null else { return false }
+        return try read(entry) { $0.decodeNil() }
     }
 
     func contains(_ key: Key) -> Bool { find(key) != nil }
-    func decodeNil(forKey key: Key) throws -> Bool { try value(key).decodeNil() }
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key).decode(type) }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key).decode(type) }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key).decode(type) }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(key).decode(type) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try value(key).decode(type) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try value(key).decode(type) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try value(key).decode(type) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try value(key).decode(type) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try value(key).decode(type) }
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try value(key).decode(type) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try value(key).decode(type) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try value(key).decode(type) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(key).decode(type) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(key).decode(type) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(key).decode(type) }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try value(key).decode(type) }
-    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try value(key).decode(type) }
+    func decodeNil(forKey key: Key) throws -> Bool {
+        guard let entry = find(key) else { return try read(key) { $0.decodeNil() } }
+        return try isNil(entry)
+    }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try read(key) { try $0.decode(type) } }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try read(key) { try $0.decode(type) } }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try read(key) { try $0.decode(type) } }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try read(key) { try $0.decode(type) } }
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try read(key) { try $0.decode(type) }
+    }
 
-    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.decode(type) }
-    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.decode(type) }
-    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key)?.decode(type) }
-    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try present(key)?.decode(type) }
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+        try readIfPresent(key) { try $0.decode(type) }
+    }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+        try readIfPresent(key) { try $0.decode(type) }
+    }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+        try readIfPresent(key) { try $0.decode(type) }
+    }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+        try readIfPresent(key) { try $0.decode(type) }
+    }
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-        try present(key)?.decode(type)
+        try readIfPresent(key) { try $0.decode(type) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type,
         forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try value(key).container(keyedBy: type)
+        try read(key) { try $0.container(keyedBy: type) }
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try value(key).unkeyedContainer()
+        try read(key) { try $0.unkeyedContainer() }
     }
 
-    func superDecoder() throws -> any Decoder { try value(CBORKey.super) }
-    func superDecoder(forKey key: Key) throws -> any Decoder { try value(key) }
+    func superDecoder() throws -> any Decoder { try read(CBORKey.super) { $0 } }
+    func superDecoder(forKey key: Key) throws -> any Decoder { try read(key) { $0 } }
 }
 
 // MARK: Arrays
