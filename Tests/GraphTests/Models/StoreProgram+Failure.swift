@@ -6,7 +6,7 @@ extension StoreProgram {
     ///
     /// - Parameter folder: where the store's file is to be; nil runs in memory.
     static func failure(seed: UInt64, folder: String? = nil) async -> String? {
-        let program = StoreProgram(length: 60, seed: seed, bringsBack: true)
+        let program = StoreProgram(length: 60, seed: seed)
         guard await program.mismatch(in: folder) != nil else { return nil }
         let shrunk = await program.shrunk { await $0.mismatch(in: folder) != nil }
         let mismatch = await shrunk.mismatch(in: folder)

@@ -131,12 +131,9 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         self.steps = steps
     }
 
-    /// - Parameter bringsBack: whether some programs end with an object that two contexts bring back after its delete, which
-    ///   hardly ever comes about by itself.
-    init(length: Int, seed: UInt64, bringsBack: Bool = false) {
+    init(length: Int, seed: UInt64) {
         var generator = StoreProgramGenerator(seed: seed)
         steps = generator.steps(length)
-        if bringsBack { steps += generator.stepsThatBringBack(seed: ~seed) }
     }
 
     var description: String {

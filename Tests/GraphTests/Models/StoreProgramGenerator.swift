@@ -65,35 +65,6 @@ struct StoreProgramGenerator {
         return steps
     }
 
-    /// One context deletes an object and undoes that after the save; another one saves a change of it before the first one does.
-    /// Both know the same objects at the beginning, so that numbers mean the same.
-    ///
-    /// - Parameter seed: of its own, so that the steps before are what they were without these.
-    mutating func stepsThatBringBack(seed: UInt64) -> [StoreProgram.Step] {
-        random = SeededGenerator(seed: seed)
-        guard undoes, chance(1, in: 4) else { return [] }
-        let (one, entity, row) = (number(below: StoreProgram.contextCount), anyEntity(), any())
-        let other = (one + 1) % StoreProgram.contextCount
-        func step(_ context: Int, _ action: StoreProgram.Action) -> StoreProgram.Step {
-            .init(context: context, action: action)
-        }
-        func set(_ value: Int) -> StoreProgram.Action {
-            .change([.set(entity: entity, row: row, attribute: 0, value: value)])
-        }
-        let (theirs, policy) = (value(), policy())
-        var steps = [
-            step(one, .rollbackToLatest), step(other, .rollbackToLatest), step(other, set(theirs)),
-            step(one, .change([.delete(entity: entity, row: row)])),
-            step(one, .save(rollsBackOnFailure: false, .error)), step(one, .undo),
-        ]
-        if chance(3, in: 4) { steps.append(step(one, set(chance(1, in: 2) ? theirs : value()))) }
-        if chance(1, in: 4) { steps.append(step(one, .change([change()]))) }
-        steps.append(step(other, .save(rollsBackOnFailure: false, .overwrite)))
-        if chance(1, in: 3) { steps.append(step(one, .refresh)) }
-        steps.append(step(one, .save(rollsBackOnFailure: false, policy)))
-        return steps
-    }
-
     private mutating func action() -> StoreProgram.Action {
         if merges, chance(1, in: 12) { return .setMerging(chance(3, in: 4)) }
         if undoes, chance(1, in: 6) {
