@@ -56,8 +56,15 @@ struct InterruptionTests {
     #endif
 
     @Test func `a process that would never end is ended`() async throws {
-        let outcome = Task.detached {
-            try FootprintProcess.output(of: URL(fileURLWithPath: "/bin/sleep"), arguments: ["100000"])
+        // What ends the process waits for no thread that waits for the process.
+        let outcome = Task {
+            try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async {
+                    let sleep = URL(fileURLWithPath: "/bin/sleep")
+                    continuation.resume(
+                        with: Result { try FootprintProcess.output(of: sleep, arguments: ["100000"]) })
+                }
+            }
         }
         try await until { FootprintProcess.end() }
         await #expect(throws: FootprintProcess.Failure.self) { try await outcome.value }

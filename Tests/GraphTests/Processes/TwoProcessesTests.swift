@@ -29,6 +29,9 @@ import Testing
         let (first, second) = (try StoreProcess(), try StoreProcess())
         #expect(try await first.run("open \(path)") == "opened 0")
         #expect(try await first.run("save 1") == "saved")
+        // After a second the program marks what it has saved. Opening marks nothing later.
+        #expect(try await first.run("close") == "closed")
+        #expect(try await first.run("open \(path)") == "opened 1")
         let before = (try bytes(""), try bytes(".lock"))
         try await expectRefusal(second, by: first)
         #expect(try before == (bytes(""), bytes(".lock")))

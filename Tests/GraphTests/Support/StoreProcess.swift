@@ -19,6 +19,7 @@ final class StoreProcess {
     private var end: End?
 
     /// Foundation's `Process` is not used: what it starts at the same time elsewhere in the tests could inherit the pipes.
+    /// Nor does this process inherit what others open: whoever waits for the end of a pipe would wait for this process, too.
     init(_ arguments: String...) throws {
         // A program that has ended unexpectedly then shows in its missing answer.
         signal(SIGPIPE, SIG_IGN)
@@ -29,7 +30,7 @@ final class StoreProcess {
         }
         (input, output) = (requests.writing, answers.reading)
         processID = try Self.spawn(
-            try Self.program(), arguments, input: requests.reading, output: answers.writing)
+            try Self.program(), arguments, streams: (requests.reading, answers.writing))
     }
 
     deinit {
@@ -91,27 +92,40 @@ final class StoreProcess {
     /// Starts a program and waits until it has ended.
     static func run(_ program: String) throws {
         var status: Int32 = 0
-        waitpid(try spawn(program, [], input: nil, output: nil), &status, 0)
+        waitpid(try spawn(program, [], streams: nil), &status, 0)
     }
 
+    /// - Parameter streams: all that the program has of what is open here; nil for everything that is inherited.
     private static func spawn(
-        _ program: String, _ arguments: [String], input: Int32?, output: Int32?
+        _ program: String, _ arguments: [String], streams: (input: Int32, output: Int32)?
     ) throws -> Int32 {
         #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
+            var (actions, attributes) = (posix_spawn_file_actions_t?.none, posix_spawnattr_t?.none)
         #else
-            var actions = posix_spawn_file_actions_t()
+            var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
         #endif
         posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        if let input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
-        if let output { posix_spawn_file_actions_adddup2(&actions, output, 1) }
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        if let streams {
+            posix_spawn_file_actions_adddup2(&actions, streams.input, 0)
+            posix_spawn_file_actions_adddup2(&actions, streams.output, 1)
+            #if canImport(Darwin)
+                posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
+            #else
+                // More than the tests have open at a time. Closing one that is not open does no harm.
+                for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+            #endif
+        }
         let words = ([program] + arguments).map { strdup($0) } + [nil]
         let environment = [strdup("SWIFT_BACKTRACE=enable=no"), nil]
         defer { for word in words + environment { free(word) } }
         var process: pid_t = 0
-        let result = posix_spawn(&process, program, &actions, nil, words, environment)
+        let result = posix_spawn(&process, program, &actions, &attributes, words, environment)
         guard result == 0 else { throw Missing(description: "\(program) cannot be started: errno \(result)") }
         return process
     }
