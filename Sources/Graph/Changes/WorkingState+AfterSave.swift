@@ -5,18 +5,32 @@ extension WorkingState {
     /// - A policy resolved a conflict: the expected version is another commit's, so later changes count from the save's own
     ///   base version.
     /// - The row came back: its version is the commit's number.
+    /// - The commit did not write the row, because others had ended the same reference, or had brought it back, too: its version
+    ///   may be the expected one, and is theirs.
     ///
-    /// - Parameter saved: the store after the save's commit.
-    func counted(from captured: WorkingState, savedAs saved: Snapshot, _ resolved: [RowID]) -> WorkingState {
-        var state = self
-        for (entity, returned) in captured.changes.entities where returned.hasReturns {
-            returned.forEachChange { row, _, _ in
-                guard returned.isComingBack(row), let version = saved.entities[entity].rows.version(of: row)
-                else { return }
-                state.count(RowID(entity: entity, row: row), from: version)
+    /// - Parameters:
+    ///   - saved: the store after the save's commit.
+    ///   - before: the store before it; nil in a nested context, whose rows have no versions of their own.
+    func counted(
+        from captured: WorkingState,
+        savedAs saved: Snapshot,
+        _ before: Snapshot?,
+        _ resolved: [RowID]
+    ) -> WorkingState {
+        var (state, passedOver) = (self, [RowID]())
+        for (entity, captured) in captured.changes.entities
+        where !changes[entity].isEmpty || changes[entity].hasRequirements {
+            captured.forEachChange { row, kind, _ in
+                let id = RowID(entity: entity, row: row)
+                guard kind != .deleted, let version = saved.version(of: id) else { return }
+                if before?.version(of: id) == version {
+                    passedOver.append(id)
+                } else if captured.isComingBack(row) {
+                    state.count(id, from: version)
+                }
             }
         }
-        for id in resolved {
+        for id in resolved + passedOver {
             guard let version = captured.changes.baseVersion(of: id) else { continue }
             state.count(id, from: version)
         }

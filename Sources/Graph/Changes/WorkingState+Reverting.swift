@@ -128,10 +128,23 @@ extension WorkingState {
             else { continue }
             guard isFree(target, for: id.row, through: toOne) else {
                 conflicts.append(conflict(id, toOne.property))
+                forgetReference(from: id, through: toOne, to: target)
                 continue
             }
             setReference(of: id, through: toOne, to: target)
             restorePosition(of: id.row, among: target, through: toOne, as: change.before)
+        }
+    }
+
+    /// A reference that does not come back with its row is no change of the row: what others make of it stays.
+    private mutating func forgetReference(from id: RowID, through toOne: ToOneDescription, to target: RowNumber) {
+        let bases = changes[id.entity].returnBases
+        guard let known = bases.address(of: id.row), let version = bases.version(of: id.row),
+            toOne.target(ofRowAt: known) == target
+        else { return }
+        schema.entities[id.entity].layout.withCopy(of: known) { copy in
+            (copy + toOne.offset).storeBytes(of: 0, as: RowNumber.self)
+            changes[id.entity].returnBases.set(id.row, version: version, copying: copy)
         }
     }
 

@@ -194,7 +194,7 @@ struct WorkingState: Sendable {
     ) {
         var batch: IndexBatch?
         insert(id, copying: value, lastVersion: lastVersion, &batch)
-        if let known, changes.isComingBack(id) {
+        if let known, changes.kind(of: id) == .inserted {
             changes[id.entity].returnBases.set(id.row, version: lastVersion, copying: known)
         }
     }

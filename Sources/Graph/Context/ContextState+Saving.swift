@@ -71,6 +71,7 @@ extension ContextState {
     ) -> (WorkingState) -> WorkingState {
         guard let captured else { return { $0 } }
         let saved = outcome.commit?.change.after ?? outcome.base.snapshot
+        let before = published == nil ? nil : outcome.commit?.change.before ?? saved
         // What the save itself made of its rows is nothing that others did.
         let isChanged = willSaveChangedRows || !outcome.overwritten.isEmpty
         let result = (isChanged ? request?.result(savedAs: saved, outcome.overwritten) : nil)
@@ -78,7 +79,8 @@ extension ContextState {
         // A parent's rows have no versions of their own to count from.
         let resolved = published == nil ? [] : outcome.resolved
         return { state in
-            (result.map { state.moved(onto: $0) } ?? state).counted(from: captured, savedAs: saved, resolved)
+            (result.map { state.moved(onto: $0) } ?? state).counted(
+                from: captured, savedAs: saved, before, resolved)
         }
     }
 

@@ -35,6 +35,31 @@ struct SaveInFlightTests {
         try await second.value
     }
 
+    @Test func `R23a a change of a row that the save passes over does not count from what others made of it`()
+        async throws
+    {
+        let (red, blue) = try await context.transaction { context in
+            let red = context.insert(Team(name: "red")).id
+            context[person]?.team = ToOne(red)
+            return (red, context.insert(Team(name: "blue")).id)
+        }
+        try await Context(coordinator).transaction { context in
+            let person = try context.object(for: person)
+            (person.team, person.age) = (ToOne(blue), 77)
+        }
+        // The delete ends the person's reference as it was here; there it leads elsewhere by now.
+        await context.perform { $0[red]?.delete() }
+        disk.hold()
+        let save = Task { try await context.save() }
+        await disk.waitForArrival()
+        await context.perform { $0[person]?.age = 5 }
+        disk.release()
+        try await save.value
+        let error = await #expect(throws: GraphError.self) { try await context.save() }
+        guard case .conflicts = error else { throw try #require(error) }
+        #expect(coordinator.snapshot.value(for: person)?.age == 77)
+    }
+
     @Test(.bug(id: "edits of an undone insert")) func `edits of an insert that is undone are gone`()
         async throws
     {

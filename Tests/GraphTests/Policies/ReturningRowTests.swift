@@ -222,6 +222,48 @@ struct ReturningRowTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `R32 also of an object that was never saved a nested context brings back what its parent has made of it`(
+        refreshes: Bool
+    ) async throws {
+        let coordinator = try await Self.store()
+        let parent = await Self.context(coordinator)
+        let id = await parent.perform { $0.insert(Point(x: 1)).id }
+        let child = await Context(parent: parent)
+        await child.perform { context in
+            context.undoLimit = 3
+            context[id]?.delete()
+        }
+        try await child.save()
+        await parent.perform { context in
+            _ = context.undo()
+            context[id]?.x = 50
+        }
+        _ = await child.undo()
+        if refreshes { #expect(await child.refresh() == []) }
+        try? await child.save()
+        #expect(await parent.perform { $0[id]?.x } == 50)
+    }
+
+    @Test func `R34 a reference that does not come back with its object is no change of it`() async throws {
+        let coordinator = try await Self.store()
+        let context = await Self.context(coordinator)
+        let (supper, other, part) = try await context.transaction { context in
+            let supper = context.insert(Supper(title: "one")).id
+            return (supper, context.insert(Supper(title: "two")).id, context.insert(Part(supper: ToOne(supper))).id)
+        }
+        let mover = await Self.context(coordinator, .overwrite)
+        await mover.perform { $0[part]?.supper = ToOne(other) }
+        try await context.transaction { $0[part]?.delete() }
+        try await coordinator.transaction { $0[supper]?.delete() }
+        await context.refresh()
+        _ = await context.undo()
+        try await mover.save()
+        #expect(await context.refresh() == [])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: part)?.supper.id == other)
+    }
+
     @Test func `R32 a nested context that brings an object back keeps what its parent has made of it`() async throws {
         let coordinator = try await Self.store()
         let parent = Context(coordinator)
