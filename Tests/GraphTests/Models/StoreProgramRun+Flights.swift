@@ -75,7 +75,13 @@ extension StoreProgramRun {
             later.undo = undo
             later.undo.didFail(what: captured.undo, as: later, onTop)
         } else {
+            let before = rival?.head ?? head
             head = newHead
+            // Rows that the commit did not write, as others had done the same to them.
+            let changes = captured.changes
+            let passedOver = changes.inserted.union(changes.updated).filter { id in
+                newHead.versions[id] != nil && newHead.versions[id] == before.versions[id]
+            }
             let result = captured.result(of: commit, newHead)
             func onTop(_ state: ContextModel) -> ContextModel {
                 var model = state
@@ -83,7 +89,7 @@ extension StoreProgramRun {
                 for id in captured.returning.keys where model.base.rows[id] != nil {
                     model.count(id, from: newHead.versions[id])
                 }
-                for id in commit.resolved where model.base.rows[id] != nil {
+                for id in passedOver.union(commit.resolved) where model.base.rows[id] != nil {
                     model.count(id, from: captured.version(id))
                 }
                 model.refresh(to: newHead, keepingBases: true)
