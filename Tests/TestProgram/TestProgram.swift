@@ -11,6 +11,7 @@ import Graph
 /// A program with a store, which does what the lines that it reads tell it and answers each with one line.
 ///
 ///     open PATH      opened COUNT
+///     read PATH      read COUNT        read-only, and released at once
 ///     save NUMBER    saved
 ///     save NUMBER N  saved             with so many bytes beside the number
 ///     numbers        numbers 1 2 3
@@ -77,6 +78,9 @@ import Graph
             let store = try await Coordinator(for: Entry.self, at: argument)
             self.store = store
             return "opened \(store.snapshot.count(of: Entry.self))"
+        case "read":
+            let store = try await Coordinator(for: Entry.self, at: argument, readOnly: true)
+            return "read \(store.snapshot.count(of: Entry.self))"
         case "save":
             let numbers = argument.split(separator: " ").compactMap { Int($0) }
             try await save(numbers[0], bytes: numbers.count > 1 ? numbers[1] : 0)

@@ -18,7 +18,9 @@ public actor Coordinator {
     nonisolated let taskExecutor: (any TaskExecutor)?
     nonisolated let clock: any Clock<Duration>
     var state: CoordinatorState
+    /// nil if the store has no file, or only reads it.
     let journal: Journal?
+    let isReadOnly: Bool
     /// What the file says of its schema.
     let schemaRecord: SchemaRecord
     nonisolated let path: String
@@ -47,6 +49,9 @@ public actor Coordinator {
     ///   - types: all entities of the store.
     ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The coordinator locks the file until
     ///     `close()`, or until it is released.
+    ///   - readOnly: whether to read an existing file once and leave it alone, as it is at that moment: nothing is locked, created
+    ///     or changed, and another program may have the file open for writing. A schema that differs is converted in memory.
+    ///     Contexts can be changed, and saves throw `.readOnly`.
     ///   - compaction: whether the coordinator compacts the file by itself.
     ///   - migration: how to open files of earlier versions of the program where that does not follow from the schemas alone.
     ///   - dropping: entities of the file with objects, by name, that the program gives up for good; and properties, as
@@ -65,6 +70,7 @@ public actor Coordinator {
     public init<each E: Entity>(
         for types: repeat (each E).Type,
         at path: String? = nil,
+        readOnly: Bool = false,
         compaction: CompactionPolicy = .automatic,
         migration: MigrationPlan? = nil,
         dropping: [String] = [],
@@ -78,6 +84,7 @@ public actor Coordinator {
             path: path,
             fileSystem: PosixFileSystem(),
             options: JournalOptions(idleMarkDelay: .seconds(1)),
+            readOnly: readOnly,
             compaction: compaction,
             migration: migration,
             dropping: dropping,
@@ -91,6 +98,7 @@ public actor Coordinator {
         path: String?,
         fileSystem: any StoreFileSystem,
         options: JournalOptions,
+        readOnly: Bool = false,
         compaction: CompactionPolicy = .automatic,
         migration: MigrationPlan? = nil,
         dropping: [String] = [],
@@ -103,29 +111,33 @@ public actor Coordinator {
         tracer = trace ?? CommitTrace.printer
         self.taskExecutor = taskExecutor
         self.clock = clock
+        isReadOnly = readOnly
         var snapshot = initial?.snapshot ?? Snapshot(schema: schema)
         var next = initial?.counters ?? schema.firstRows
-        var limits: CoordinatorState.Limits?
+        var storage = CoordinatorState.Storage.memory
         if let path {
             let opening = StoreOpening(
                 path: path, schema: schema, fileSystem: fileSystem, options: options, dropping: dropping,
-                plan: migration)
+                plan: migration, isReadOnly: readOnly)
             let opened = try await opening.open()
-            journal = opened.journal
-            self.path = opened.journal.path
-            limits = .init(path: opened.journal.path, transactionBytes: options.transactionLimitBytes)
-            storeID = opened.journal.storeID
+            journal = opened.source.journal
+            self.path = opened.source.path
+            storage = .file(path: self.path, transactionBytes: readOnly ? nil : options.transactionLimitBytes)
+            storeID = opened.source.storeID
             schemaRecord = opened.record
             diagnostics = opened.diagnostics
-            StoreDiagnostic.trace(diagnostics, path: opened.journal.path)
+            StoreDiagnostic.trace(diagnostics, path: self.path)
             snapshot = opened.snapshot
             next = opened.counters
-            if compaction == .automatic, !diagnostics.contains(where: { $0.kind == .unreadValues }) {
+            if let journal, compaction == .automatic, !diagnostics.contains(where: { $0.kind == .unreadValues }) {
                 automaticCompaction = AutomaticCompaction(
-                    fileBytes: await opened.journal.lengthBytes, checkpointBytes: opened.checkpointBytes,
+                    fileBytes: await journal.lengthBytes, checkpointBytes: opened.checkpointBytes,
                     minimumBytes: options.compactionMinimumBytes)
             }
         } else {
+            guard !readOnly else {
+                throw .unusableFile(path: "memory", reason: "read-only opening needs a file: name one")
+            }
             schemaRecord = SchemaRecord(schema)
             journal = nil
             self.path = "memory"
@@ -139,7 +151,7 @@ public actor Coordinator {
         state = CoordinatorState(
             snapshot,
             counters: counters,
-            limits: limits,
+            storage: storage,
             checksEveryCommit: checksEveryCommit
         )
         compactIfWorthwhile()
@@ -152,8 +164,8 @@ public actor Coordinator {
             initial: (snapshot, counters))
     }
 
-    /// Finds out what opening a file with this program's schema would do to it, and leaves the file alone. It locks the file
-    /// meanwhile, reads all of it, and runs the steps of the plan in memory.
+    /// Finds out what opening a file with this program's schema would do to it, and leaves the file alone. It reads all of it,
+    /// as read-only opening does, and runs the steps of the plan in memory.
     ///
     /// - Parameters: as for opening the store.
     /// - Throws: `.unusableFile` if there is no file, what a coordinator throws that cannot open it for another reason than its

@@ -2,10 +2,11 @@
 ///
 /// Nothing in here suspends or touches the file, so that the order in which saves are checked is that of the file.
 struct CoordinatorState {
-    /// What the records of a store with a file have to keep to.
-    struct Limits {
-        let path: String
-        let transactionBytes: Int
+    /// Where commits go.
+    enum Storage {
+        case memory
+        /// Records may have so many bytes; nil if there are none, since the file is only read.
+        case file(path: String, transactionBytes: Int?)
     }
 
     /// What follows from a save, for the coordinator to do.
@@ -26,13 +27,12 @@ struct CoordinatorState {
     private(set) var ending: GraphError?
     private let checksEveryCommit: Bool
     private let counters: RowCounters
-    /// nil without a file.
-    private let limits: Limits?
+    private let storage: Storage
 
-    init(_ snapshot: Snapshot, counters: RowCounters, limits: Limits?, checksEveryCommit: Bool) {
+    init(_ snapshot: Snapshot, counters: RowCounters, storage: Storage, checksEveryCommit: Bool) {
         commits = CommitState(head: snapshot)
         self.counters = counters
-        self.limits = limits
+        self.storage = storage
         self.checksEveryCommit = checksEveryCommit
     }
 
@@ -41,8 +41,8 @@ struct CoordinatorState {
     /// - Parameters:
     ///   - time: in nanoseconds since 1970; asked for if there is a file.
     ///   - trace: goes into the queue with the commit.
-    /// - Throws: what ``CommitState/prepare(_:)`` throws; `.inconsistent`; of a record, `.notEncodable`, `.storeFailed` and
-    ///   `.transactionTooLarge`. Nothing has changed then.
+    /// - Throws: what ``CommitState/prepare(_:)`` throws; `.inconsistent`; `.readOnly`; of a record, `.notEncodable`,
+    ///   `.storeFailed` and `.transactionTooLarge`. Nothing has changed then.
     mutating func admit(
         _ request: SaveRequest,
         at time: @autoclosure () -> UInt64,
@@ -55,34 +55,25 @@ struct CoordinatorState {
         }
         guard !commit.isEmpty else { return (commit, .nothing) }
         trace?.count(commit)
-        guard let limits else {
+        guard case .file(let path, let limitBytes) = storage else {
             commits.accept(commit)
             return (commit, .accepted)
         }
+        guard let limitBytes else { throw .readOnly(path: path) }
         let counters = counters.all
-        let record = try record(of: commit, counters, at: time(), by: request.origin.author, limits)
+        let record = try CommitRecord.encode(
+            commit.state, counters: counters, time: time(), author: request.origin.author ?? "")
+        guard counters.allSatisfy({ $0 <= RowCounters.maximum }) else {
+            throw .storeFailed(path: path, reason: "its row numbers are used up")
+        }
+        guard record.count <= limitBytes else {
+            throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limitBytes)
+        }
         commits.accept(commit)
         trace?.recordBytes = record.count
         // From here on it is for the leader to report.
         let entry = CommitQueue.Entry(step: commit.step, record: record, counters: counters, trace: trace.take())
         return (commit, queue.append(entry).map(Admission.waits) ?? .leads)
-    }
-
-    private func record(
-        of commit: PreparedCommit,
-        _ counters: [RowNumber],
-        at time: UInt64,
-        by author: String?,
-        _ limits: Limits
-    ) throws(GraphError) -> [UInt8] {
-        let record = try CommitRecord.encode(commit.state, counters: counters, time: time, author: author ?? "")
-        guard counters.allSatisfy({ $0 <= RowCounters.maximum }) else {
-            throw .storeFailed(path: limits.path, reason: "its row numbers are used up")
-        }
-        guard record.count <= limits.transactionBytes else {
-            throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limits.transactionBytes)
-        }
-        return record
     }
 
     /// Takes no more saves, for the first reason that there is.

@@ -1,5 +1,3 @@
-private import Synchronization
-
 /// Opening a file whose schema is another one than the program's.
 extension StoreOpening {
     /// A file as its own schema has it.
@@ -26,19 +24,33 @@ extension StoreOpening {
         let steps: ArraySlice<(step: MigrationStep, schema: Schema)>
     }
 
-    /// Reads the file by its own schema, makes of it what the program's schema asks for, and puts a file with that in its place.
-    /// The old one stays beside it. If anything fails, the file is as before.
+    /// Reads the file by its own schema, makes of it what the program's schema asks for, and puts a file with that in its place,
+    /// unless the file is only read. The old one stays beside it. If anything fails, the file is as before.
     ///
     /// - Throws: `.schemaMismatch`, with what cannot be converted; `.migrationFailed`, with objects that do not fit;
     ///   `.migrationStepFailed`; and what opening and compacting throw.
     func migrate() async throws(GraphError) -> OpenedStore {
-        let (journal, replay) = try await replayOriginal { (original) throws(GraphError) in
+        let (source, replay) = try await replayOriginal { (original) throws(GraphError) in
             _ = try route(from: original)
         }
-        guard !journal.wasCreated else { return empty(journal) }
+        guard !source.wasCreated else { return empty(source) }
         let original = replay.original
         let migrated = try await convert(original)
         let record = programRecord.following(original.record)
+        if let journal = source.journal { try await replace(journal, by: migrated, record) }
+        return OpenedStore(
+            source: source,
+            snapshot: migrated.snapshot,
+            counters: migrated.counters,
+            record: record,
+            diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
+            checkpointBytes: await source.journal?.lengthBytes ?? 0
+        )
+    }
+
+    private func replace(
+        _ journal: Journal, by migrated: Migrated, _ record: SchemaRecord
+    ) async throws(GraphError) {
         let successor = try await journal.makeSuccessor(
             schema: record.bytes,
             baseCommit: migrated.snapshot.commit,
@@ -54,35 +66,13 @@ extension StoreOpening {
             await successor.abandon()
             throw error
         }
-        return OpenedStore(
-            journal: journal,
-            snapshot: migrated.snapshot,
-            counters: migrated.counters,
-            record: record,
-            diagnostics: journal.diagnostics + StoreDiagnostic.changes(migrated.changes),
-            checkpointBytes: await journal.lengthBytes
-        )
     }
 
-    /// Finds out what opening the file would do, and does nothing to it.
+    /// Finds out what opening the file would do, and only reads it.
     func preview() async throws(GraphError) -> MigrationPreview {
-        do throws(IOError) {
-            _ = try fileSystem.status(StorePath(path))
-        } catch {
-            throw error.reason == .missing
-                ? .unusableFile(path: path, reason: "there is no file") : error.graphError(path: path)
-        }
-        let found = Found()
-        do throws(GraphError) {
-            // A file is written to only after the last check has agreed.
-            _ = try await replayOriginal { (original) throws(GraphError) in
-                found.original.withLock { $0 = original }
-                throw .closed(path: path)
-            }
-        } catch {
-            guard case .closed = error else { throw error }
-        }
-        guard let original = found.original.withLock({ $0 }) else { throw .closed(path: path) }
+        var reading = self
+        reading.isReadOnly = true
+        let original = try await reading.replayOriginal { (_) throws(GraphError) in }.replay.original
         let comparison = SchemaComparison(
             from: original.snapshot.schema, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         do throws(GraphError) {
@@ -104,14 +94,9 @@ extension StoreOpening {
         }
     }
 
-    /// What a preview finds in a file that it does not open.
-    private final class Found: Sendable {
-        let original = Mutex<Original?>(nil)
-    }
-
     private func replayOriginal(
         _ check: @escaping @Sendable (Original) throws(GraphError) -> Void
-    ) async throws(GraphError) -> (Journal, StoreReplay) {
+    ) async throws(GraphError) -> (source: StoreSource, replay: StoreReplay) {
         try await open(
             into: try StoreReplay(path: path, keepsIndexes: false),
             replay: { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in try replay.apply(entry) },
@@ -143,6 +128,10 @@ extension StoreOpening {
         let direct = SchemaComparison(
             from: old, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         let isOlder = original.record.earlier.contains(programRecord.fingerprint)
+        // It may look at a file that has all that it knows, unchanged, and more.
+        if isOlder, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) {
+            return Route(direct: direct, comparison: direct, steps: [])
+        }
         if isOlder, direct.changes.contains(where: { !$0.isNeutral }) {
             throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: direct.changes))
         }

@@ -1,6 +1,27 @@
-/// A store that was opened or made: its journal, and what is in it.
+/// A file that was opened, made, or only read.
+struct StoreSource: Sendable {
+    let path: String
+    let storeID: StoreID
+    let diagnostics: [StoreDiagnostic]
+    /// nil if the file is only read.
+    let journal: Journal?
+
+    init(_ journal: Journal) {
+        (path, storeID, diagnostics) = (journal.path, journal.storeID, journal.diagnostics)
+        self.journal = journal
+    }
+
+    init(_ contents: JournalContents) {
+        (path, storeID, diagnostics) = (contents.path, contents.storeID, contents.diagnostics)
+        journal = nil
+    }
+
+    var wasCreated: Bool { journal?.wasCreated ?? false }
+}
+
+/// A store, and what is in it.
 struct OpenedStore: Sendable {
-    let journal: Journal
+    let source: StoreSource
     let snapshot: Snapshot
     /// By entity, the first row number to hand out.
     let counters: [RowNumber]
@@ -20,23 +41,24 @@ struct StoreOpening: Sendable {
     /// Entities and properties of the file that the program gives up for good.
     let dropping: [String]
     var plan: MigrationPlan?
+    var isReadOnly = false
 
     /// Opens a file, or makes one, and replays it.
     func open() async throws(GraphError) -> OpenedStore {
         do throws(GraphError) {
-            let (journal, replay) = try await replay(keepsIndexes: false) {
+            let (source, replay) = try await replay(keepsIndexes: false) {
                 (replay: inout StoreReplay) throws(GraphError) in
                 // Even if the file could take note of all that has changed, or nothing has, a plan may have something to say.
                 if plan != nil, try hasSteps(for: replay.fileRecord) { throw try replay.mismatch() }
                 return try replay.finish()
             }
-            guard !journal.wasCreated else { return empty(journal) }
+            guard !source.wasCreated else { return empty(source) }
             return OpenedStore(
-                journal: journal,
+                source: source,
                 snapshot: replay.snapshot,
                 counters: replay.counters,
                 record: replay.record,
-                diagnostics: journal.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
+                diagnostics: source.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
                     + replay.unreadProperties.map(StoreDiagnostic.unreadValues)
                     + StoreDiagnostic.changes(try replay.changes()),
                 checkpointBytes: replay.checkpointBytes
@@ -52,13 +74,13 @@ struct StoreOpening: Sendable {
         }
     }
 
-    func empty(_ journal: Journal) -> OpenedStore {
+    func empty(_ source: StoreSource) -> OpenedStore {
         OpenedStore(
-            journal: journal,
+            source: source,
             snapshot: Snapshot(schema: schema),
             counters: schema.firstRows,
             record: programRecord,
-            diagnostics: journal.diagnostics
+            diagnostics: source.diagnostics
         )
     }
 
@@ -76,7 +98,7 @@ struct StoreOpening: Sendable {
     private func replay(
         keepsIndexes: Bool,
         finish: @escaping @Sendable (inout StoreReplay) throws(GraphError) -> [Journal.Record]
-    ) async throws(GraphError) -> (Journal, StoreReplay) {
+    ) async throws(GraphError) -> (StoreSource, StoreReplay) {
         try await open(
             into: StoreReplay(schema: schema, programRecord, path: path, keepsIndexes: keepsIndexes),
             replay: { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in try replay.apply(entry) },
@@ -84,12 +106,19 @@ struct StoreOpening: Sendable {
         )
     }
 
+    /// - Parameter finish: what it returns is not appended to a file that is only read.
     func open<State: Sendable>(
         into state: State,
         replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void,
         finish: @escaping @Sendable (inout State) throws(GraphError) -> [Journal.Record]
-    ) async throws(GraphError) -> (Journal, State) {
-        try await Journal.open(
+    ) async throws(GraphError) -> (StoreSource, State) {
+        guard !isReadOnly else {
+            var (contents, result) = try await Journal.read(
+                at: path, fileSystem: fileSystem, options: options, into: state, replay: replay)
+            _ = try finish(&result)
+            return (StoreSource(contents), result)
+        }
+        let (journal, result) = try await Journal.open(
             at: path,
             schema: programRecord.bytes,
             seal: Coordinator.encode(counters: schema.firstRows),
@@ -99,6 +128,7 @@ struct StoreOpening: Sendable {
             replay: replay,
             finish: finish
         )
+        return (StoreSource(journal), result)
     }
 }
 

@@ -50,7 +50,8 @@ struct SchemaComparison: Sendable {
                 note(entity.name, nil, what, .converted, isRemoval: true)
             } else {
                 let advice = "open with dropping: [\"\(entity.name.shortened())\"] to delete them"
-                refuse(entity.name, nil, "removed, but the file has \(Self.objects(count))", advice)
+                refuse(
+                    entity.name, nil, "removed, but the file has \(Self.objects(count))", advice, isRemoval: true)
             }
         }
         let order = numbers.compactMap { $0 }
@@ -78,10 +79,13 @@ struct SchemaComparison: Sendable {
                 isNeutral: isNeutral, isRemoval: isRemoval))
     }
 
-    private mutating func refuse(_ entity: String, _ property: String?, _ summary: String, _ advice: String) {
+    private mutating func refuse(
+        _ entity: String, _ property: String?, _ summary: String, _ advice: String, isRemoval: Bool = false
+    ) {
         changes.append(
             SchemaChange(
-                entity: entity, property: property, summary: summary, handling: .refused, advice: advice))
+                entity: entity, property: property, summary: summary, handling: .refused, advice: advice,
+                isRemoval: isRemoval))
     }
 
     // MARK: Entities

@@ -95,6 +95,33 @@ actor Journal {
         return (Journal(opened, opening, executor: executor), result)
     }
 
+    /// Reads a file without its lock, and changes nothing; parameters as for `open`. A program may write it meanwhile: the state
+    /// is that of what was durable at one moment.
+    static func read<State: Sendable>(
+        at path: String, fileSystem: any StoreFileSystem, options: JournalOptions, into state: State,
+        replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+    ) async throws(GraphError) -> (JournalContents, State) {
+        let opening = JournalOpening(fileSystem: fileSystem, options: options)
+        return try await JournalOpener(executor: JournalExecutor()).read(opening, path, state, replay)
+    }
+
+    /// Begins a file that is to be a copy; parameters as for `open`.
+    static func makeCopy(
+        at path: String, of storeID: StoreID, schema: [UInt8], baseCommit: CommitNumber,
+        fileSystem: any StoreFileSystem, options: JournalOptions
+    ) async throws(GraphError) -> JournalSuccessor {
+        let opening = JournalOpening(fileSystem: fileSystem, options: options)
+        return try await JournalOpener(executor: JournalExecutor(label: "graph.copy"))
+            .makeCopy(opening, path, storeID, schema, baseCommit)
+    }
+
+    static func remove(
+        _ path: String, fileSystem: any StoreFileSystem, options: JournalOptions
+    ) async throws(GraphError) {
+        let opening = JournalOpening(fileSystem: fileSystem, options: options)
+        try await JournalOpener(executor: JournalExecutor()).remove(opening, path)
+    }
+
     /// Writes the records as one group, durable when it returns.
     ///
     /// - Throws: `outcomeUnknown` if the group may or may not be found when the file is opened again. Every other error
@@ -153,7 +180,7 @@ actor Journal {
             throw error.graphError(path: path)
         }
         return JournalSuccessor(
-            next, file: file, at: temporaryPath, path: path, fileSystem: opening.fileSystem, executor: executor,
+            next, file: file, at: temporaryPath, of: location, fileSystem: opening.fileSystem, executor: executor,
             source: (self.file, header.salt), sourceOffset: writer.end)
     }
 
@@ -269,4 +296,19 @@ private actor JournalOpener {
             at: path, schema: schema, seal: seal, into: &state, replay: replay, finish: finish)
         return (opened, state)
     }
+
+    func read<State: Sendable>(
+        _ opening: JournalOpening, _ path: String, _ state: State,
+        _ replay: @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+    ) throws(GraphError) -> (JournalContents, State) {
+        try opening.read(at: path, into: state, replay: replay)
+    }
+
+    func makeCopy(
+        _ opening: JournalOpening, _ path: String, _ storeID: StoreID, _ schema: [UInt8], _ baseCommit: CommitNumber
+    ) throws(GraphError) -> JournalSuccessor {
+        try opening.makeCopy(at: path, of: storeID, schema: schema, baseCommit: baseCommit, executor: executor)
+    }
+
+    func remove(_ opening: JournalOpening, _ path: String) throws(GraphError) { try opening.remove(path) }
 }

@@ -144,7 +144,6 @@ extension JournalOpening {
     private func repair(
         _ damaged: DamagedCopy, _ file: any StoreFile, _ location: JournalLocation
     ) throws(GraphError) -> StoreDiagnostic {
-        let copy = damaged.offset == 0 ? "first" : "second"
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in
                 try file.writeFully(damaged.goodBytes, at: damaged.offset)
@@ -154,20 +153,23 @@ extension JournalOpening {
             if error.operation == .sync { throw error.graphError(path: location.text) }
             return StoreDiagnostic(
                 .damagedHeader, at: damaged.offset,
-                "the header's \(copy) copy is damaged and rewriting it failed (\(error.summary)); copy the file")
+                "the header's \(damaged.name) copy is damaged and rewriting it failed (\(error.summary)); copy the file"
+            )
         }
         return StoreDiagnostic(
-            .repairedHeader, at: damaged.offset, "the header's \(copy) copy was damaged and has been rewritten")
+            .repairedHeader, at: damaged.offset, "the header's \(damaged.name) copy was damaged and has been rewritten")
     }
 
     /// A copy of the header that must be restored from the other one.
-    private struct DamagedCopy {
+    struct DamagedCopy {
         let offset: UInt64
         let goodBytes: [UInt8]
+
+        var name: String { offset == 0 ? "first" : "second" }
     }
 
     /// One damaged copy does no harm; but of two different valid copies either may be right.
-    private func readHeader(
+    func readHeader(
         _ file: any StoreFile, _ lengthBytes: UInt64, _ location: JournalLocation
     ) throws(GraphError) -> (JournalHeader, checksum: UInt32, DamagedCopy?) {
         let path = location.text

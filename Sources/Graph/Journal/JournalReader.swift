@@ -61,7 +61,7 @@ struct JournalReader: ~Copyable {
                 try accept(frame, kind, payload, end)
                 let entry = JournalEntry(
                     kind: kind, sequence: frame.sequence, offset: offset, baseCommit: header.baseCommit,
-                    payload: payload)
+                    durableThrough: frame.durableThrough, payload: payload)
                 try replay(&state, entry)
                 offset = end
             case .unknown(let reason):

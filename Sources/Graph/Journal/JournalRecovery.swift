@@ -117,7 +117,10 @@ struct JournalRecovery {
     }
 
     /// Sequences start again in every generation, so age decides; a copy that stays costs only space.
-    private func removeOldCopies() {
+    private func removeOldCopies() { removeCopies(except: Self.copiesKept) }
+
+    /// - Parameter count: so many of the newest ones stay.
+    func removeCopies(except count: Int = 0) {
         let prefix = path.split().name.appending(".torn-")
         guard let names = try? fileSystem.list(directory) else { return }
         let copies =
@@ -130,6 +133,6 @@ struct JournalRecovery {
                 return (path: path, modified: (try? fileSystem.status(path))?.modifiedNanoseconds ?? 0)
             }
             .sorted { ($0.modified, $0.path.bytes.count, $0.path) < ($1.modified, $1.path.bytes.count, $1.path) }
-        for copy in copies.dropLast(Self.copiesKept) { try? fileSystem.unlink(copy.path) }
+        for copy in copies.dropLast(count) { try? fileSystem.unlink(copy.path) }
     }
 }

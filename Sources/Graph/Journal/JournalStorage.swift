@@ -12,6 +12,9 @@ protocol StoreFileSystem: Sendable {
     /// Never follows a symbolic link in the last component, never waits for the other end of a FIFO.
     func open(_ path: StorePath) throws(IOError) -> any StoreFile
 
+    /// As `open`, for calls that change nothing.
+    func openForReading(_ path: StorePath) throws(IOError) -> any StoreFile
+
     /// A new file for its owner only; `.exists` if the name is taken.
     func create(_ path: StorePath) throws(IOError) -> any StoreFile
 

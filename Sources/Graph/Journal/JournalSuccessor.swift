@@ -21,29 +21,31 @@ actor JournalSuccessor {
     private let file: any StoreFile
     private let temporaryPath: StorePath
     private let fileSystem: any StoreFileSystem
-    nonisolated let path: String
+    private nonisolated let location: JournalLocation
     private(set) var end: UInt64
     private var lastSequence = JournalSequence.none
     private var chain: UInt32
     private var unsyncedBytes = 0
     private var isAbandoned = false
-    /// The generation in use, and up to where its commits are here.
-    private let source: (file: any StoreFile, salt: UInt32)
+    /// The generation in use, and up to where its commits are here; nil for a copy, which takes none over.
+    private let source: (file: any StoreFile, salt: UInt32)?
     private(set) var sourceOffset: UInt64
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    nonisolated var path: String { location.text }
 
     /// - Parameters:
     ///   - file: empty, locked, and of the temporary name.
     ///   - source: the generation in use.
     ///   - sourceOffset: the end of the last record whose contents the checkpoint has.
     init(
-        _ header: JournalHeader, file: any StoreFile, at temporaryPath: StorePath, path: String,
+        _ header: JournalHeader, file: any StoreFile, at temporaryPath: StorePath, of location: JournalLocation,
         fileSystem: any StoreFileSystem, executor: any SerialExecutor,
-        source: (file: any StoreFile, salt: UInt32), sourceOffset: UInt64
+        source: (file: any StoreFile, salt: UInt32)? = nil, sourceOffset: UInt64 = 0
     ) {
         let bytes = header.encoded()
-        (self.header, self.file, self.temporaryPath, self.path) = (header, file, temporaryPath, path)
+        (self.header, self.file, self.temporaryPath, self.location) = (header, file, temporaryPath, location)
         (self.fileSystem, self.executor) = (fileSystem, executor)
         (self.source, self.sourceOffset) = (source, sourceOffset)
         end = JournalFormat.recordsOffset
@@ -73,11 +75,12 @@ actor JournalSuccessor {
 
     /// Takes over the commits that the generation in use has up to an offset, all of them durable.
     func copyCommits(through offset: UInt64) throws(GraphError) {
+        guard let source else { return }
         var window = JournalWindow(file: source.file, lengthBytes: offset)
         var (records, bytes): ([Journal.Record], Int) = ([], 0)
         while sourceOffset < offset {
             let record: Journal.Record?
-            (record, sourceOffset) = try self.record(at: sourceOffset, in: &window)
+            (record, sourceOffset) = try self.record(at: sourceOffset, in: &window, salt: source.salt)
             guard let record else { continue }
             records.append(record)
             bytes += record.payload.count
@@ -107,6 +110,28 @@ actor JournalSuccessor {
         )
     }
 
+    /// Gives a sealed copy its name, and closes it.
+    func place() throws(GraphError) {
+        do throws(IOError) {
+            try fileSystem.rename(temporaryPath, to: location.path)
+        } catch {
+            if error.reason == .exists { throw .nameIsTaken(path) }
+            // Some systems report an error although they have renamed.
+            if let own = try? file.extent(), (try? fileSystem.extent(location.path))?.identity == own.identity {
+                try? fileSystem.unlink(location.path)
+            }
+            throw error.graphError(path: path)
+        }
+        do throws(IOError) {
+            try repeatingInterrupted { () throws(IOError) in try fileSystem.syncDirectory(location.directory) }
+        } catch {
+            // Nobody knows whether a power cut leaves the name.
+            try? fileSystem.unlink(location.path)
+            throw error.graphError(path: path)
+        }
+        file.close()
+    }
+
     /// Removes the file.
     func abandon() {
         guard !isAbandoned else { return }
@@ -118,11 +143,11 @@ actor JournalSuccessor {
     /// Reads a record of the generation in use; nil if it is no commit. What is read was written by this program, and is checked
     /// like everything that comes from a disk.
     private func record(
-        at offset: UInt64, in window: inout JournalWindow
+        at offset: UInt64, in window: inout JournalWindow, salt: UInt32
     ) throws(GraphError) -> (Journal.Record?, end: UInt64) {
         let found: JournalWindow.Found
         do throws(IOError) {
-            found = try window.record(at: offset, salt: source.salt)
+            found = try window.record(at: offset, salt: salt)
         } catch {
             throw error.graphError(path: path)
         }

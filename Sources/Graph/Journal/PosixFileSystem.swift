@@ -39,6 +39,10 @@ struct PosixFileSystem: StoreFileSystem {
         PosixFile(descriptor: try openDescriptor(path, O_RDWR | O_NONBLOCK, .open))
     }
 
+    func openForReading(_ path: StorePath) throws(IOError) -> any StoreFile {
+        PosixFile(descriptor: try openDescriptor(path, O_RDONLY | O_NONBLOCK, .open))
+    }
+
     func create(_ path: StorePath) throws(IOError) -> any StoreFile {
         PosixFile(descriptor: try openDescriptor(path, O_RDWR | O_CREAT | O_EXCL, .create))
     }

@@ -9,11 +9,11 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
     /// What was found. Later versions may find other things: a `switch` over kinds needs a `default`.
     public enum Kind: Sendable, Hashable {
         /// The bytes of a write that was never confirmed followed the last whole record. Opening cut them off and kept them
-        /// beside the file as `….torn-N`.
+        /// beside the file as `….torn-N`; read-only opening leaves them where they are.
         case unfinishedWrite
         /// One of the two copies of the file's header was damaged, and was rewritten from the other one.
         case repairedHeader
-        /// One of the two copies of the file's header is damaged, and rewriting it failed.
+        /// One of the two copies of the file's header is damaged, and rewriting it failed, or the file is only read.
         case damagedHeader
         /// The file was closed with fewer records than the file of this name had before: somebody put back an older copy.
         case olderCopy
@@ -32,7 +32,7 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note.
         case recordedChange
         /// The program's schema differs from the file's in something else. The file was written anew, and the old one is
-        /// beside it as `….schema-N`.
+        /// beside it as `….schema-N`; read-only opening converts in memory.
         case convertedChange
         /// Others than the file's owner may write it.
         case writableByOthers

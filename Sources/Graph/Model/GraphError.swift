@@ -24,7 +24,8 @@ public enum GraphError: Error, Sendable {
     /// Others changed or deleted the same objects since this context read them. Nothing was saved, and the changes are
     /// pending: refresh the context and save again, discard them, or roll back.
     case conflicts(ErrorList<MergeConflict>)
-    /// The task was cancelled before the save was handed over. Nothing was saved; the changes are pending.
+    /// The task was cancelled before the save was handed over, or before the copy was complete. Nothing was saved, and the
+    /// changes are pending; there is no copy.
     case cancelled
     /// Each attempt met conflicts; the list has those of the last one. Nothing was saved.
     case retriesExhausted(attempts: Int, ErrorList<MergeConflict>)
@@ -51,6 +52,8 @@ public enum GraphError: Error, Sendable {
 
     /// The store is closed.
     case closed(path: String)
+    /// The store was opened read-only. Nothing was saved; open the file for writing.
+    case readOnly(path: String)
     /// The transaction's record is larger than a file may hold. Nothing was saved; save in smaller steps.
     case transactionTooLarge(lengthBytes: Int, limitBytes: Int)
     /// The file exists but is not a store: it is empty, too short, or of another kind. It was not touched.
@@ -290,7 +293,7 @@ extension GraphError: CustomStringConvertible {
             "\(property) is not a stored property with an order; sort by one that is"
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
         case .conflicts(let conflicts): conflicts.description("could not merge changes", "conflict", indent: "")
-        case .cancelled: "the task was cancelled before the save began; nothing was saved, and the changes are pending"
+        case .cancelled: "the task was cancelled; nothing was saved or copied, and changes are pending"
         case .transactionEnded:
             "the transaction that this context belongs to has ended, so nothing was saved; make the change in the "
                 + "transaction's closure, before it returns, or on another context"
@@ -304,6 +307,7 @@ extension GraphError: CustomStringConvertible {
         case .notEncodable(let entity, let reason):
             "a value of \(entity) could not be encoded: \(reason.shortened(to: 400))"
         case .closed(let path): "\(path): the store is closed; open it with a new coordinator"
+        case .readOnly(let path): "\(path): the store was opened read-only, so that nothing is saved or compacted"
         case .transactionTooLarge(let length, let limit):
             "the transaction takes \(length) bytes, more than the limit of \(limit); save in smaller steps"
         case .notAStore(let path, let reason): "\(path): not a Graph store: \(reason)"

@@ -9,7 +9,7 @@ struct CoordinatorStateTests {
         return CoordinatorState(
             Snapshot(schema: schema),
             counters: RowCounters(next: schema.entities.map { _ in 10 }),
-            limits: limitBytes.map { .init(path: "albums.graph", transactionBytes: $0) },
+            storage: limitBytes.map { .file(path: "albums.graph", transactionBytes: $0) } ?? .memory,
             checksEveryCommit: checksEveryCommit
         )
     }

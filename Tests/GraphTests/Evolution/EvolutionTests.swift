@@ -267,9 +267,9 @@ enum LibraryV2 {
         @Relationship(minimum: 1) var winner: ToOne<Writer> = nil
     }
 
-    static func open(_ path: String) async throws(GraphError) -> Coordinator {
+    static func open(_ path: String, readOnly: Bool = false) async throws(GraphError) -> Coordinator {
         try await Coordinator(
-            for: Writer.self, Book.self, Chapter.self, Prize.self, at: path,
+            for: Writer.self, Book.self, Chapter.self, Prize.self, at: path, readOnly: readOnly,
             dropping: [
                 "Tag", "Publisher", "Reader", "Card", "Shelf", "Writer.formerRank", "Writer.motto", "Writer.roleName",
             ])

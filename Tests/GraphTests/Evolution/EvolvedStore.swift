@@ -75,10 +75,11 @@ extension GoldenStore {
 extension Coordinator {
     /// Opens a file with a schema of any kind.
     static func open(
-        _ schema: Schema, _ path: String, dropping: [String] = []
+        _ schema: Schema, _ path: String, readOnly: Bool = false, dropping: [String] = []
     ) async throws(GraphError) -> Coordinator {
         try await Coordinator(
-            schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), dropping: dropping)
+            schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), readOnly: readOnly,
+            dropping: dropping)
     }
 }
 

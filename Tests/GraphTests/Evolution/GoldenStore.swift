@@ -46,9 +46,9 @@ enum GoldenStore: String, CaseIterable {
 }
 
 extension LibraryV1 {
-    static func open(_ path: String) async throws(GraphError) -> Coordinator {
+    static func open(_ path: String, readOnly: Bool = false) async throws(GraphError) -> Coordinator {
         try await Coordinator(
             for: Author.self, Book.self, Chapter.self, Tag.self, Publisher.self, Reader.self, Card.self, Shelf.self,
-            Draft.self, at: path)
+            Draft.self, at: path, readOnly: readOnly)
     }
 }

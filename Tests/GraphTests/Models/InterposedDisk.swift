@@ -21,6 +21,9 @@ extension InterposedDisk {
         defer { didOpen(path) }
         return InterposedFile(file: try disk.open(path), disk: self)
     }
+    func openForReading(_ path: StorePath) throws(IOError) -> any StoreFile {
+        InterposedFile(file: try disk.openForReading(path), disk: self)
+    }
     func create(_ path: StorePath) throws(IOError) -> any StoreFile {
         InterposedFile(file: try disk.create(path), disk: self)
     }

@@ -43,6 +43,17 @@ struct JournalFixture {
         return (opened, records)
     }
 
+    /// What reading the file without its lock finds.
+    static func read(_ disk: any StoreFileSystem) throws(GraphError) -> [Replayed] {
+        let opening = JournalOpening(fileSystem: disk, options: Self.options())
+        return try opening.read(at: path, into: [Replayed]()) { records, entry in
+            records.append(
+                Replayed(
+                    kind: entry.kind, sequence: entry.sequence.number, offset: entry.offset,
+                    payload: Array(entry.payload)))
+        }.1
+    }
+
     /// What a second opener meets while a process has the journal, which has opened it with `options`.
     static func alreadyOpen(by processID: Int32) -> GraphError {
         .alreadyOpen(path: path, processID: processID, since: Date(timeIntervalSince1970: 1e-6))

@@ -158,6 +158,8 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
+    func openForReading(_ path: StorePath) throws(IOError) -> any StoreFile { try open(path) }
+
     func open(_ path: StorePath) throws(IOError) -> any StoreFile {
         try perform(.open, path.text) { state, _ throws(IOError) in
             guard let inode = state.medium.names[path] else {

@@ -1,0 +1,48 @@
+extension Coordinator {
+    /// Writes the newest durable state into a new file, compacted, while saves and readers go on.
+    ///
+    /// The copy is a store of its own, of the same schema: identifiers, versions and the commit number are in it as here, and it
+    /// can be opened at once. It belongs to the user whose program makes it, and nobody else may read it. A store in memory, one
+    /// that is only read and one that takes no more saves can be copied, too. A crash leaves the whole copy or none.
+    ///
+    /// - Important: values of `Codable` types are written as this program reads them, as ``compact()`` does.
+    /// - Parameter path: of a file that is not there yet; `~` is not expanded.
+    /// - Throws: `.unusableFile` if anything has that name; `.directoryMissing`, `.permissionDenied`, `.diskFull` and
+    ///   `.inputOutput`; `.notEncodable`; `.cancelled`. There is no copy then.
+    ///
+    /// Complexity: O(*n*) for *n* objects and links.
+    public func copy(to path: String) async throws(GraphError) {
+        try await copy(to: path, PosixFileSystem(), JournalOptions())
+    }
+
+    func copy(
+        to path: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions
+    ) async throws(GraphError) {
+        // In this order, so that no row of the snapshot is beyond the counters.
+        let (snapshot, counters) = (snapshot, usedCounters)
+        let copy = try await Journal.makeCopy(
+            at: path, of: storeID, schema: schemaRecord.bytes, baseCommit: snapshot.commit, fileSystem: fileSystem,
+            options: options)
+        do throws(GraphError) {
+            let time = PosixFileSystem.nanosecondsSince1970()
+            try await CheckpointWriter(snapshot, schemaRecord, counters: counters, time: time).write(to: copy)
+            _ = try await copy.seal(Self.encode(counters: counters))
+            try await copy.place()
+        } catch {
+            await copy.abandon()
+            if case .closed = error { throw .cancelled }
+            throw error
+        }
+    }
+
+    /// Removes a store that no program has open: its file, and the files beside it that belong to it.
+    ///
+    /// - Parameter path: the file, as for opening it.
+    /// - Throws: `.unusableFile` if there is no file; `.notAStore` if it is another one; `.alreadyOpen`; `.permissionDenied`,
+    ///   `.directoryMissing` and `.inputOutput`.
+    ///
+    /// Complexity: O(*f*) for *f* files in the folder.
+    public static func destroy(at path: String) async throws(GraphError) {
+        try await Journal.remove(path, fileSystem: PosixFileSystem(), options: JournalOptions())
+    }
+}
