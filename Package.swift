@@ -17,17 +17,19 @@ let package = Package(
     products: [
         .library(name: "Graph", targets: ["Graph"]),
         .executable(name: "GraphBench", targets: ["GraphBench"]),
+        .executable(name: "graphctl", targets: ["graphctl"]),
     ],
     targets: [
         .target(name: "Graph", dependencies: ["GraphMacrosPlugin"], swiftSettings: settings),
         .macro(name: "GraphMacrosPlugin", dependencies: ["GraphMacros"], swiftSettings: settings),
         .target(name: "GraphMacros", swiftSettings: settings),
         .executableTarget(name: "GraphBench", dependencies: ["Graph"], swiftSettings: settings),
+        .executableTarget(name: "graphctl", dependencies: ["Graph"], swiftSettings: settings),
         .executableTarget(
             name: "TestProgram", dependencies: ["Graph"], path: "Tests/TestProgram", swiftSettings: settings),
         .testTarget(
             name: "GraphTests",
-            dependencies: ["Graph", "GraphMacros", "TestProgram"],
+            dependencies: ["Graph", "GraphMacros", "TestProgram", "graphctl"],
             exclude: ["Evolution/Golden", "Macros/Expansions", "Model/Golden", "Randomized/Golden"],
             swiftSettings: settings
         ),

@@ -2,6 +2,9 @@
 struct JournalContents: Sendable {
     let path: String
     let storeID: StoreID
+    let generation: UInt64
+    /// The end of the last record.
+    let lengthBytes: UInt64
     let diagnostics: [StoreDiagnostic]
 }
 
@@ -72,7 +75,9 @@ extension JournalOpening {
                     .damagedHeader, at: damagedCopy.offset,
                     "the header's \(damagedCopy.name) copy is damaged; opening the file for writing repairs it"))
         }
-        let contents = JournalContents(path: location.text, storeID: header.storeID, diagnostics: diagnostics)
+        let contents = JournalContents(
+            path: location.text, storeID: header.storeID, generation: header.generation, lengthBytes: scan.validEnd,
+            diagnostics: diagnostics)
         return (contents, durable.state)
     }
 

@@ -1,0 +1,141 @@
+/// What a store's file has, read without its lock and without the program's types: for tools.
+package struct StoreInspection: Sendable {
+    /// Absolute and without symbolic links.
+    package let path: String
+    package let storeID: String
+    /// How often the file was compacted, and one more.
+    package let generation: UInt64
+    /// What is odd about the file, a line each.
+    package let diagnostics: [String]
+    /// The length of all records, with the header.
+    package let lengthBytes: UInt64
+    /// Where the records after the checkpoint begin; 0 without one.
+    package let checkpointBytes: UInt64
+    private let snapshot: Snapshot
+    private let record: SchemaRecord
+
+    /// Reads a file, checks all of it, and changes nothing; a program may have it open.
+    ///
+    /// - Throws: what read-only opening throws.
+    package init(reading path: String) async throws(GraphError) {
+        var (contents, replay) = try await Journal.read(
+            at: path, fileSystem: PosixFileSystem(), options: JournalOptions(),
+            into: try StoreReplay(path: path, keepsIndexes: false),
+            replay: { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) })
+        _ = try replay.finish()
+        self.path = contents.path
+        storeID = contents.storeID.description
+        generation = contents.generation
+        diagnostics = contents.diagnostics.map(\.description)
+        lengthBytes = contents.lengthBytes
+        checkpointBytes = replay.checkpointBytes
+        (snapshot, record) = (replay.snapshot, replay.fileRecord)
+    }
+
+    /// Compacts a file, without the program's types: values of these stay as they are encoded.
+    ///
+    /// - Returns: the lengths of all records before and afterwards.
+    /// - Throws: what opening and compacting throw.
+    package static func compact(
+        _ path: String
+    ) async throws(GraphError) -> (path: String, before: UInt64, after: UInt64) {
+        let schema = try Schema(try await StoreInspection(reading: path).record)
+        let coordinator = try await Coordinator(
+            schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), compaction: .manual)
+        let before = await coordinator.journal?.lengthBytes ?? 0
+        do throws(GraphError) {
+            try await coordinator.compact()
+        } catch {
+            try? await coordinator.close()
+            throw error
+        }
+        let after = await coordinator.journal?.lengthBytes ?? 0
+        try await coordinator.close()
+        return (coordinator.path, before, after)
+    }
+
+    /// The newest commit.
+    package var commit: UInt64 { snapshot.commit.number }
+
+    /// The schema as the file has it, in lines.
+    package var schemaText: String { String(decoding: record.bytes, as: UTF8.self) }
+
+    /// By entity, in the schema's order.
+    package var objectCounts: [(entity: String, count: Int)] {
+        zip(snapshot.schema.entities, snapshot.entities).map { ($0.name, $1.rows.count) }
+    }
+
+    /// Of many-to-many relationships and ordered ones, which files record as pairs; in the schema's order.
+    package var linkCounts: [(relationship: String, count: Int)] {
+        snapshot.schema.recordedLists.map { list in
+            let table = snapshot.schema.linkTables[list]
+            let entity = snapshot.schema.entities[table.entity]
+            return ("\(entity.name).\(entity.properties[table.property].name)", snapshot.linkTables[list].members.count)
+        }
+    }
+
+    /// Checks every index, inverse, reference, unique value and count; a line for each error.
+    package func check() -> [String] { snapshot.check() }
+
+    /// An object as the file has it.
+    package struct Object: Sendable {
+        package let entity: String
+        package let row: UInt64
+        package let version: UInt64
+        /// By property, in the schema's order.
+        package let values: [(property: String, value: StoredValue)]
+
+        private var map: StoredValue {
+            .map(values.map { StoredValue.Entry(key: .text($0.property), value: $0.value) })
+        }
+
+        /// The values as a JSON object in one line.
+        package var valuesJSON: String { map.description }
+
+        /// All of it as a JSON object in one line.
+        package var json: String {
+            StoredValue.map([
+                .init(key: .text("entity"), value: .text(entity)),
+                .init(key: .text("row"), value: .number("\(row)")),
+                .init(key: .text("version"), value: .number("\(version)")),
+                .init(key: .text("values"), value: map),
+            ]).description
+        }
+    }
+
+    /// Calls the body with each object: in the order of the schema's entities, and of their rows. Relationships are row numbers
+    /// of the entity that they lead to, in their order if they have one.
+    ///
+    /// - Parameter entity: the name of the only entity that is wanted; nil for all.
+    package func forEachObject(of entity: String? = nil, _ body: (Object) -> Void) {
+        for (number, description) in snapshot.schema.entities.enumerated()
+        where entity == nil || entity == description.name {
+            snapshot.entities[number].rows.forEachRow { row, version, address in
+                let values = description.properties.indices.map { property in
+                    (
+                        property: description.properties[property].name,
+                        value: value(of: property, description, row, address)
+                    )
+                }
+                body(Object(entity: description.name, row: row, version: version.number, values: values))
+            }
+        }
+    }
+
+    private func value(
+        of number: Int, _ entity: EntityDescription, _ row: RowNumber, _ address: UnsafeRawPointer
+    ) -> StoredValue {
+        if let toOne = entity.toOnes.first(where: { $0.property == number }) {
+            let target = toOne.target(ofRowAt: address)
+            return target == 0 ? .null : .number("\(target)")
+        }
+        if let toMany = entity.toManys.first(where: { $0.property == number }) {
+            return .list(snapshot.members(of: row, through: toMany).map { .number("\($0)") })
+        }
+        let property = entity.properties[number]
+        func load<Value>(_ type: Value.Type) -> StoredValue {
+            StoredValue((address + property.offset).assumingMemoryBound(to: Value.self).pointee)
+        }
+        return load(property.valueType)
+    }
+}

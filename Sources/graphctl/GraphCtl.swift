@@ -1,0 +1,176 @@
+import Foundation
+import Graph
+
+/// Looks into files of stores, without the programs that wrote them.
+@main @MainActor struct GraphCtl {
+    static let help = """
+        usage: graphctl verify FILE
+               graphctl stat FILE
+               graphctl schema FILE
+               graphctl dump [--format text|jsonl] [--entity NAME] FILE
+               graphctl diff OLD NEW
+               graphctl compact FILE
+
+        Looks into a Graph store, without the program that wrote it. All commands but compact only read the file, without its
+        lock, and a program may have it open: what they show is what was durable at one moment.
+
+          verify   reads all of the file, and checks each checksum, record, index, reference, unique value and count
+          stat     how long the file is, and how much of what it has
+          schema   the entities and their properties, as the file has them
+          dump     every object. Relationships are row numbers. text has a line for each value; jsonl has a line of JSON for
+                   each object, in which bytes are Base64, dates are seconds since the beginning of 2001, and values of the
+                   program's own types are what they encode
+          diff     the objects that only one of two files has (- OLD, + NEW), and those that differ, with their values
+          compact  writes the file anew, without its history. No program may have it open
+
+        Exit codes: 0 done, and nothing differs; 1 a file is damaged, is no store, or cannot be read or written; 2 the command
+        line is wrong; 3 the two files differ.
+
+        """
+
+    /// Called with whole lines.
+    let output: (String) -> Void
+    let errors: (String) -> Void
+
+    static func main() async {
+        var buffer = Data()
+        func flush() {
+            FileHandle.standardOutput.write(buffer)
+            buffer.removeAll(keepingCapacity: true)
+        }
+        let program = GraphCtl(
+            output: { text in
+                buffer.append(contentsOf: text.utf8)
+                if buffer.count > 1 << 16 { flush() }
+            },
+            errors: { FileHandle.standardError.write(Data($0.utf8)) })
+        let code = await program.run(Array(CommandLine.arguments.dropFirst()))
+        flush()
+        exit(code)
+    }
+
+    /// Returns the exit code.
+    func run(_ arguments: [String]) async -> Int32 {
+        guard let first = arguments.first else {
+            errors(Self.help)
+            return 2
+        }
+        if first == "help" || arguments.contains("--help") {
+            output(Self.help)
+            return 0
+        }
+        let options: Options
+        do throws(Options.Invalid) {
+            options = try Options(arguments)
+        } catch {
+            errors("graphctl: \(error.message); graphctl --help lists the commands\n")
+            return 2
+        }
+        do throws(GraphError) {
+            return try await run(options.command, options.file)
+        } catch {
+            errors("graphctl: \(error)\n")
+            return 1
+        }
+    }
+
+    private func run(_ command: Options.Command, _ file: String) async throws(GraphError) -> Int32 {
+        if command == .compact {
+            let lengths = try await StoreInspection.compact(file)
+            output("\(lengths.path): \(lengths.before) bytes before, \(lengths.after) bytes now\n")
+            return 0
+        }
+        let store = try await StoreInspection(reading: file)
+        switch command {
+        case .verify: return verify(store)
+        case .stat: output(statistics(of: store))
+        case .schema: output(store.schemaText)
+        case .dump(let format, let entity): return dump(store, format, entity)
+        case .diff(let other): return difference(from: store, to: try await StoreInspection(reading: other))
+        case .compact: break
+        }
+        return 0
+    }
+
+    private func verify(_ store: StoreInspection) -> Int32 {
+        let findings = store.check()
+        for line in store.diagnostics + findings { output("\(store.path): \(line)\n") }
+        guard findings.isEmpty else { return 1 }
+        let objects = store.objectCounts.reduce(0) { $0 + $1.count }
+        output("\(store.path): sound, with \(objects) objects at commit \(store.commit)\n")
+        return 0
+    }
+
+    private func statistics(of store: StoreInspection) -> String {
+        var lines = [
+            ("file", store.path),
+            ("store", store.storeID),
+            ("commit", "\(store.commit)"),
+            ("generation", "\(store.generation)"),
+            ("bytes", "\(store.lengthBytes)"),
+            ("bytes since the last compaction", "\(store.lengthBytes - min(store.lengthBytes, store.checkpointBytes))"),
+        ]
+        lines += store.objectCounts.map { ("objects of \($0.entity)", "\($0.count)") }
+        lines += store.linkCounts.map { ("links of \($0.relationship)", "\($0.count)") }
+        lines += store.diagnostics.map { ("remark", $0) }
+        return lines.map { "\($0): \($1)\n" }.joined()
+    }
+
+    private func dump(_ store: StoreInspection, _ format: Options.Format, _ entity: String?) -> Int32 {
+        guard entity == nil || store.objectCounts.contains(where: { $0.entity == entity }) else {
+            errors("graphctl: the file has no entity '\(entity ?? "")'\n")
+            return 1
+        }
+        store.forEachObject(of: entity) { object in
+            switch format {
+            case .jsonl: output(object.json + "\n")
+            case .text:
+                let values = object.values.map { "    \($0.property): \($0.value)\n" }
+                output("\(object.entity) \(object.row), version \(object.version)\n" + values.joined())
+            }
+        }
+        return 0
+    }
+
+    private func difference(from old: StoreInspection, to new: StoreInspection) -> Int32 {
+        var isEqual = true
+        func line(_ text: String) {
+            isEqual = false
+            output(text + "\n")
+        }
+        let names = old.objectCounts.map(\.entity)
+        for name in names + new.objectCounts.map(\.entity).filter({ !names.contains($0) }) {
+            var gone: [UInt64: StoreInspection.Object] = [:]
+            old.forEachObject(of: name) { gone[$0.row] = $0 }
+            new.forEachObject(of: name) { object in
+                guard let before = gone.removeValue(forKey: object.row) else {
+                    return line("+ \(name) \(object.row) \(object.valuesJSON)")
+                }
+                for change in object.changes(from: before) {
+                    line("  \(name) \(object.row) \(change.property): \(change.old) → \(change.new)")
+                }
+            }
+            for object in gone.values.sorted(by: { $0.row < $1.row }) {
+                line("- \(name) \(object.row) \(object.valuesJSON)")
+            }
+        }
+        return isEqual ? 0 : 3
+    }
+}
+
+extension StoreInspection.Object {
+    /// The properties whose values differ. One that only one of the objects has is null in the other.
+    fileprivate func changes(
+        from old: StoreInspection.Object
+    ) -> [(property: String, old: StoredValue, new: StoredValue)] {
+        var before = Dictionary(uniqueKeysWithValues: old.values.map { ($0.property, $0.value) })
+        var changes = values.map {
+            (property: $0.property, old: before.removeValue(forKey: $0.property), new: $0.value)
+        }
+        .filter { $0.old != $0.new }.map { (property: $0.property, old: $0.old ?? .null, new: $0.new) }
+        for (property, value) in old.values where before[property] != nil {
+            changes.append((property: property, old: value, new: .null))
+        }
+        return changes
+    }
+}

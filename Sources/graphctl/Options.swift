@@ -1,0 +1,61 @@
+/// What the command line asks for.
+struct Options: Equatable {
+    enum Format: String {
+        case text
+        case jsonl
+    }
+
+    enum Command: Equatable {
+        case verify
+        case stat
+        case schema
+        case dump(Format, entity: String?)
+        /// To this file.
+        case diff(String)
+        case compact
+    }
+
+    /// A command line that cannot be followed.
+    struct Invalid: Error, Equatable {
+        let message: String
+    }
+
+    let command: Command
+    let file: String
+
+    init(_ arguments: [String]) throws(Invalid) {
+        let name = arguments.first ?? ""
+        var (format, entity, files): (Format, String?, [String]) = (.text, nil, [])
+        var rest = arguments.dropFirst()
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--format" where name == "dump":
+                guard let value = rest.popFirst().flatMap(Format.init) else {
+                    throw Invalid(message: "--format is text or jsonl")
+                }
+                format = value
+            case "--entity" where name == "dump":
+                guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
+                entity = value
+            case "--":
+                files += rest
+                rest = []
+            case _ where argument.hasPrefix("-") && argument != "-":
+                throw Invalid(message: "\(name) has no option \(argument)")
+            default: files.append(argument)
+            }
+        }
+        switch name {
+        case "verify": command = .verify
+        case "stat": command = .stat
+        case "schema": command = .schema
+        case "dump": command = .dump(format, entity: entity)
+        case "diff" where files.count == 2: command = .diff(files.removeLast())
+        case "diff": throw Invalid(message: "diff takes two files, not \(files.count)")
+        case "compact": command = .compact
+        default: throw Invalid(message: "there is no command '\(name)'")
+        }
+        guard files.count == 1 else { throw Invalid(message: "\(name) takes one file, not \(files.count)") }
+        file = files[0]
+    }
+}

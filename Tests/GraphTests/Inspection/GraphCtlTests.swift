@@ -1,0 +1,224 @@
+import Foundation
+import Testing
+
+@testable import Graph
+@testable import graphctl
+
+/// The tool for files of stores.
+@MainActor struct GraphCtlTests {
+    private struct Outcome: Equatable {
+        var code: Int32 = 0
+        var output = ""
+        var errors = ""
+        var lines: [Substring] { output.split(separator: "\n") }
+    }
+
+    private func run(_ arguments: String...) async -> Outcome {
+        var outcome = Outcome()
+        let program = GraphCtl(output: { outcome.output += $0 }, errors: { outcome.errors += $0 })
+        outcome.code = await program.run(arguments)
+        return outcome
+    }
+
+    private func contents(of folder: TemporaryFolder) throws -> [String: Data?] {
+        var files: [String: Data?] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            files[name] = FileManager.default.contents(atPath: folder.file(name))
+        }
+        return files
+    }
+
+    @Test(arguments: GoldenStore.allCases) func `files of any age can be looked into, and stay as they are`(
+        store: GoldenStore
+    ) async throws {
+        let folder = try store.copy()
+        let before = try contents(of: folder)
+        let state = try await store.plainState()
+        let verification = await run("verify", folder.file())
+        #expect(verification.code == 0 && verification.errors == "")
+        #expect(verification.output.contains(": sound, with \(state.rows.count) objects at commit "))
+        #expect(await run("schema", folder.file()).output == String(decoding: try store.record.bytes, as: UTF8.self))
+        let dump = await run("dump", "--format", "jsonl", folder.file())
+        #expect(dump.code == 0 && dump.lines.count == state.rows.count)
+        for line in dump.lines {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            let (entity, row) = (object?["entity"] as? String, object?["row"] as? Int)
+            let values = object?["values"] as? [String: Any]
+            let expected = try #require(state.rows["\(entity ?? "")/\(row ?? 0)"])
+            #expect(Set(expected.keys).isSubset(of: values?.keys.map { $0 } ?? []))
+            #expect(object?["version"] as? UInt64 == state.versions["\(entity ?? "")/\(row ?? 0)"])
+        }
+        let statistics = await run("stat", folder.file())
+        for entity in Set(state.rows.keys.map { $0.prefix { $0 != "/" } }) {
+            let count = state.rows.keys.count { $0.hasPrefix("\(entity)/") }
+            #expect(statistics.lines.contains("objects of \(entity): \(count)"))
+        }
+        #expect(try contents(of: folder) == before)
+    }
+
+    // MARK: Values
+
+    fileprivate struct Card: Codable, Equatable {
+        var text = "a\"b\\\u{1}"
+        var numbers = [1.5, -2]
+        var inner: [String: Int?] = ["x": nil]
+        var large = UInt64.max
+        var data = Data([1, 2, 3])
+    }
+
+    @Entity fileprivate struct Sample {
+        var flag = true
+        var small: Int8 = -5
+        var wide = Int128.min
+        var ratio = 0.1
+        var odd = Double.nan
+        var text = "Żar 😀\n\u{7F}"
+        var nothing: String?
+        var something: Int? = 7
+        var moment = Date(timeIntervalSinceReferenceDate: 0.25)
+        var token = UUID(uuidString: "00000000-0000-0000-0000-00000000000A")!
+        var data = Data([0xFF, 0])
+        var place = URL(string: "https://example.org/a")!
+        var price = Decimal(string: "12.50")!
+        var list: [[Int]] = [[1], []]
+        var set: Set<String> = ["b", "a"]
+        var table: [Int: Bool] = [2: true, 1: false]
+        var card = Card()
+        var owner: ToOne<Sample> = nil
+        @Relationship(inverse: \Sample.owner) var parts: ToMany<Sample> = []
+    }
+
+    @Test func `values of each kind are shown as they are`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Sample.self, at: folder.file())
+        try await store.transaction { context in
+            let owner = context.insert(Sample())
+            context.insert(Sample(owner: ToOne(owner.id)))
+        }
+        // The store is open.
+        let dump = await run("dump", "--format", "jsonl", folder.file())
+        let expected = """
+            {"entity":"Sample","row":1,"version":1,"values":{"flag":true,"small":-5,\
+            "wide":-170141183460469231731687303715884105728,"ratio":0.1,"odd":"nan","text":"Żar 😀\\n\\u007f",\
+            "nothing":null,"something":7,"moment":0.25,"token":"00000000-0000-0000-0000-00000000000A","data":"/wA=",\
+            "place":"https://example.org/a","price":12.5,"list":[[1],[]],"set":["a","b"],\
+            "table":{"1":false,"2":true},"card":{"data":"AQID","text":"a\\"b\\\\\\u0001","inner":{"x":null},\
+            "large":18446744073709551615,"numbers":[1.5,-2.0]},"owner":null,"parts":[2]}}
+            """
+        #expect(dump.lines.first.map(String.init) == expected)
+        #expect(try JSONSerialization.jsonObject(with: Data(expected.utf8)) is [String: Any])
+        let text = await run("dump", "--entity", "Sample", folder.file())
+        #expect(text.lines.prefix(4) == ["Sample 1, version 1", "    flag: true", "    small: -5", text.lines[3]])
+        #expect(text.lines.contains("    owner: 1") && text.lines.count == 2 * 20)
+        let other = await run("dump", "--entity", "Other", folder.file())
+        #expect(other.code == 1 && other.errors == "graphctl: the file has no entity 'Other'\n")
+        try await store.close()
+    }
+
+    // MARK: Two files
+
+    @Test func `what differs between two files is listed`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        let ids = try await store.transaction { context in
+            ["a", "b", "c"].map { context.insert(Team(name: $0)).id }
+        }
+        try await store.copy(to: folder.file("copy"))
+        #expect(await run("diff", folder.file("copy"), folder.file()) == Outcome())
+        try await store.transaction { context in
+            context[ids[0]]?.name = "A"
+            context[ids[1]]?.delete()
+            context.insert(Person(name: "Ada", team: ToOne(ids[2])))
+        }
+        let (there, back) = (
+            await run("diff", folder.file("copy"), folder.file()), await run("diff", folder.file(), folder.file("copy"))
+        )
+        #expect(there.code == 3 && back.code == 3)
+        #expect(
+            there.lines.contains("  Team 1 name: \"a\" → \"A\"") && back.lines.contains("  Team 1 name: \"A\" → \"a\""))
+        #expect(
+            there.lines.contains { $0.hasPrefix("- Team 2 {") } && back.lines.contains { $0.hasPrefix("+ Team 2 {") })
+        #expect(there.lines.contains { $0.hasPrefix("+ Person 1 {") && $0.contains("\"name\":\"Ada\"") })
+        #expect(there.lines.contains("  Team 3 members: [] → [1]"))
+        #expect(there.lines.count == 4 && back.lines.count == 4)
+        try await store.close()
+    }
+
+    // MARK: Compacting
+
+    fileprivate enum Newer {
+        struct Card: Codable, Equatable {
+            var text = ""
+            var color: Int?
+        }
+
+        @Entity struct Item {
+            var card: Card
+            var count = 0
+        }
+    }
+
+    @Test func `compacting keeps what is encoded, the versions and the earlier schemas`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Newer.Item.self, at: folder.file())
+        let card = Newer.Card(text: "a", color: 7)
+        let id = try await store.transaction { $0.insert(Newer.Item(card: card)).id }
+        for number in 1...50 { try await store.transaction { $0[id]?.count = number } }
+        let refusal = await run("compact", folder.file())
+        #expect(refusal.code == 1 && refusal.errors.contains("already open"))
+        try await store.close()
+        let compaction = await run("compact", folder.file())
+        #expect(compaction.code == 0)
+        let lengths = compaction.output.split(separator: " ").compactMap { Int($0) }
+        try #require(lengths.count == 2)
+        #expect(lengths[1] < lengths[0])
+        #expect(await run("stat", folder.file()).lines.contains("generation: 2"))
+        let again = try await Coordinator(for: Newer.Item.self, at: folder.file())
+        #expect(again.snapshot.value(for: id)?.card == card && again.snapshot.value(for: id)?.count == 50)
+        #expect(again.storeID == store.storeID && again.snapshot.commit == store.snapshot.commit)
+        try await again.close()
+
+        let library = try GoldenStore.library.copy()
+        try await LibraryV2.open(library.file()).close()
+        #expect(await run("compact", library.file()).code == 0)
+        await #expect(throws: GraphError.self) { try await LibraryV1.open(library.file()) }
+        try await LibraryV2.open(library.file()).close()
+    }
+
+    // MARK: Refusals
+
+    @Test func `a damaged file is told, with the place`() async throws {
+        let folder = try GoldenStore.library.copy()
+        var bytes = try #require(FileManager.default.contents(atPath: folder.file()))
+        bytes[9_000] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: folder.file()))
+        for command in ["verify", "stat", "schema", "dump", "compact"] {
+            let outcome = await run(command, folder.file())
+            #expect(outcome.code == 1 && outcome.output == "")
+            #expect(outcome.errors.hasPrefix("graphctl: ") && outcome.errors.contains("damaged at byte "), "\(outcome)")
+        }
+        #expect(await run("verify", folder.file("missing")).errors.hasSuffix("there is no file\n"))
+        #expect(await run("diff", folder.file(), folder.file()).code == 1)
+        try Data("text".utf8).write(to: URL(fileURLWithPath: folder.file()))
+        #expect(await run("stat", folder.file()).errors.contains("not a Graph store"))
+    }
+
+    @Test func `a wrong command line is told`() async {
+        for arguments in [
+            ["nope", "a"], ["verify"], ["verify", "a", "b"], ["dump", "--format", "xml", "a"],
+            ["dump", "a", "--format"],
+            ["stat", "--format", "text", "a"], ["diff", "a"], ["diff", "a", "b", "c"], ["dump", "a", "--entity"],
+            ["-x"],
+        ] {
+            var errors = ""
+            let code = await GraphCtl(output: { _ in }, errors: { errors += $0 }).run(arguments)
+            #expect(code == 2 && errors.hasSuffix("; graphctl --help lists the commands\n"), "\(arguments)")
+        }
+        #expect(await run() == Outcome(code: 2, errors: GraphCtl.help))
+        for arguments in [["--help"], ["help"], ["dump", "--help"]] {
+            var output = ""
+            let code = await GraphCtl(output: { output += $0 }, errors: { _ in }).run(arguments)
+            #expect(code == 0 && output == GraphCtl.help)
+        }
+    }
+}
