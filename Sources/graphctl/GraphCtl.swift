@@ -8,6 +8,7 @@ import Graph
                graphctl stat FILE
                graphctl schema FILE
                graphctl dump [--format text|jsonl] [--entity NAME] FILE
+               graphctl log [--format text|jsonl] FILE
                graphctl diff OLD NEW
                graphctl compact FILE
 
@@ -20,6 +21,8 @@ import Graph
           dump     every object. Relationships are row numbers. text has a line for each value; jsonl has a line of JSON for
                    each object, in which bytes are Base64, dates are seconds since the beginning of 2001, and values of the
                    program's own types are what they encode
+          log      the commits since the last compaction: number, time, author, and how many objects of each entity they
+                   inserted (+), changed (~) and deleted (-); in jsonl the time is in nanoseconds since 1970
           diff     the objects that only one of two files has (- OLD, + NEW), and those that differ, with their values
           compact  writes the file anew, without its history. No program may have it open
 
@@ -75,6 +78,10 @@ import Graph
     }
 
     private func run(_ command: Options.Command, _ file: String) async throws(GraphError) -> Int32 {
+        if case .log(let format) = command {
+            log(try await StoreLog(reading: file), format)
+            return 0
+        }
         if command == .compact {
             let lengths = try await StoreInspection.compact(file)
             output("\(lengths.path): \(lengths.before) bytes before, \(lengths.after) bytes now\n")
@@ -87,7 +94,7 @@ import Graph
         case .schema: output(store.schemaText)
         case .dump(let format, let entity): return dump(store, format, entity)
         case .diff(let other): return difference(from: store, to: try await StoreInspection(reading: other))
-        case .compact: break
+        case .compact, .log: break
         }
         return 0
     }
@@ -130,6 +137,23 @@ import Graph
             }
         }
         return 0
+    }
+
+    private func log(_ log: StoreLog, _ format: Options.Format) {
+        if format == .text, log.firstCommit > 0 { output("commits up to \(log.firstCommit) were compacted\n") }
+        for commit in log.commits {
+            guard format == .text else {
+                output(commit.json + "\n")
+                continue
+            }
+            let time = Date(timeIntervalSince1970: Double(commit.time) / 1e9).formatted(.iso8601)
+            let author = commit.author.isEmpty ? "" : ", by \(StoredValue.text(commit.author))"
+            let changes = commit.changes.map { changes in
+                let counts = [("+", changes.inserted), ("~", changes.updated), ("-", changes.deleted)]
+                return ", \(changes.entity)" + counts.filter { $0.1 > 0 }.map { " \($0.0)\($0.1)" }.joined()
+            }
+            output("commit \(commit.number), \(time)\(author)\(changes.joined()), \(commit.bytes) bytes\n")
+        }
     }
 
     private func difference(from old: StoreInspection, to new: StoreInspection) -> Int32 {

@@ -10,6 +10,7 @@ struct Options: Equatable {
         case stat
         case schema
         case dump(Format, entity: String?)
+        case log(Format)
         /// To this file.
         case diff(String)
         case compact
@@ -29,7 +30,7 @@ struct Options: Equatable {
         var rest = arguments.dropFirst()
         while let argument = rest.popFirst() {
             switch argument {
-            case "--format" where name == "dump":
+            case "--format" where name == "dump" || name == "log":
                 guard let value = rest.popFirst().flatMap(Format.init) else {
                     throw Invalid(message: "--format is text or jsonl")
                 }
@@ -50,6 +51,7 @@ struct Options: Equatable {
         case "stat": command = .stat
         case "schema": command = .schema
         case "dump": command = .dump(format, entity: entity)
+        case "log": command = .log(format)
         case "diff" where files.count == 2: command = .diff(files.removeLast())
         case "diff": throw Invalid(message: "diff takes two files, not \(files.count)")
         case "compact": command = .compact

@@ -122,6 +122,24 @@ struct CommitRecord {
 
     // MARK: Reading
 
+    /// What a payload begins with.
+    struct Head {
+        let number: CommitNumber
+        let time: UInt64
+        let author: String
+
+        fileprivate init(_ reader: inout ByteReader) throws {
+            number = CommitNumber(try reader.readVarint())
+            time = try reader.readFixed(UInt64.self)
+            author = try reader.readString()
+        }
+    }
+
+    static func head(of payload: UnsafeRawBufferPointer) throws -> Head {
+        var reader = ByteReader(payload)
+        return try Head(&reader)
+    }
+
     /// Hands on what a payload says, in its order. What can be seen without knowing the state is checked; the rest is for the
     /// handler, which reads the values.
     static func decode(
@@ -130,9 +148,7 @@ struct CommitRecord {
         into handler: inout some CommitHandler
     ) throws {
         var reader = ByteReader(payload)
-        let number = CommitNumber(try reader.readVarint())
-        _ = try reader.readFixed(UInt64.self)
-        _ = try reader.readString()
+        let number = try Head(&reader).number
         try handler.begin(number, counters: try reader.readCounters(of: schema), reader)
         var last = -1
         for _ in 0..<(try reader.readCount(minimumBytes: 4)) {

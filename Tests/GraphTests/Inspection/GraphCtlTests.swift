@@ -144,6 +144,40 @@ import Testing
         try await store.close()
     }
 
+    @Test func `the log has each commit since the last compaction`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        let start = Date()
+        let ids = try await store.transaction(author: "Ada \"L\"") { context in
+            ["a", "b", "c"].map { context.insert(Team(name: $0)).id }
+        }
+        try await store.transaction { context in
+            context[ids[0]]?.name = "A"
+            context[ids[1]]?.delete()
+            context.insert(Person(name: "Ada", team: ToOne(ids[2])))
+        }
+        let text = await run("log", folder.file())
+        #expect(text.code == 0 && text.lines.count == 2)
+        #expect(text.lines[0].hasPrefix("commit 1, 20") && text.lines[0].contains(", by \"Ada \\\"L\\\"\", Team +3, "))
+        #expect(text.lines[1].hasPrefix("commit 2, 20") && text.lines[1].contains("Z, Team ~1 -1, Person +1, "))
+        let json = await run("log", "--format", "jsonl", folder.file())
+        let last = try JSONSerialization.jsonObject(with: Data(json.lines[1].utf8)) as? [String: Any]
+        let changes = last?["changes"] as? [String: [String: Int]]
+        #expect(changes?["Team"] == ["inserted": 0, "updated": 1, "deleted": 1])
+        let time = ((last?["time"] as? NSNumber)?.doubleValue ?? 0) / 1e9 - start.timeIntervalSince1970
+        #expect((-1...600).contains(time))
+        try await store.compact()
+        try await store.transaction { $0[ids[0]]?.name = "B" }
+        let rest = await run("log", folder.file())
+        #expect(rest.lines.count == 2 && rest.lines[0] == "commits up to 2 were compacted")
+        #expect(rest.lines[1].contains("commit 3, "))
+        try await store.close()
+        for golden in GoldenStore.allCases {
+            let folder = try golden.copy()
+            #expect(await run("log", folder.file()).code == 0)
+        }
+    }
+
     // MARK: Compacting
 
     fileprivate enum Newer {
