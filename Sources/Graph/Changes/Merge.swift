@@ -118,7 +118,7 @@ struct Merge {
             id: id,
             kind: kind,
             versions: (oldVersion, newVersion(of: id, insteadOf: oldVersion)),
-            base: request.knownRow(id) ?? request.changes[id.entity].returnBases.address(of: id.row),
+            base: request.knownOrReturningRow(id),
             ours: request.snapshot.address(of: id) ?? request.changes[id.entity].detachedRows.address(of: id.row),
             theirs: head.address(of: id)
         )
@@ -149,10 +149,7 @@ struct Merge {
         in request: WorkingState
     ) -> [(toOne: ToOneDescription, target: RowNumber)] {
         // Not the conflict's base: what is required may be older than what the changes count from.
-        let known =
-            request.knownRow(conflict.id)
-            ?? request.changes[conflict.id.entity].returnBases.address(of: conflict.id.row)
-        guard let known, let ours = conflict.ours else { return [] }
+        guard let known = request.knownOrReturningRow(conflict.id), let ours = conflict.ours else { return [] }
         return request.nullifiedReferences(from: known, to: ours, of: conflict.id.entity)
             .map { ($0, $0.target(ofRowAt: known)) }
     }

@@ -277,6 +277,11 @@ extension WorkingState {
     func knownRow(_ id: RowID) -> UnsafeRawPointer? {
         changes[id.entity].detachedBases.address(of: id.row) ?? base.address(of: id)
     }
+
+    /// The same; of a row that comes back, the one that was saved before it was deleted.
+    func knownOrReturningRow(_ id: RowID) -> UnsafeRawPointer? {
+        knownRow(id) ?? changes[id.entity].returnBases.address(of: id.row)
+    }
 }
 
 extension EntityDescription {

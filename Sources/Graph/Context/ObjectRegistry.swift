@@ -344,7 +344,7 @@ struct ObjectTable {
         while true {
             place = (place + 1) & mask
             guard slots[place].row != 0 else { return }
-            // Whoever has its home behind the gap, seen from where it is, has to stay.
+            // An entry whose home lies behind the gap, seen from where it is, has to stay.
             let distance = (place - home(of: slots[place].row)) & mask
             if distance >= (place - gap) & mask {
                 slots.swapAt(gap, place)

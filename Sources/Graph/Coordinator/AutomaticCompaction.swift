@@ -20,7 +20,7 @@ public enum CompactionPolicy: Sendable, Hashable {
 struct AutomaticCompaction {
     private let minimumBytes: UInt64
     /// The length of the records in the file.
-    private(set) var fileBytes: UInt64
+    private var fileBytes: UInt64
     private(set) var checkpointBytes: UInt64
     /// From which length on a look at the state is worth it.
     private var nextBytes: UInt64
@@ -30,7 +30,12 @@ struct AutomaticCompaction {
     /// - Parameter checkpointBytes: where the records after the file's checkpoint begin; 0 without one.
     init(fileBytes: UInt64, checkpointBytes: UInt64, minimumBytes: UInt64) {
         (self.fileBytes, self.checkpointBytes, self.minimumBytes) = (fileBytes, checkpointBytes, minimumBytes)
-        nextBytes = checkpointBytes + max(checkpointBytes, minimumBytes)
+        nextBytes = Self.length(after: checkpointBytes, minimumBytes)
+    }
+
+    /// From which length on a file pays that would have so many bytes without what is no longer needed.
+    private static func length(after neededBytes: UInt64, _ minimumBytes: UInt64) -> UInt64 {
+        neededBytes + max(neededBytes, minimumBytes)
     }
 
     var isEstimating: Bool { estimatedFileBytes != nil }
@@ -49,7 +54,7 @@ struct AutomaticCompaction {
         let fileBytes = estimatedFileBytes ?? 0
         estimatedFileBytes = nil
         let base = max(neededBytes, checkpointBytes)
-        nextBytes = base + max(base, minimumBytes)
+        nextBytes = Self.length(after: base, minimumBytes)
         guard fileBytes >= nextBytes else { return false }
         // If the compaction fails; when it succeeds it says so. There may be room any time.
         nextBytes = fileBytes + (hasRoom ? max(base, minimumBytes) : minimumBytes)
@@ -58,6 +63,6 @@ struct AutomaticCompaction {
 
     mutating func didCompact(fileBytes: UInt64, checkpointBytes: UInt64) {
         (self.fileBytes, self.checkpointBytes) = (fileBytes, checkpointBytes)
-        nextBytes = checkpointBytes + max(checkpointBytes, minimumBytes)
+        nextBytes = Self.length(after: checkpointBytes, minimumBytes)
     }
 }

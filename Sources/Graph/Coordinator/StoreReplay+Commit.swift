@@ -166,8 +166,7 @@ extension StoreReplay: CommitHandler {
             return property.operations.isIdentical(address, other)
         }
         if !matches(address, other) {
-            let name = "\(snapshot.schema.entities[entity].name).\(property.name)"
-            let remark = "\(name): some values read differently than when they were written"
+            let remark = "\(name(of: property, of: entity)): some values read differently than when they were written"
             if !remarks.contains(remark) { remarks.append(remark) }
         }
         return true

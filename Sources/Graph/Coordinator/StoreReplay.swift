@@ -120,8 +120,12 @@ struct StoreReplay: Sendable {
     mutating func noteUnread(_ property: Property, of entity: Int, _ reader: inout ByteReader) {
         guard reader.hasUnreadParts else { return }
         reader.hasUnreadParts = false
-        let name = "\(snapshot.schema.entities[entity].name).\(property.name)"
+        let name = name(of: property, of: entity)
         if !unreadProperties.contains(name) { unreadProperties.append(name) }
+    }
+
+    func name(of property: Property, of entity: Int) -> String {
+        "\(snapshot.schema.entities[entity].name).\(property.name)"
     }
 
     mutating func apply(_ next: [(entity: Int, next: RowNumber)], _ reader: ByteReader) throws {

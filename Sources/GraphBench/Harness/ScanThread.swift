@@ -101,7 +101,7 @@ final class ScanThread: Sendable {
             }
             if isDone { continuation.resume() }
         }
-        // Whoever was woken for something else waits on.
+        // A thread that was woken for something else waits on.
         if !state.withLock({ condition($0) }) { await wait(until: condition) }
     }
 }
