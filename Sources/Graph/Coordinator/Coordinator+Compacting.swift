@@ -16,13 +16,13 @@ extension Coordinator {
     /// stops it; cancelling the calling task does not.
     ///
     /// - Throws: `.diskFull`, `.inputOutput` and the like, `.notEncodable`, or `.corrupt`, if a commit of this session cannot be
-    ///   read back: the file is then as before, and saves go on. `.closed`, `.readOnly`. `.storeFailed` if the disk does not say which of the
-    ///   two files the path leads to: either has every commit, and opening it again goes on.
+    ///   read back: the file is then as before, and saves go on. `.closed`, `.readOnly`. `.storeFailed` if the disk does not say
+    ///   which of the two files the path leads to: either has every commit, and opening it again goes on.
     ///
     /// Complexity: O(*n*) for *n* objects and links, and for the commits made meanwhile.
     public func compact() async throws(GraphError) {
         if let ending = state.ending { throw ending }
-        guard !isReadOnly else { throw .readOnly(path: path) }
+        if case .readOnly(let path) = state.storage { throw .readOnly(path: path) }
         guard journal != nil else { return }
         try await runningCompaction.value.get()
     }

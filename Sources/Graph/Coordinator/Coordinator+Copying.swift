@@ -8,7 +8,9 @@ extension Coordinator {
     /// - Important: values of `Codable` types are written as this program reads them, as ``compact()`` does.
     /// - Parameter path: of a file that is not there yet; `~` is not expanded.
     /// - Throws: `.unusableFile` if anything has that name; `.directoryMissing`, `.permissionDenied`, `.diskFull` and
-    ///   `.inputOutput`; `.notEncodable`; `.cancelled`. There is no copy then.
+    ///   `.inputOutput`; `.notEncodable` and `.transactionTooLarge`, of values that no file can hold; `.cancelled`;
+    ///   `.schemaMismatch` from an older program, whose copy would lack what it does not know. There is no copy then, unless the
+    ///   disk neither keeps nor removes it.
     ///
     /// Complexity: O(*n*) for *n* objects and links.
     public func copy(to path: String) async throws(GraphError) {
@@ -18,6 +20,7 @@ extension Coordinator {
     func copy(
         to path: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions
     ) async throws(GraphError) {
+        if isPartial { throw .schemaMismatch(path: self.path, differences: [SchemaChange.olderProgram]) }
         // In this order, so that no row of the snapshot is beyond the counters.
         let (snapshot, counters) = (snapshot, usedCounters)
         let copy = try await Journal.makeCopy(
@@ -38,8 +41,11 @@ extension Coordinator {
     /// Removes a store that no program has open: its file, and the files beside it that belong to it.
     ///
     /// - Parameter path: the file, as for opening it.
-    /// - Throws: `.unusableFile` if there is no file; `.notAStore` if it is another one; `.alreadyOpen`; `.permissionDenied`,
-    ///   `.directoryMissing` and `.inputOutput`.
+    /// A store that is damaged, or of a newer version of Graph, can be removed, too; but if its header cannot be read, the file
+    /// that a migration has kept stays.
+    ///
+    /// - Throws: `.unusableFile` if there is no file, or if the lock file beside it is none; `.notAStore` if it is another one;
+    ///   `.alreadyOpen`; `.permissionDenied`, `.directoryMissing`, `.diskFull` and `.inputOutput`.
     ///
     /// Complexity: O(*f*) for *f* files in the folder.
     public static func destroy(at path: String) async throws(GraphError) {

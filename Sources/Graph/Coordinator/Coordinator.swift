@@ -20,7 +20,8 @@ public actor Coordinator {
     var state: CoordinatorState
     /// nil if the store has no file, or only reads it.
     let journal: Journal?
-    let isReadOnly: Bool
+    /// Whether the file has more than the program knows of.
+    let isPartial: Bool
     /// What the file says of its schema.
     let schemaRecord: SchemaRecord
     nonisolated let path: String
@@ -51,7 +52,8 @@ public actor Coordinator {
     ///     `close()`, or until it is released.
     ///   - readOnly: whether to read an existing file once and leave it alone, as it is at that moment: nothing is locked, created
     ///     or changed, and another program may have the file open for writing. A schema that differs is converted in memory.
-    ///     Contexts can be changed, and saves throw `.readOnly`.
+    ///     Contexts can be changed, and saves throw `.readOnly`; so does `close()`, while a context that saves by itself has changes
+    ///     that are not discarded.
     ///   - compaction: whether the coordinator compacts the file by itself.
     ///   - migration: how to open files of earlier versions of the program where that does not follow from the schemas alone.
     ///   - dropping: entities of the file with objects, by name, that the program gives up for good; and properties, as
@@ -111,7 +113,6 @@ public actor Coordinator {
         tracer = trace ?? CommitTrace.printer
         self.taskExecutor = taskExecutor
         self.clock = clock
-        isReadOnly = readOnly
         var snapshot = initial?.snapshot ?? Snapshot(schema: schema)
         var next = initial?.counters ?? schema.firstRows
         var storage = CoordinatorState.Storage.memory
@@ -122,7 +123,11 @@ public actor Coordinator {
             let opened = try await opening.open()
             journal = opened.source.journal
             self.path = opened.source.path
-            storage = .file(path: self.path, transactionBytes: readOnly ? nil : options.transactionLimitBytes)
+            storage =
+                readOnly
+                ? .readOnly(path: self.path)
+                : .file(path: self.path, transactionBytes: options.transactionLimitBytes)
+            isPartial = opened.isPartial
             storeID = opened.source.storeID
             schemaRecord = opened.record
             diagnostics = opened.diagnostics
@@ -140,6 +145,7 @@ public actor Coordinator {
             }
             schemaRecord = SchemaRecord(schema)
             journal = nil
+            isPartial = false
             self.path = "memory"
             storeID = StoreID(random: options.random)
             diagnostics = []

@@ -5,8 +5,9 @@ struct CoordinatorState {
     /// Where commits go.
     enum Storage {
         case memory
-        /// Records may have so many bytes; nil if there are none, since the file is only read.
-        case file(path: String, transactionBytes: Int?)
+        /// Records may have so many bytes.
+        case file(path: String, transactionBytes: Int)
+        case readOnly(path: String)
     }
 
     /// What follows from a save, for the coordinator to do.
@@ -27,7 +28,7 @@ struct CoordinatorState {
     private(set) var ending: GraphError?
     private let checksEveryCommit: Bool
     private let counters: RowCounters
-    private let storage: Storage
+    let storage: Storage
 
     init(_ snapshot: Snapshot, counters: RowCounters, storage: Storage, checksEveryCommit: Bool) {
         commits = CommitState(head: snapshot)
@@ -55,11 +56,14 @@ struct CoordinatorState {
         }
         guard !commit.isEmpty else { return (commit, .nothing) }
         trace?.count(commit)
-        guard case .file(let path, let limitBytes) = storage else {
+        let (path, limitBytes): (String, Int)
+        switch storage {
+        case .memory:
             commits.accept(commit)
             return (commit, .accepted)
+        case .readOnly(let path): throw .readOnly(path: path)
+        case .file(let file, let bytes): (path, limitBytes) = (file, bytes)
         }
-        guard let limitBytes else { throw .readOnly(path: path) }
         let counters = counters.all
         let record = try CommitRecord.encode(
             commit.state, counters: counters, time: time(), author: request.origin.author ?? "")

@@ -44,7 +44,8 @@ extension StoreOpening {
             counters: migrated.counters,
             record: record,
             diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
-            checkpointBytes: await source.journal?.lengthBytes ?? 0
+            checkpointBytes: await source.journal?.lengthBytes ?? 0,
+            isPartial: isReadOnly && isOlder(than: original.record)
         )
     }
 
@@ -127,7 +128,7 @@ extension StoreOpening {
         let old = original.snapshot.schema
         let direct = SchemaComparison(
             from: old, to: schema, rowCounts: original.rowCounts, dropping: dropping)
-        let isOlder = original.record.earlier.contains(programRecord.fingerprint)
+        let isOlder = isOlder(than: original.record)
         // It may look at a file that has all that it knows, unchanged, and more.
         if isOlder, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) {
             return Route(direct: direct, comparison: direct, steps: [])
@@ -174,6 +175,9 @@ extension StoreOpening {
         return try route(possible[0])
     }
 
+    /// Whether the file had the program's schema before.
+    private func isOlder(than record: SchemaRecord) -> Bool { record.earlier.contains(programRecord.fingerprint) }
+
     private func checked(_ route: Route, refusingRemovals: Bool = false) throws(GraphError) -> Route {
         var refused = route.comparison.refused
         if refusingRemovals, refused.isEmpty {
@@ -212,7 +216,8 @@ extension StoreOpening {
             }
             (snapshot, counters) = try convert(snapshot, counters, comparison, isLast: true, isStep: false)
         }
-        snapshot.commit = original.snapshot.commit.next
+        // What is only read has no commit of its own.
+        snapshot.commit = isReadOnly ? original.snapshot.commit : original.snapshot.commit.next
         return Migrated(
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 })

@@ -30,6 +30,8 @@ struct OpenedStore: Sendable {
     let diagnostics: [StoreDiagnostic]
     /// Where the records after the file's checkpoint begin; 0 without one.
     var checkpointBytes: UInt64 = 0
+    /// Whether the file has more than the program knows of, which an older program only reads.
+    var isPartial = false
 }
 
 /// How to open a file.
@@ -113,9 +115,9 @@ struct StoreOpening: Sendable {
         finish: @escaping @Sendable (inout State) throws(GraphError) -> [Journal.Record]
     ) async throws(GraphError) -> (StoreSource, State) {
         guard !isReadOnly else {
-            var (contents, result) = try await Journal.read(
-                at: path, fileSystem: fileSystem, options: options, into: state, replay: replay)
-            _ = try finish(&result)
+            let (contents, result) = try await Journal.read(
+                at: path, fileSystem: fileSystem, options: options, into: state, replay: replay,
+                finish: { (state: inout State) throws(GraphError) in _ = try finish(&state) })
             return (StoreSource(contents), result)
         }
         let (journal, result) = try await Journal.open(

@@ -18,11 +18,11 @@ package struct StoreInspection: Sendable {
     ///
     /// - Throws: what read-only opening throws.
     package init(reading path: String) async throws(GraphError) {
-        var (contents, replay) = try await Journal.read(
+        let (contents, replay) = try await Journal.read(
             at: path, fileSystem: PosixFileSystem(), options: JournalOptions(),
             into: try StoreReplay(path: path, keepsIndexes: false),
-            replay: { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) })
-        _ = try replay.finish()
+            replay: { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) },
+            finish: { (replay: inout StoreReplay) throws(GraphError) in _ = try replay.finish() })
         self.path = contents.path
         storeID = contents.storeID.description
         generation = contents.generation

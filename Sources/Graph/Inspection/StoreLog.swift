@@ -50,10 +50,10 @@ package struct StoreLog: Sendable {
     /// Complexity: O(file), and memory for what each commit is summarized to.
     package init(reading path: String) async throws(GraphError) {
         let start = Reading(replay: try StoreReplay(path: path, keepsIndexes: false))
-        var (_, reading) = try await Journal.read(
+        let (_, reading) = try await Journal.read(
             at: path, fileSystem: PosixFileSystem(), options: JournalOptions(), into: start,
-            replay: { (reading: inout Reading, entry) throws(GraphError) in try reading.take(entry) })
-        _ = try reading.replay.finish()
+            replay: { (reading: inout Reading, entry) throws(GraphError) in try reading.take(entry) },
+            finish: { (reading: inout Reading) throws(GraphError) in _ = try reading.replay.finish() })
         commits = reading.commits
         firstCommit = reading.replay.baseCommit.number
     }

@@ -99,10 +99,13 @@ actor Journal {
     /// is that of what was durable at one moment.
     static func read<State: Sendable>(
         at path: String, fileSystem: any StoreFileSystem, options: JournalOptions, into state: State,
-        replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+        replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void,
+        finish: @escaping @Sendable (inout State) throws(GraphError) -> Void
     ) async throws(GraphError) -> (JournalContents, State) {
         let opening = JournalOpening(fileSystem: fileSystem, options: options)
-        return try await JournalOpener(executor: JournalExecutor()).read(opening, path, state, replay)
+        return try await JournalOpener(executor: JournalExecutor()).run { () throws(GraphError) in
+            try opening.read(at: path, into: state, replay: replay, finish: finish)
+        }
     }
 
     /// Begins a file that is to be a copy; parameters as for `open`.
@@ -111,15 +114,18 @@ actor Journal {
         fileSystem: any StoreFileSystem, options: JournalOptions
     ) async throws(GraphError) -> JournalSuccessor {
         let opening = JournalOpening(fileSystem: fileSystem, options: options)
-        return try await JournalOpener(executor: JournalExecutor(label: "graph.copy"))
-            .makeCopy(opening, path, storeID, schema, baseCommit)
+        let executor = JournalExecutor(label: "graph.copy")
+        return try await JournalOpener(executor: executor).run { () throws(GraphError) in
+            try opening.makeCopy(at: path, of: storeID, schema: schema, baseCommit: baseCommit, executor: executor)
+        }
     }
 
+    /// Removes a file and what belongs to it.
     static func remove(
         _ path: String, fileSystem: any StoreFileSystem, options: JournalOptions
     ) async throws(GraphError) {
         let opening = JournalOpening(fileSystem: fileSystem, options: options)
-        try await JournalOpener(executor: JournalExecutor()).remove(opening, path)
+        try await JournalOpener(executor: JournalExecutor()).run { () throws(GraphError) in try opening.remove(path) }
     }
 
     /// Writes the records as one group, durable when it returns.
@@ -297,18 +303,9 @@ private actor JournalOpener {
         return (opened, state)
     }
 
-    func read<State: Sendable>(
-        _ opening: JournalOpening, _ path: String, _ state: State,
-        _ replay: @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
-    ) throws(GraphError) -> (JournalContents, State) {
-        try opening.read(at: path, into: state, replay: replay)
+    func run<Result: Sendable>(
+        _ body: @Sendable () throws(GraphError) -> Result
+    ) throws(GraphError) -> Result {
+        try body()
     }
-
-    func makeCopy(
-        _ opening: JournalOpening, _ path: String, _ storeID: StoreID, _ schema: [UInt8], _ baseCommit: CommitNumber
-    ) throws(GraphError) -> JournalSuccessor {
-        try opening.makeCopy(at: path, of: storeID, schema: schema, baseCommit: baseCommit, executor: executor)
-    }
-
-    func remove(_ opening: JournalOpening, _ path: String) throws(GraphError) { try opening.remove(path) }
 }

@@ -6,16 +6,7 @@ struct JournalEntry {
     let offset: UInt64
     /// The commit that the file's checkpoint, if it has one, must be of.
     var baseCommit = CommitNumber.none
-    /// The last record that was known to be durable when this one was written.
-    var durableThrough = JournalSequence.none
     let payload: UnsafeRawBufferPointer
-
-    /// The same record, whose payload is now elsewhere in memory.
-    func at(_ payload: UnsafeRawBufferPointer) -> JournalEntry {
-        JournalEntry(
-            kind: kind, sequence: sequence, offset: offset, baseCommit: baseCommit, durableThrough: durableThrough,
-            payload: payload)
-    }
 }
 
 /// The result of a complete scan of a file.

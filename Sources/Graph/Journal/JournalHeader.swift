@@ -5,7 +5,7 @@
 ///          8     2  major version, minor version at 10
 ///         12     4  length of the header, 4096
 ///         16     4  incompatible features: an unknown bit refuses the file; bit 0: it has a checkpoint
-///         20     4  features that forbid writing: an unknown bit refuses the file, as it is always opened for writing
+///         20     4  features that forbid writing: an unknown bit refuses the file, unless it is only read
 ///         24     1  checksum algorithm, 1 = CRC32C
 ///         25     7  zero
 ///         32    16  store identifier, in the order of its text
@@ -76,18 +76,18 @@ struct JournalHeader: Sendable, Equatable {
     }
 
     /// Checks one copy; the buffer holds exactly `headerBytes`.
-    static func decode(_ bytes: UnsafeRawBufferPointer) -> Copy {
+    static func decode(_ bytes: UnsafeRawBufferPointer, isReadOnly: Bool = false) -> Copy {
         guard bytes.count == JournalFormat.headerBytes else { return .damaged("\(bytes.count) bytes long") }
         var reader = ByteReader(bytes)
         do {
-            return try decode(&reader, checksumOf: bytes)
+            return try decode(&reader, checksumOf: bytes, isReadOnly)
         } catch {
             return .damaged(error.reason)
         }
     }
 
     private static func decode(
-        _ reader: inout ByteReader, checksumOf bytes: UnsafeRawBufferPointer
+        _ reader: inout ByteReader, checksumOf bytes: UnsafeRawBufferPointer, _ isReadOnly: Bool
     ) throws(ByteReader.Failure) -> Copy {
         let magic = try reader.take(JournalFormat.magic.count)
         guard magic.elementsEqual(JournalFormat.magic) else { return .foreign }
@@ -103,7 +103,7 @@ struct JournalHeader: Sendable, Equatable {
         let writeIncompatible = try reader.readFixed(UInt32.self)
         let algorithm = try reader.readByte()
         guard length == JournalFormat.headerBytes else { return .unsupported(found: "header of \(length) bytes") }
-        guard incompatible & ~checkpointFeature == 0, writeIncompatible == 0 else {
+        guard incompatible & ~checkpointFeature == 0, writeIncompatible == 0 || isReadOnly else {
             return .unsupported(found: "features \(incompatible) and \(writeIncompatible)")
         }
         guard algorithm == JournalFormat.checksumAlgorithm else {

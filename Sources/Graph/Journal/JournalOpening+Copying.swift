@@ -1,6 +1,6 @@
 /// Making a copy of a store, and removing one.
 extension JournalOpening {
-    /// Begins a file that gets its name when it is complete.
+    /// Begins a file that gets its name when it is complete. It is locked, so that nobody opens it before it is closed.
     ///
     /// - Parameter schema: The payload of record 1.
     /// - Throws: `.unusableFile` if anything has the name.
@@ -8,19 +8,19 @@ extension JournalOpening {
         at path: String, of storeID: StoreID, schema: [UInt8], baseCommit: CommitNumber, executor: any SerialExecutor
     ) throws(GraphError) -> JournalSuccessor {
         let location = try JournalLocation(resolving: path, in: fileSystem)
-        var isTaken = true
-        do throws(IOError) {
-            _ = try repeatingInterrupted { () throws(IOError) in try fileSystem.status(location.path) }
-        } catch {
-            guard error.reason == .missing else { throw error.graphError(path: location.text) }
-            isTaken = false
-        }
-        guard !isTaken else { throw .nameIsTaken(location.text) }
+        guard try statusIfExists(location.path) == nil else { throw .nameIsTaken(location.text) }
         let header = JournalHeader(
             storeID: storeID, fileID: StoreID(random: options.random), generation: 1, baseCommit: baseCommit,
             previousFileChain: 0, schemaFingerprint: SHA256.digest(schema),
             createdNanoseconds: options.nanosecondsSince1970(), hasCheckpoint: true)
         let (file, temporaryPath) = try makeTemporaryFile(location)
+        do throws(IOError) {
+            try lock(file)
+        } catch {
+            file.close()
+            try? fileSystem.unlink(temporaryPath)
+            throw error.graphError(path: location.text)
+        }
         return JournalSuccessor(
             header, file: file, at: temporaryPath, of: location, fileSystem: fileSystem, executor: executor)
     }
@@ -32,7 +32,12 @@ extension JournalOpening {
     func remove(_ path: String) throws(GraphError) {
         let location = try JournalLocation(resolving: path, in: fileSystem)
         let missing = GraphError.unusableFile(path: location.text, reason: "there is no file")
-        guard try isUsable(location) else { throw missing }
+        guard try isUsable(location), let unlocked = try openIfExists(location.path, isReadOnly: true) else {
+            throw missing
+        }
+        defer { unlocked.close() }
+        // Beside a file that is no store not even a lock file is made.
+        _ = try storeID(of: unlocked, location)
         let lock = try lock(location)
         defer { lock.file.close() }
         guard let file = try openIfExists(location.path) else { throw missing }
@@ -40,20 +45,30 @@ extension JournalOpening {
         guard try attempt(location.path, { () throws(IOError) in try file.lock() }) else {
             throw .alreadyOpen(path: location.text, processID: nil)
         }
-        let lengthBytes = try attempt(location.path) { () throws(IOError) in try file.extent().lengthBytes }
-        do throws(GraphError) {
-            let storeID = try readHeader(file, lengthBytes, location).0.storeID
-            removeKept(location, of: storeID, before: .max)
-        } catch {
-            // A damaged store can be removed, and so can one of a newer version.
-            if case .notAStore = error { throw error }
-        }
+        let (_, secondName) = try status(of: file, location)
+        if let storeID = try storeID(of: file, location) { removeKept(location, of: storeID, before: .max) }
         removeLeftovers(location)
         JournalRecovery(fileSystem: fileSystem, path: location.path, directory: location.directory).removeCopies()
-        for path in [location.path, location.lockPath] {
-            try attempt(path) { () throws(IOError) in try fileSystem.unlink(path) }
-        }
+        if let secondName { try? fileSystem.unlink(secondName) }
+        // That it is still the file that was looked at.
+        _ = try names(of: file, location, lock)
+        try attempt(location.path) { () throws(IOError) in try fileSystem.unlink(location.path) }
         try attempt(location.path) { () throws(IOError) in try fileSystem.syncDirectory(location.directory) }
+        // A lock file that stays does no harm.
+        try? fileSystem.unlink(location.lockPath)
+    }
+
+    /// nil if the store is damaged, or of a newer version.
+    private func storeID(of file: any StoreFile, _ location: JournalLocation) throws(GraphError) -> StoreID? {
+        let lengthBytes = try attempt(location.path) { () throws(IOError) in try file.extent().lengthBytes }
+        do throws(GraphError) {
+            return try readHeader(file, lengthBytes, location, isReadOnly: true).0.storeID
+        } catch {
+            switch error {
+            case .corrupt, .unsupportedVersion: return nil
+            default: throw error
+            }
+        }
     }
 }
 

@@ -51,7 +51,7 @@ extension JournalOpening {
     }
 
     /// The status of a file that can be a store, and a second name that a migration may have given it.
-    private func status(
+    func status(
         of file: any StoreFile, _ location: JournalLocation
     ) throws(GraphError) -> (FileStatus, secondName: StorePath?) {
         var status = try attempt(location.path) { () throws(IOError) in try file.status() }
@@ -65,7 +65,7 @@ extension JournalOpening {
         return (status, secondName)
     }
 
-    private static func diagnostics(of status: FileStatus) -> [StoreDiagnostic] {
+    static func diagnostics(of status: FileStatus) -> [StoreDiagnostic] {
         guard status.permissions & 0o022 != 0 else { return [] }
         let permissions = String(status.permissions, radix: 8)
         return [
@@ -170,7 +170,7 @@ extension JournalOpening {
 
     /// One damaged copy does no harm; but of two different valid copies either may be right.
     func readHeader(
-        _ file: any StoreFile, _ lengthBytes: UInt64, _ location: JournalLocation
+        _ file: any StoreFile, _ lengthBytes: UInt64, _ location: JournalLocation, isReadOnly: Bool = false
     ) throws(GraphError) -> (JournalHeader, checksum: UInt32, DamagedCopy?) {
         let path = location.text
         guard lengthBytes > 0 else { throw .notAStore(path: path, reason: "the file is empty") }
@@ -185,8 +185,8 @@ extension JournalOpening {
         } catch {
             throw error.graphError(path: path)
         }
-        let first = JournalHeader.decode(UnsafeRawBufferPointer(rebasing: both[..<size]))
-        let second = JournalHeader.decode(UnsafeRawBufferPointer(rebasing: both[size...]))
+        let first = JournalHeader.decode(UnsafeRawBufferPointer(rebasing: both[..<size]), isReadOnly: isReadOnly)
+        let second = JournalHeader.decode(UnsafeRawBufferPointer(rebasing: both[size...]), isReadOnly: isReadOnly)
         switch (first, second) {
         case (.valid(let header, let checksum), .valid):
             guard first == second else {

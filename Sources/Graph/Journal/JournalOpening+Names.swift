@@ -22,19 +22,23 @@ extension JournalOpening {
     func isUsable(
         _ path: StorePath, mayHaveTwoNames: (FileIdentity) throws(GraphError) -> Bool = { _ in false }
     ) throws(GraphError) -> Bool {
-        let status: FileStatus
-        do throws(IOError) {
-            status = try repeatingInterrupted { () throws(IOError) in try fileSystem.status(path) }
-        } catch {
-            if error.reason == .missing { return false }
-            throw error.graphError(path: path.text)
-        }
+        guard let status = try statusIfExists(path) else { return false }
         if status.kind == .regular, status.linkCount == 2 {
             let extent = try attempt(path) { () throws(IOError) in try fileSystem.extent(path) }
             if try mayHaveTwoNames(extent.identity) { return true }
         }
         try Self.requireUsable(status, path)
         return true
+    }
+
+    /// The status of what has the name; nil if nothing has.
+    func statusIfExists(_ path: StorePath) throws(GraphError) -> FileStatus? {
+        do throws(IOError) {
+            return try repeatingInterrupted { () throws(IOError) in try fileSystem.status(path) }
+        } catch {
+            if error.reason == .missing { return nil }
+            throw error.graphError(path: path.text)
+        }
     }
 
     // MARK: Files that a migration replaces
@@ -99,11 +103,14 @@ extension JournalOpening {
         return UInt64(String(decoding: digits, as: UTF8.self))
     }
 
-    static func requireUsable(_ status: FileStatus, _ path: StorePath) throws(GraphError) {
+    /// - Parameter namesMatter: whether a file with several names is refused: renaming it would divide them.
+    static func requireUsable(
+        _ status: FileStatus, _ path: StorePath, namesMatter: Bool = true
+    ) throws(GraphError) {
         let reason: String
         switch status.kind {
         case .regular:
-            if status.linkCount <= 1 { return }
+            if status.linkCount <= 1 || !namesMatter { return }
             reason = "the file has \(status.linkCount) hard links"
         case .directory: reason = "a folder"
         case .symbolicLink: reason = "a symbolic link to nothing"
@@ -112,9 +119,11 @@ extension JournalOpening {
         throw .unusableFile(path: path.text, reason: reason)
     }
 
-    func openIfExists(_ path: StorePath) throws(GraphError) -> (any StoreFile)? {
+    func openIfExists(_ path: StorePath, isReadOnly: Bool = false) throws(GraphError) -> (any StoreFile)? {
         do throws(IOError) {
-            return try repeatingInterrupted { () throws(IOError) in try fileSystem.open(path) }
+            return try repeatingInterrupted { () throws(IOError) in
+                isReadOnly ? try fileSystem.openForReading(path) : try fileSystem.open(path)
+            }
         } catch {
             switch error.reason {
             case .missing: return nil

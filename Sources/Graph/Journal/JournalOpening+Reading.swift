@@ -3,7 +3,7 @@ struct JournalContents: Sendable {
     let path: String
     let storeID: StoreID
     let generation: UInt64
-    /// The end of the last record.
+    /// The end of the last record that counts.
     let lengthBytes: UInt64
     let diagnostics: [StoreDiagnostic]
 }
@@ -13,62 +13,64 @@ extension JournalOpening {
     /// So often reading begins again, if what a program writes meanwhile looks like damage each time in another place.
     private static let attemptLimit = 8
 
-    /// Replays all that is durable.
+    /// Replays all that is durable: what a program is about to write may fail, and never have been in the store.
     ///
     /// - Throws: `.unusableFile` if there is no file, and what opening it throws, except for what concerns the lock.
     func read<State>(
         at path: String, into state: State,
-        replay: (inout State, JournalEntry) throws(GraphError) -> Void
+        replay: (inout State, JournalEntry) throws(GraphError) -> Void,
+        finish: (inout State) throws(GraphError) -> Void = { _ in }
     ) throws(GraphError) -> (JournalContents, State) {
         let location = try JournalLocation(resolving: path, in: fileSystem)
         var (attempts, last) = (1, "")
         while true {
             do throws(GraphError) {
-                return try readOnce(location, into: state, replay: replay)
+                var (contents, result) = try readOnce(location, into: state, replay: replay)
+                try finish(&result)
+                return (contents, result)
             } catch {
                 // What follows an unfinished record was perhaps written after that was read. Or a program has cut off a group
                 // that did not fit on the disk, and written another one in its place.
+                guard attempts < Self.attemptLimit else { throw error }
                 switch error {
-                case .corrupt, .invalidRecord, .inputOutput: break
+                // The file was cut off.
+                case .inputOutput(_, _, 0): break
+                case .corrupt where "\(error)" != last, .invalidRecord where "\(error)" != last: break
                 default: throw error
                 }
-                guard "\(error)" != last, attempts < Self.attemptLimit else { throw error }
                 (attempts, last) = (attempts + 1, "\(error)")
             }
         }
     }
 
+    /// What is durable shows at the end. So the records are read twice, at first without a look at what they say.
     private func readOnce<State>(
         _ location: JournalLocation, into state: State,
         replay: (inout State, JournalEntry) throws(GraphError) -> Void
     ) throws(GraphError) -> (JournalContents, State) {
         // Before the file, which then has at least that.
-        let (hasLockFile, remembered) = rememberedEnd(location)
-        let file = try openForReading(location)
+        let remembered = rememberedEnd(location)
+        let file = try openToRead(location)
         defer { file.close() }
-        var status = try attempt(location.path) { () throws(IOError) in try file.status() }
-        // Several names matter only to who writes.
-        status.linkCount = 1
-        try Self.requireUsable(status, location.path)
-        let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location)
-        let reader = JournalReader(
-            file: file, header: header, headerChecksum: checksum, lengthBytes: status.lengthBytes, path: location.text,
-            remembered: remembered)
-        let remembersThis = remembered?.fileID == header.fileID
-        var durable = DurableReplay(
-            state: state,
-            rememberedSequence: hasLockFile ? remembersThis ? remembered?.sequence : JournalSequence.none : nil)
-        let scan = try reader.scan(into: &durable) { (durable: inout _, entry) throws(GraphError) in
-            try durable.take(entry, replay)
+        // After the file, since a program may have made both meanwhile. It may be writing, whatever the lock file says.
+        let hasLockFile = try statusIfExists(location.lockPath) != nil
+        let status = try attempt(location.path) { () throws(IOError) in try file.status() }
+        try Self.requireUsable(status, location.path, namesMatter: false)
+        let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location, isReadOnly: true)
+        func reader(upTo lengthBytes: UInt64, _ remembered: JournalEnd?) -> JournalReader {
+            JournalReader(
+                file: file, header: header, headerChecksum: checksum, lengthBytes: lengthBytes, path: location.text,
+                remembered: remembered)
         }
-        var diagnostics = Self.diagnostics(of: scan)
-        if case .torn(let end, let reason) = scan.tail {
-            diagnostics.append(
-                StoreDiagnostic(
-                    .unfinishedWrite, at: scan.validEnd,
-                    "\(end - scan.validEnd) bytes of a write that is unfinished, or under way, are left out (\(reason))"
-                ))
-        }
+        var nothing: Void = ()
+        let scan = try reader(upTo: status.lengthBytes, remembered).scan(into: &nothing) { _, _ in }
+        let end = hasLockFile ? scan.durableEnd(with: remembered) : scan.validEnd
+        var result = state
+        _ = try reader(upTo: end, nil).scan(into: &result, replay: replay)
+        var diagnostics = Self.diagnostics(of: status)
+        // Beside a lock file somebody may be writing.
+        diagnostics += Self.diagnostics(of: scan).filter { !hasLockFile || $0.kind != .unknownEnd }
+        diagnostics += scan.unread(from: end).map { [$0] } ?? []
         if let damagedCopy {
             diagnostics.append(
                 StoreDiagnostic(
@@ -76,72 +78,45 @@ extension JournalOpening {
                     "the header's \(damagedCopy.name) copy is damaged; opening the file for writing repairs it"))
         }
         let contents = JournalContents(
-            path: location.text, storeID: header.storeID, generation: header.generation, lengthBytes: scan.validEnd,
+            path: location.text, storeID: header.storeID, generation: header.generation, lengthBytes: end,
             diagnostics: diagnostics)
-        return (contents, durable.state)
+        return (contents, result)
     }
 
-    private func openForReading(_ location: JournalLocation) throws(GraphError) -> any StoreFile {
-        do throws(IOError) {
-            return try repeatingInterrupted { () throws(IOError) in try fileSystem.openForReading(location.path) }
-        } catch {
-            switch error.reason {
-            case .missing: throw .unusableFile(path: location.text, reason: "there is no file")
-            case .symbolicLink: throw .unusableFile(path: location.text, reason: "a symbolic link")
-            default: throw error.graphError(path: location.text)
-            }
-        }
+    private func openToRead(_ location: JournalLocation) throws(GraphError) -> any StoreFile {
+        let missing = GraphError.unusableFile(path: location.text, reason: "there is no file")
+        // Opening a device or a FIFO would do something to it.
+        guard let status = try statusIfExists(location.path) else { throw missing }
+        try Self.requireUsable(status, location.path, namesMatter: false)
+        guard let file = try openIfExists(location.path, isReadOnly: true) else { throw missing }
+        return file
     }
 
-    /// The end in the lock file, and whether there is one that can be read.
-    private func rememberedEnd(_ location: JournalLocation) -> (hasLockFile: Bool, end: JournalEnd?) {
-        guard let file = try? fileSystem.openForReading(location.lockPath) else { return (false, nil) }
+    /// The end in the lock file; nil if that says none, or cannot be read.
+    private func rememberedEnd(_ location: JournalLocation) -> JournalEnd? {
+        guard let file = try? fileSystem.openForReading(location.lockPath) else { return nil }
         defer { file.close() }
-        guard case .header = try? JournalLock.content(of: file) else { return (false, nil) }
-        return (true, try? JournalEnd.read(from: file))
+        guard case .header = try? JournalLock.content(of: file) else { return nil }
+        return try? JournalEnd.read(from: file)
     }
 }
 
-/// A replay that waits with each record until it is known to be durable: what a program is about to write may fail, and never
-/// have been in the store.
-///
-/// The lock file remembers the end of the last group. Without one the file is a copy that nobody writes, and all of it counts.
-private struct DurableReplay<State> {
-    private struct Waiting {
-        /// Its payload is gone.
-        let entry: JournalEntry
-        let payload: [UInt8]
+extension JournalScan {
+    /// The end of the last record that is known to have been synced, by later records or by the end in the lock file.
+    fileprivate func durableEnd(with remembered: JournalEnd?) -> UInt64 {
+        guard agreement == .same, let remembered else { return durableEnd }
+        return max(durableEnd, remembered.offset)
     }
 
-    var state: State
-    /// nil without a lock file.
-    private let rememberedSequence: JournalSequence?
-    /// Whether the initial part is over, which was synced before the file got its name.
-    private var isSealed = false
-    private var waiting: [Waiting] = []
-
-    init(state: State, rememberedSequence: JournalSequence?) {
-        (self.state, self.rememberedSequence) = (state, rememberedSequence)
-    }
-
-    mutating func take(
-        _ entry: JournalEntry, _ replay: (inout State, JournalEntry) throws(GraphError) -> Void
-    ) throws(GraphError) {
-        guard isSealed, let rememberedSequence else {
-            isSealed = isSealed || entry.kind == .mark
-            return try replay(&state, entry)
-        }
-        let durable = max(rememberedSequence, entry.durableThrough)
-        for record in waiting.prefix(while: { $0.entry.sequence <= durable }) {
-            try record.payload.withUnsafeBufferPointer { bytes throws(GraphError) in
-                try replay(&state, record.entry.at(UnsafeRawBufferPointer(bytes)))
-            }
-        }
-        waiting.removeAll { $0.entry.sequence <= durable }
-        if entry.sequence <= durable {
-            try replay(&state, entry)
-        } else {
-            waiting.append(Waiting(entry: entry, payload: Array(entry.payload)))
-        }
+    /// What is left out behind the durable records.
+    fileprivate func unread(from end: UInt64) -> StoreDiagnostic? {
+        let last = if case .torn(let last, _) = tail { last } else { validEnd }
+        guard last > end else { return nil }
+        return StoreDiagnostic(
+            .unfinishedWrite, at: end,
+            """
+            \(last - end) bytes are left out: a write that is under way or unfinished, or one of which nobody knows whether \
+            it is durable; opening the file for writing decides that
+            """)
     }
 }

@@ -31,6 +31,8 @@ struct JournalReader: ~Copyable {
     /// belongs to the last record that a later one, or the seal, shows to be durable.
     private var ends: [(sequence: JournalSequence, end: UInt64)] = []
     private var lastKnown = 0
+    /// Where the window was last filled anew, since what is there seemed to be no record.
+    private var freshOffset: UInt64?
 
     private enum Part {
         case beginning
@@ -61,12 +63,18 @@ struct JournalReader: ~Copyable {
                 try accept(frame, kind, payload, end)
                 let entry = JournalEntry(
                     kind: kind, sequence: frame.sequence, offset: offset, baseCommit: header.baseCommit,
-                    durableThrough: frame.durableThrough, payload: payload)
+                    payload: payload)
                 try replay(&state, entry)
                 offset = end
             case .unknown(let reason):
                 throw corrupt(reason)
             case .bad(let reason):
+                // A program may have written since. What is read together is compared.
+                guard freshOffset == offset else {
+                    freshOffset = offset
+                    window.forget()
+                    continue
+                }
                 return try finish(reason)
             }
         }

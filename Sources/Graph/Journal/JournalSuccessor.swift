@@ -115,11 +115,14 @@ actor JournalSuccessor {
         do throws(IOError) {
             try fileSystem.rename(temporaryPath, to: location.path)
         } catch {
-            if error.reason == .exists { throw .nameIsTaken(path) }
             // Some systems report an error although they have renamed.
-            if let own = try? file.extent(), (try? fileSystem.extent(location.path))?.identity == own.identity {
-                try? fileSystem.unlink(location.path)
+            let own = try? file.extent().identity
+            let found = try? fileSystem.extent(location.path).identity
+            guard let found, found == own else {
+                // Whoever has made a store of that name has removed the temporary file.
+                throw error.reason == .exists || found != nil ? .nameIsTaken(path) : error.graphError(path: path)
             }
+            try? fileSystem.unlink(location.path)
             throw error.graphError(path: path)
         }
         do throws(IOError) {

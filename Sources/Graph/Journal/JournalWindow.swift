@@ -32,6 +32,9 @@ struct JournalWindow: ~Copyable {
         return UnsafeRawBufferPointer(rebasing: memory[position..<(position + count)])
     }
 
+    /// Has the next bytes read again.
+    mutating func forget() { filled = 0 }
+
     /// The first offset from the given one on that may hold anything but zeros; nil if there is none.
     func dataOffset(from offset: UInt64) -> UInt64? { file.dataOffset(from: offset) }
 

@@ -9,7 +9,8 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
     /// What was found. Later versions may find other things: a `switch` over kinds needs a `default`.
     public enum Kind: Sendable, Hashable {
         /// The bytes of a write that was never confirmed followed the last whole record. Opening cut them off and kept them
-        /// beside the file as `….torn-N`; read-only opening leaves them where they are.
+        /// beside the file as `….torn-N`. Read-only opening leaves them where they are, and out, as it does with a write of which
+        /// nobody knows whether it is durable.
         case unfinishedWrite
         /// One of the two copies of the file's header was damaged, and was rewritten from the other one.
         case repairedHeader
@@ -29,7 +30,8 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         /// newer version of the program has written them, or the type has lost a property. They stay in the file until it is
         /// compacted, so it is not compacted by itself. If they are not needed, call ``Coordinator/compact()``.
         case unreadValues
-        /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note.
+        /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note,
+        /// unless it is only read.
         case recordedChange
         /// The program's schema differs from the file's in something else. The file was written anew, and the old one is
         /// beside it as `….schema-N`; read-only opening converts in memory.

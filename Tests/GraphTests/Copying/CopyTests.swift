@@ -27,13 +27,6 @@ struct CopyTests {
         return coordinator
     }
 
-    /// Where somebody makes a file of the name that another one is about to get.
-    private final class RivalDisk: InterposedDisk {
-        let disk = SimulatedDisk()
-
-        func willRename(_ path: StorePath, to newPath: StorePath) { disk.setContents([1, 2, 3], at: newPath.text) }
-    }
-
     private static func copy(_ coordinator: Coordinator, to disk: SimulatedDisk) async throws(GraphError) {
         try await coordinator.copy(to: path, disk, JournalFixture.options())
     }
@@ -138,11 +131,29 @@ struct CopyTests {
     }
 
     @Test func `a name that is taken meanwhile stays with the other file`() async throws {
-        let (store, disk) = (try await Self.store(), RivalDisk())
+        let store = try await Self.store()
+        let disk = HookedDisk(beforeRenaming: { disk, path in disk.setContents([1, 2, 3], at: path.text) })
         await #expect(throws: GraphError.nameIsTaken(Self.path)) {
             try await store.copy(to: Self.path, disk, JournalFixture.options())
         }
         #expect(disk.disk.names == [Self.path] && disk.disk.contents(Self.path) == [1, 2, 3])
+        // Somebody makes a store, and removes the temporary file.
+        let other = HookedDisk(beforeRenaming: { disk, path in
+            if disk.contents(path.text) == nil { _ = try? JournalFixture.open(disk, at: path.text) }
+        })
+        await #expect(throws: GraphError.nameIsTaken(Self.path)) {
+            try await store.copy(to: Self.path, other, JournalFixture.options())
+        }
+    }
+
+    @Test func `a store without commits can be copied`() async throws {
+        let (store, disk) = (try await Coordinator(for: Team.self, Person.self), SimulatedDisk())
+        try await Self.copy(store, to: disk)
+        let copy = try await Coordinator.people(on: disk, at: Self.path)
+        #expect(copy.snapshot.commit == .none && copy.check() == [] && copy.diagnostics == [])
+        try await copy.transaction { _ = $0.insert(Team(name: "a")) }
+        try await copy.close()
+        #expect(try await Coordinator.people(on: disk, at: Self.path).snapshot.count(of: Team.self) == 1)
     }
 
     @Test func `a task that is cancelled makes no copy`() async throws {

@@ -64,7 +64,53 @@ struct DestroyTests {
         guard case .notAStore = await refusal(folder.file("text")) else { throw Unexpected() }
         try Data().write(to: URL(fileURLWithPath: folder.file("empty")))
         guard case .notAStore = await refusal(folder.file("empty")) else { throw Unexpected() }
-        #expect(Set(try names()).isSuperset(of: ["store.graph", "second", "text", "empty"]))
+        #expect(try names() == ["empty", "second", "store.graph", "store.graph.lock", "text"])
+    }
+
+    private static func remove(on disk: any StoreFileSystem) async throws(GraphError) {
+        try await Journal.remove(JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+    }
+
+    private static func closedStore() async throws -> SimulatedDisk {
+        let disk = SimulatedDisk()
+        let store = try await Coordinator.people(on: disk)
+        try await store.transaction { _ = $0.insert(Team(name: "a")) }
+        try await store.close()
+        return disk
+    }
+
+    @Test func `the second name that an interrupted migration left goes, too`() async throws {
+        let disk = try await Self.closedStore()
+        try disk.link(StorePath(JournalFixture.path), to: StorePath(JournalFixture.path + ".schema-1"))
+        try await Self.remove(on: disk)
+        #expect(disk.names == [])
+    }
+
+    @Test func `a file that is put there meanwhile stays`() async throws {
+        let disk = try await Self.closedStore()
+        disk.setContents(Array("text".utf8), at: "/data/text")
+        let other = HookedDisk(
+            disk,
+            afterOpening: { disk, path in
+                if path.text == JournalFixture.path { disk.move("/data/text", to: JournalFixture.path) }
+            })
+        await #expect(throws: GraphError.self) { try await Self.remove(on: other) }
+        #expect(disk.contents(JournalFixture.path) == Array("text".utf8))
+    }
+
+    @Test func `a file that cannot be read stays`() async throws {
+        let disk = try await Self.closedStore()
+        disk.fail(next: .read, with: .error(.other, 5))
+        await #expect(throws: GraphError.self) { try await Self.remove(on: disk) }
+        #expect(disk.names.contains(JournalFixture.path))
+    }
+
+    @Test func `a lock file that cannot be removed does no harm`() async throws {
+        let disk = try await Self.closedStore()
+        disk.fail(next: .unlink, skipping: 1, with: .error(.other, 5))
+        try await Self.remove(on: disk)
+        #expect(disk.names == [JournalFixture.path + ".lock"])
+        #expect(try await Coordinator.people(on: disk).snapshot.count(of: Team.self) == 0)
     }
 
     @Test func `a damaged store and one of a newer version can be removed`() async throws {
@@ -80,12 +126,9 @@ struct DestroyTests {
     }
 
     @Test func `an interruption leaves all of the store, or nothing that opens`() async throws {
-        let disk = SimulatedDisk()
-        let store = try await Coordinator.people(on: disk)
-        try await store.transaction { _ = $0.insert(Team(name: "a")) }
-        try await store.close()
+        let disk = try await Self.closedStore()
         disk.startRecording()
-        try await Journal.remove(JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+        try await Self.remove(on: disk)
         #expect(disk.names == [])
         var found = [0, 0]
         for (number, moment) in disk.moments.enumerated() {
@@ -104,28 +147,25 @@ struct DestroyTests {
 
     @Test func `every operation may fail, and a second attempt removes the rest`() async throws {
         func makeDisk() async throws -> SimulatedDisk {
-            let disk = SimulatedDisk()
-            let store = try await Coordinator.people(on: disk)
-            try await store.transaction { _ = $0.insert(Team(name: "a")) }
-            try await store.close()
+            let disk = try await Self.closedStore()
             disk.setContents([1], at: JournalFixture.path + ".torn-3")
             return disk
         }
         let reference = try await makeDisk()
         let start = reference.operationCount
-        try await Journal.remove(JournalFixture.path, fileSystem: reference, options: JournalFixture.options())
+        try await Self.remove(on: reference)
         for index in start..<reference.operationCount {
             let disk = try await makeDisk()
             disk.fail(operation: index, with: .error(.other, 5))
             do {
-                try await Journal.remove(JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+                try await Self.remove(on: disk)
             } catch {
                 disk.killProcess()
                 let isThere = disk.names.contains(JournalFixture.path)
                 let store = try await Coordinator.people(on: disk)
                 #expect(store.snapshot.count(of: Team.self) == (isThere ? 1 : 0))
                 try await store.close()
-                try await Journal.remove(JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
+                try await Self.remove(on: disk)
             }
             #expect(!disk.names.contains(JournalFixture.path), "operation \(index)")
         }

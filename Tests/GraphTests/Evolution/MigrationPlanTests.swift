@@ -153,6 +153,24 @@ struct MigrationPlanTests {
         }
     }
 
+    @Test func `steps run in memory for a file that is only read, and a copy has what they made`() async throws {
+        let file = try await makeStore()
+        let before = FileManager.default.contents(atPath: file)
+        let reader = try await Coordinator(
+            for: V3.Person.self, V3.Pet.self, V3.Home.self, at: file, readOnly: true, migration: Self.plan)
+        #expect(reader.check() == [] && FileManager.default.contents(atPath: file) == before)
+        try await reader.copy(to: folder.file("copy"))
+        let (writer, copy) = (try await open3(file), try await open3(folder.file("copy")))
+        #expect(PlainState(reader.snapshot) == PlainState(writer.snapshot))
+        #expect(PlainState(copy.snapshot) == PlainState(writer.snapshot) && copy.diagnostics == [])
+        // The conversion is a commit of the file that was converted.
+        #expect(reader.snapshot.commit.next == writer.snapshot.commit && copy.snapshot.commit == reader.snapshot.commit)
+        try await copy.close()
+        try await writer.close()
+        // The steps have nothing left to do.
+        try await open3(folder.file("copy"), nil).close()
+    }
+
     @Test func `a new store needs no step`() async throws {
         let coordinator = try await open3(folder.file())
         #expect(coordinator.diagnostics.isEmpty && coordinator.snapshot.commit == .none)

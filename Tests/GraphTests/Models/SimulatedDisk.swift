@@ -207,12 +207,14 @@ final class SimulatedDisk: StoreFileSystem {
 
     func rename(_ path: StorePath, to newPath: StorePath) throws(IOError) {
         try perform(.rename, "\(path.text) \(newPath.text)") { state, _ throws(IOError) in
+            // In the order in which Linux looks.
+            guard state.medium.names[path] != nil else {
+                throw IOError(operation: .rename, reason: .missing, code: 2)
+            }
             guard state.medium.names[newPath] == nil else {
                 throw IOError(operation: .rename, reason: .exists, code: 17)
             }
-            guard state.medium.rename(path, to: newPath) else {
-                throw IOError(operation: .rename, reason: .missing, code: 2)
-            }
+            _ = state.medium.rename(path, to: newPath)
         }
     }
 

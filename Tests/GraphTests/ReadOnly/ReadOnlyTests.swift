@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Graph
@@ -104,6 +105,7 @@ struct ReadOnlyTests {
         guard case .unusableFile(_, "a device, FIFO or socket") = await refusal(folder.file("pipe")) else {
             throw Unexpected()
         }
+        guard case .unusableFile(_, "a device, FIFO or socket") = await refusal("/dev/null") else { throw Unexpected() }
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["store.graph", "pipe"])
     }
 
@@ -160,6 +162,99 @@ struct ReadOnlyTests {
         disk.disk.killProcess()
         #expect(try await read().snapshot.count(of: Team.self) == 4)
         try? await writer.close()
+    }
+
+    /// A journal of a commit that is durable and one that is written and not synced, as in the midst of a group.
+    private static func unsynced() throws -> SimulatedDisk {
+        let disk = SimulatedDisk()
+        var writer = try JournalFixture.open(disk).opened.writer
+        try writer.write([JournalFixture.commit(1)])
+        try writer.write([JournalFixture.commit(2)], durably: false)
+        return disk
+    }
+
+    @Test(arguments: ["closed to others", "emptied", "of version 2", "of digits"])
+    func `a lock file that says nothing says that somebody may be writing`(kind: String) throws {
+        let disk = try Self.unsynced()
+        disk.change(JournalFixture.path + ".lock") { file in
+            switch kind {
+            case "emptied": file.current = []
+            case "of version 2": file.current[8] = 2
+            case "of digits": file.current = Array("100\n".utf8)
+            default: break
+            }
+        }
+        // Only a later record tells that the first one is durable.
+        let isClosed = kind == "closed to others"
+        let other = HookedDisk(
+            disk,
+            afterLookingForLock: { _ throws(IOError) in
+                if isClosed { throw IOError(operation: .open, reason: .permission, code: 13) }
+            })
+        #expect(JournalFixture.commits(in: try JournalFixture.read(other)).count == 1)
+        // A copy, to which nobody writes.
+        disk.removeLockFile(of: JournalFixture.path)
+        #expect(JournalFixture.commits(in: try JournalFixture.read(disk)).count == 2)
+    }
+
+    @Test func `a file that is made between two looks has a writer`() throws {
+        let disk = HookedDisk(afterLookingForLock: { disk throws(IOError) in
+            guard disk.contents(JournalFixture.path) == nil, var writer = try? JournalFixture.open(disk).opened.writer
+            else { return }
+            try? writer.write([JournalFixture.commit(1)], durably: false)
+        })
+        #expect(JournalFixture.commits(in: try JournalFixture.read(disk)).isEmpty)
+    }
+
+    @Test func `what is left out although it may be durable is told`() async throws {
+        let disk = SimulatedDisk()
+        let writer = try await Coordinator.people(on: disk)
+        for name in ["a", "b"] { try await add(name, to: writer) }
+        disk.killProcess()
+        // As a power cut may leave it: the lock file knows nothing of this file.
+        disk.change(JournalFixture.path + ".lock") { file in for place in 512..<576 { file.current[place] = 0 } }
+        let reader = try await Coordinator(
+            writer.snapshot.schema, path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options(),
+            readOnly: true)
+        #expect(reader.snapshot.count(of: Team.self) == 1 && reader.diagnostics.map(\.kind) == [.unfinishedWrite])
+        #expect(try await Coordinator.people(on: disk).snapshot.count(of: Team.self) == 2)
+    }
+
+    private static func diagnostics(_ disk: any StoreFileSystem) throws -> [StoreDiagnostic.Kind] {
+        let opening = JournalOpening(fileSystem: disk, options: JournalFixture.options())
+        return try opening.read(at: JournalFixture.path, into: 0, replay: { _, _ in }).0.diagnostics.map(\.kind)
+    }
+
+    @Test func `there is nothing to say of a file that is being written, but of its permissions`() throws {
+        let found = Mutex<[StoreDiagnostic.Kind]>([])
+        let disk = HookedDisk(beforeWriting: { disk in
+            if let kinds = try? Self.diagnostics(disk) { found.withLock { $0 += kinds } }
+        })
+        var writer = try JournalFixture.open(disk).opened.writer
+        for number in 1...3 { try writer.write([JournalFixture.commit(number)]) }
+        // The group is there before the zeros ahead of the next one.
+        #expect(found.withLock { Set($0) }.isSubset(of: [.unfinishedWrite]))
+        disk.disk.change(JournalFixture.path) { $0.permissions = 0o666 }
+        #expect(try Self.diagnostics(disk.disk) == [.writableByOthers])
+    }
+
+    @Test func `features that forbid writing do not forbid reading`() throws {
+        let disk = SimulatedDisk()
+        var writer = try JournalFixture.open(disk).opened.writer
+        try writer.write([JournalFixture.commit(1)])
+        disk.killProcess()
+        disk.change(JournalFixture.path) { file in
+            var header = Array(file.current[..<4_096])
+            header[20] = 1
+            let checksum = JournalHeader.checksum(of: header)
+            for place in 0..<4 { header[4_092 + place] = UInt8(truncatingIfNeeded: checksum >> UInt32(8 * place)) }
+            file.current.replaceSubrange(..<8_192, with: header + header)
+        }
+        // The first record's chain is the header's checksum, so that there is no more to read.
+        let error = #expect(throws: GraphError.self) { try JournalFixture.read(disk) }
+        guard case .corrupt(_, 8_192, _, _) = error else { throw Unexpected() }
+        let opening = #expect(throws: GraphError.self) { try JournalFixture.open(disk) }
+        guard case .unsupportedVersion = opening else { throw Unexpected() }
     }
 
     @Test func `only reads reach the disk`() async throws {
@@ -233,6 +328,9 @@ struct ReadOnlyTests {
         try await Coordinator.open(second, folder.file()).close()
         await #expect(throws: GraphError.self) { try await Coordinator.open(first, folder.file()) }
         let reader = try await Coordinator.open(first, folder.file(), readOnly: true)
+        // Its copy would lack the rest.
+        let refusal = await #expect(throws: GraphError.self) { try await reader.copy(to: folder.file("copy")) }
+        guard case .schemaMismatch = refusal else { throw Unexpected() }
         #expect(PlainState(reader.snapshot).rows == PlainState(old.snapshot).rows && reader.check() == [])
     }
 

@@ -152,7 +152,7 @@ final class StoreProcess {
     }
 
     /// Looks upwards from the running test, wherever the build folder is.
-    private static func program() throws -> String {
+    static func program() throws -> String {
         let starts =
             [Bundle.main.executablePath, CommandLine.arguments.first, Bundle.main.bundlePath].compactMap { $0 }
             + CommandLine.arguments.filter { $0.contains(".xctest") }
