@@ -117,10 +117,16 @@ import Graph
             ("bytes", "\(store.lengthBytes)"),
             ("bytes since the last compaction", "\(store.lengthBytes - min(store.lengthBytes, store.checkpointBytes))"),
         ]
+        if store.compactionTime > 0 { lines.append(("last compaction", Self.text(ofTime: store.compactionTime))) }
         lines += store.objectCounts.map { ("objects of \($0.entity)", "\($0.count)") }
         lines += store.linkCounts.map { ("links of \($0.relationship)", "\($0.count)") }
         lines += store.diagnostics.map { ("remark", $0) }
         return lines.map { "\($0): \($1)\n" }.joined()
+    }
+
+    /// - Parameter time: in nanoseconds since 1970.
+    private static func text(ofTime time: UInt64) -> String {
+        Date(timeIntervalSince1970: Double(time) / 1e9).formatted(.iso8601)
     }
 
     private func dump(_ store: StoreInspection, _ format: Options.Format, _ entity: String?) -> Int32 {
@@ -146,7 +152,7 @@ import Graph
                 output(commit.json + "\n")
                 continue
             }
-            let time = Date(timeIntervalSince1970: Double(commit.time) / 1e9).formatted(.iso8601)
+            let time = Self.text(ofTime: commit.time)
             let author = commit.author.isEmpty ? "" : ", by \(StoredValue.text(commit.author))"
             let changes = commit.changes.map { changes in
                 let counts = [("+", changes.inserted), ("~", changes.updated), ("-", changes.deleted)]

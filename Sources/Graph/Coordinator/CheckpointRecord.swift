@@ -43,11 +43,11 @@ enum CheckpointRecord {
         switch Part(rawValue: kind) {
         case .head:
             let commit = CommitNumber(try reader.readVarint())
-            _ = try reader.readFixed(UInt64.self)
+            let time = try reader.readFixed(UInt64.self)
             let counters = try reader.readCounters(of: schema)
             let rows = try schema.entities.map { _ in try reader.readVarint() }
             let pairs = try schema.recordedLists.map { _ in try reader.readVarint() }
-            try handler.begin(commit, counters: counters, rows: rows, pairs: pairs, reader)
+            try handler.begin(commit, time: time, counters: counters, rows: rows, pairs: pairs, reader)
         case .rows:
             let entity = try reader.readEntity(of: schema)
             try forEachBlock(of: entity, &reader) { try handler.insert($0, $1, $2, &$3) }
@@ -85,6 +85,7 @@ enum CheckpointRecord {
 protocol CheckpointHandler {
     mutating func begin(
         _ commit: CommitNumber,
+        time: UInt64,
         counters: [(entity: Int, next: RowNumber)],
         rows: [UInt64],
         pairs: [UInt64],

@@ -62,6 +62,7 @@ extension Coordinator {
         compaction = nil
         if case .failure(let error) = result, case .storeFailed = error { state.end(error) }
         if let fileBytes, case .success(let checkpointBytes) = result {
+            checkpoint = (checkpointBytes, PosixFileSystem.nanosecondsSince1970())
             automaticCompaction?.didCompact(fileBytes: fileBytes, checkpointBytes: checkpointBytes)
         }
     }
@@ -86,7 +87,7 @@ extension Coordinator {
     }
 
     @concurrent
-    private static func estimatedBytes(of checkpoint: CheckpointWriter) async -> UInt64 { checkpoint.estimatedBytes }
+    static func estimatedBytes(of checkpoint: CheckpointWriter) async -> UInt64 { checkpoint.estimatedBytes }
 
     // MARK: Steps
 

@@ -37,6 +37,9 @@ public actor Coordinator {
     private var isClosed = false
     /// nil if the coordinator does not compact by itself.
     var automaticCompaction: AutomaticCompaction?
+    /// Where the records after the file's checkpoint begin, and when that was written, in nanoseconds since 1970; zeros without
+    /// one.
+    var checkpoint: (bytes: UInt64, time: UInt64) = (0, 0)
     /// While the file is being compacted.
     var compaction: Task<Result<Void, GraphError>, Never>?
     let idleMarkDelay: Duration?
@@ -134,9 +137,10 @@ public actor Coordinator {
             StoreDiagnostic.trace(diagnostics, path: self.path)
             snapshot = opened.snapshot
             next = opened.counters
+            checkpoint = opened.checkpoint
             if let journal, compaction == .automatic, !diagnostics.contains(where: { $0.kind == .unreadValues }) {
                 automaticCompaction = AutomaticCompaction(
-                    fileBytes: await journal.lengthBytes, checkpointBytes: opened.checkpointBytes,
+                    fileBytes: await journal.lengthBytes, checkpointBytes: opened.checkpoint.bytes,
                     minimumBytes: options.compactionMinimumBytes)
             }
         } else {

@@ -44,7 +44,7 @@ extension StoreOpening {
             counters: migrated.counters,
             record: record,
             diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
-            checkpointBytes: await source.journal?.lengthBytes ?? 0,
+            checkpoint: (await source.journal?.lengthBytes ?? 0, PosixFileSystem.nanosecondsSince1970()),
             isPartial: isReadOnly && isOlder(than: original.record)
         )
     }

@@ -28,8 +28,8 @@ struct OpenedStore: Sendable {
     /// What the file's last schema record says.
     let record: SchemaRecord
     let diagnostics: [StoreDiagnostic]
-    /// Where the records after the file's checkpoint begin; 0 without one.
-    var checkpointBytes: UInt64 = 0
+    /// Where the records after the file's checkpoint begin, and when that was written; zeros without one.
+    var checkpoint: (bytes: UInt64, time: UInt64) = (0, 0)
     /// Whether the file has more than the program knows of, which an older program only reads.
     var isPartial = false
 }
@@ -63,7 +63,7 @@ struct StoreOpening: Sendable {
                 diagnostics: source.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
                     + replay.unreadProperties.map(StoreDiagnostic.unreadValues)
                     + StoreDiagnostic.changes(try replay.changes()),
-                checkpointBytes: replay.checkpointBytes
+                checkpoint: (replay.checkpointBytes, replay.compactionTime)
             )
         } catch {
             switch error {

@@ -2,6 +2,7 @@
 extension StoreReplay: CheckpointHandler {
     mutating func begin(
         _ commit: CommitNumber,
+        time: UInt64,
         counters: [(entity: Int, next: RowNumber)],
         rows: [UInt64],
         pairs: [UInt64],
@@ -15,6 +16,7 @@ extension StoreReplay: CheckpointHandler {
         try apply(counters, reader)
         snapshot.commit = commit
         promised = (rows, pairs)
+        compactionTime = time
     }
 
     mutating func insert(

@@ -26,6 +26,8 @@ struct StoreReplay: Sendable {
     private(set) var unreadProperties: [String] = []
     /// Where the records after the checkpoint begin; 0 without one.
     private(set) var checkpointBytes: UInt64 = 0
+    /// When the checkpoint was written, in nanoseconds since 1970.
+    var compactionTime: UInt64 = 0
     private(set) var last: (offset: UInt64, sequence: JournalSequence) = (0, .none)
     /// The commit that the header names.
     private(set) var baseCommit = CommitNumber.none
@@ -77,7 +79,8 @@ struct StoreReplay: Sendable {
                 try CheckpointRecord.decode(entry.payload, of: snapshot.schema, into: &self)
             case .snapshotEnd:
                 try endCheckpoint(ByteReader(entry.payload))
-                checkpointBytes = entry.offset
+                checkpointBytes =
+                    entry.offset + UInt64(JournalFormat.frameBytes(payloadBytes: entry.payload.count))
             }
         } catch let error as GraphError {
             throw agreement == .otherNames ? refusal(of: entry, "\(error)") : error

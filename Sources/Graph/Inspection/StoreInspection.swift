@@ -11,6 +11,8 @@ package struct StoreInspection: Sendable {
     package let lengthBytes: UInt64
     /// Where the records after the checkpoint begin; 0 without one.
     package let checkpointBytes: UInt64
+    /// When that was written, in nanoseconds since 1970.
+    package let compactionTime: UInt64
     private let snapshot: Snapshot
     private let record: SchemaRecord
 
@@ -29,6 +31,7 @@ package struct StoreInspection: Sendable {
         diagnostics = contents.diagnostics.map(\.description)
         lengthBytes = contents.lengthBytes
         checkpointBytes = replay.checkpointBytes
+        compactionTime = replay.compactionTime
         (snapshot, record) = (replay.snapshot, replay.fileRecord)
     }
 

@@ -46,6 +46,9 @@ actor Journal {
         return available >= bytes && available - bytes >= UInt64(opening.options.transactionLimitBytes)
     }
 
+    /// The syncs of groups since the file was opened.
+    var syncTimes: SyncTimes { writer.syncTimes }
+
     /// How often the file was compacted, and one more.
     var generation: UInt64 { header.generation }
 
@@ -265,11 +268,12 @@ actor Journal {
         let names = JournalNames(
             fileSystem: opening.fileSystem, journal: JournalName(path: location.path, identity: identity),
             lock: lock.name)
-        let old = file
+        let (old, syncTimes) = (file, writer.syncTimes)
         (header, file) = (next.header, next.file)
         writer = JournalWriter(
             file: file, names: names, path: path, header: header, end: next.end, lengthFound: next.end,
             lastSequence: next.lastSequence, chain: next.chain, lockFile: lock.endFile, options: opening.options)
+        writer.syncTimes = syncTimes
         // The lock file gets its end with the next group: until then the seal protects it.
         old.close()
     }

@@ -18,6 +18,7 @@ struct JournalWriter: Sendable {
 
     private static let blockBytes = JournalFormat.allocationAlignment
 
+    var syncTimes = SyncTimes()
     private(set) var phase = Phase.open
     private(set) var end: UInt64
     private(set) var fileEnd: UInt64
@@ -170,7 +171,11 @@ struct JournalWriter: Sendable {
         var newFileEnd = max(fileEnd, groupEnd)
         do throws(IOError) {
             if zerosAhead, groupEnd > fileEnd { newFileEnd = try allocate(after: groupEnd) }
-            if durably { try file.dataSync() }
+            if durably {
+                let start = ContinuousClock.now
+                try file.dataSync()
+                syncTimes.add(ContinuousClock.now - start)
+            }
         } catch {
             throw fail(error)
         }
