@@ -192,12 +192,12 @@ extension StoreOpening {
 
     private func convert(_ original: Original) async throws(GraphError) -> Migrated {
         let route = try route(from: original)
-        var (snapshot, counters) = try convert(
+        var (snapshot, counters, replacedNulls) = try convert(
             original.snapshot, original.counters, route.comparison, isLast: route.steps.isEmpty, isStep: false)
         for (step, version) in route.steps {
             let comparison = SchemaComparison(
                 from: snapshot.schema, to: version, rowCounts: snapshot.entities.map(\.rows.count))
-            let (start, next) = try convert(snapshot, counters, comparison, isLast: false, isStep: true)
+            let (start, next, replaced) = try convert(snapshot, counters, comparison, isLast: false, isStep: true)
             let coordinator = try await Coordinator(of: start, counters: next)
             do {
                 try await step.run(snapshot, coordinator)
@@ -207,6 +207,7 @@ extension StoreOpening {
                     reason: "\(error)".shortened(to: 400))
             }
             (snapshot, counters) = (coordinator.snapshot, await coordinator.usedCounters)
+            replacedNulls += replaced
         }
         if snapshot.schema !== schema {
             let comparison = SchemaComparison(
@@ -214,13 +215,15 @@ extension StoreOpening {
             guard comparison.refused.isEmpty else {
                 throw .schemaMismatch(path: path, differences: ErrorList(comparison.refused.map(\.description)))
             }
-            (snapshot, counters) = try convert(snapshot, counters, comparison, isLast: true, isStep: false)
+            let (last, next, replaced) = try convert(snapshot, counters, comparison, isLast: true, isStep: false)
+            (snapshot, counters) = (last, next)
+            replacedNulls += replaced
         }
         // What is only read has no commit of its own.
         snapshot.commit = isReadOnly ? original.snapshot.commit : original.snapshot.commit.next
         return Migrated(
             snapshot: snapshot, counters: counters,
-            changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 })
+            changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls)
     }
 
     /// - Parameters:
@@ -232,12 +235,13 @@ extension StoreOpening {
         _ comparison: SchemaComparison,
         isLast: Bool,
         isStep: Bool
-    ) throws(GraphError) -> (Snapshot, [RowNumber]) {
+    ) throws(GraphError) -> (Snapshot, [RowNumber], replacedNulls: [SchemaChange]) {
         let conversion = SnapshotConversion(snapshot, comparison, isLast: isLast, isStep: isStep)
         guard conversion.failures.isEmpty else {
             throw .migrationFailed(path: path, failures: conversion.failures)
         }
-        return (conversion.result, comparison.entities.map { $0.number.map { counters[$0] } ?? 1 })
+        let next = comparison.entities.map { $0.number.map { counters[$0] } ?? 1 }
+        return (conversion.result, next, conversion.replacedNulls)
     }
 }
 

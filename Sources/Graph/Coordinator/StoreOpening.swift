@@ -69,8 +69,15 @@ struct StoreOpening: Sendable {
             switch error {
             case .invalidRecord: throw await refusal(error)
             case .schemaMismatch: return try await migrate()
-            // A step may replace what the program's types no longer read.
+            // A step may replace what the program's types no longer read, and a default what was nil.
             case .valueNotReadable where plan != nil: return try await migrate()
+            case .valueNotReadable where schema.entities.contains { $0.properties.contains(where: \.replacesNull) }:
+                do throws(GraphError) {
+                    return try await migrate()
+                } catch let failure {
+                    if case .migrationFailed = failure { throw error }
+                    throw failure
+                }
             default: throw error
             }
         }

@@ -190,7 +190,8 @@ struct SchemaComparison: Sendable {
     }
 
     private func isOptional(_ property: Property) -> Bool {
-        if case .optional? = AttributeKind(property.operations.kind) { true } else { false }
+        if property.isNullable { return true }
+        return if case .optional? = AttributeKind(property.operations.kind) { true } else { false }
     }
 
     /// Whether a property that only the file has may be one that only the program has.

@@ -6,6 +6,8 @@ struct SnapshotConversion {
     private(set) var result: Snapshot
     /// What has no counterpart, and what breaks the program's rules; a hundred of each at most.
     private(set) var failures = ErrorList<ValidationFailure>()
+    /// Properties of programs' own types that were nil somewhere, and have their default there.
+    private(set) var replacedNulls: [SchemaChange] = []
 
     private static let failureLimit = 100
 
@@ -63,7 +65,7 @@ struct SnapshotConversion {
     ) -> Bool {
         for (number, step) in steps.enumerated() {
             do {
-                try step.run(old, new)
+                if try step.run(old, new) { noteReplacedNull(of: step.property, id.entity) }
             } catch {
                 for step in steps.prefix(number) { step.property.operations.deinitialize(new + step.property.offset) }
                 fail(id, step.property.name, (error as? PropertyConversion.Failure)?.reason ?? "\(error)")
@@ -71,6 +73,13 @@ struct SnapshotConversion {
             }
         }
         return true
+    }
+
+    private mutating func noteReplacedNull(of property: Property, _ entity: Int) {
+        let change = SchemaChange(
+            entity: result.schema.entities[entity].name, property: property.name,
+            summary: "required now, and nil becomes the default", handling: .converted, advice: nil)
+        if !replacedNulls.contains(change) { replacedNulls.append(change) }
     }
 
     private mutating func fail(_ id: RowID, _ property: String, _ reason: String) {
@@ -115,8 +124,9 @@ private struct PropertyConversion {
     }
 
     let property: Property
-    /// From the old row to the new one, whose memory at the property's offset is not initialised before.
-    let run: (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Void
+    /// From the old row to the new one, whose memory at the property's offset is not initialised before. Returns whether the
+    /// default has replaced a null that the type does not read.
+    let run: (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Bool
 
     init(_ property: Property, _ source: SchemaComparison.Source, from old: EntityDescription, isStep: Bool) {
         self.property = property
@@ -124,14 +134,17 @@ private struct PropertyConversion {
         switch source {
         case .attribute(let number, nil):
             let oldOffset = old.properties[number].offset
-            run = { operations.copy($1 + offset, $0 + oldOffset) }
+            run = {
+                operations.copy($1 + offset, $0 + oldOffset)
+                return false
+            }
         case .attribute(let number, let conversion?):
             let (oldOperations, oldOffset) = (old.properties[number].operations, old.properties[number].offset)
             let initializeDefault = property.initializeDefault
             // The default, or what a step replaces.
             let substitute = { (new: UnsafeMutableRawPointer) throws in
                 if let initializeDefault { return initializeDefault(new + offset) }
-                try Self.decode(Self.zeros, operations, new + offset)
+                try Self.decode(Self.nothing(of: property), operations, new + offset)
             }
             run = { row, new in
                 var (encoded, converted) = (ByteWriter(), ByteWriter())
@@ -148,13 +161,17 @@ private struct PropertyConversion {
                     guard isStep || initializeDefault != nil else {
                         throw Failure(reason: "is nil, and there is no default")
                     }
-                    return try substitute(new)
+                    try substitute(new)
+                    return false
                 }
                 do {
                     try Self.decode(converted.bytes, operations, new + offset)
+                    return false
                 } catch let failure as Failure {
-                    guard isStep else { throw failure }
+                    let isNull = property.replacesNull && EncodedValue.isNull(converted.bytes)
+                    guard isStep || isNull else { throw failure }
                     try substitute(new)
+                    return isNull
                 }
             }
         case .relationship(let number) where property.isStored:
@@ -164,19 +181,26 @@ private struct PropertyConversion {
                 var writer = ByteWriter()
                 writer.appendVarint((row + oldOffset).load(as: RowNumber.self))
                 try Self.decode(writer.bytes, operations, new + offset)
+                return false
             }
         case .relationship, .nowhere:
-            if let initializeDefault = property.initializeDefault {
-                run = { _, new in initializeDefault(new + offset) }
-            } else {
-                // Nil, no object, what is in no file; or what a plan replaces.
-                run = { _, new in try Self.decode(Self.zeros, operations, new + offset) }
+            run = { _, new in
+                if let initializeDefault = property.initializeDefault {
+                    initializeDefault(new + offset)
+                } else {
+                    // What is in no file; or what a plan replaces.
+                    try Self.decode(Self.nothing(of: property), operations, new + offset)
+                }
+                return false
             }
         }
     }
 
-    /// As many as a value without a length takes at most.
-    private static let zeros = [UInt8](repeating: 0, count: 16)
+    /// The encoding of nil, no object, zero, or what is empty. Types of a program's own may have nothing of the sort.
+    private static func nothing(of property: Property) -> [UInt8] {
+        // As many zeros as a value without a length takes at most.
+        property.isNullable ? EncodedValue.encodedNull : [UInt8](repeating: 0, count: 16)
+    }
 
     private static func decode(
         _ bytes: [UInt8], _ operations: AttributeOperations, _ address: UnsafeMutableRawPointer

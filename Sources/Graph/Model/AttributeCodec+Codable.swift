@@ -10,6 +10,32 @@ private enum StoredForm {
     static let cbor: UInt8 = 1
 }
 
+/// An optional, which encodes nil as null.
+private protocol OptionalValue {}
+
+extension Optional: OptionalValue {}
+
+extension Property {
+    /// Whether the file has nil as null: the property is an optional of a program's own type.
+    var isNullable: Bool { operations.kind == "codable" && valueType is any OptionalValue.Type }
+
+    /// Whether the file may have null of an earlier version of the program, in which the property was optional.
+    var replacesNull: Bool { operations.kind == "codable" && !isNullable && initializeDefault != nil }
+}
+
+extension EncodedValue {
+    private static let null: [UInt8] = [StoredForm.cbor, 0xF6]
+
+    /// nil, as a file has it.
+    static var encodedNull: [UInt8] { [UInt8(null.count)] + null }
+
+    /// - Parameter encoding: one in either stored form, behind its length.
+    static func isNull(_ encoding: [UInt8]) -> Bool {
+        let text = Array("null".utf8)
+        return encoding == encodedNull || encoding == [UInt8(text.count)] + text
+    }
+}
+
 extension AttributeCodec {
     /// Stores what the type encodes.
     ///
