@@ -15,19 +15,25 @@ import Graph
         Looks into a Graph store, without the program that wrote it. All commands but compact only read the file, without its
         lock, and a program may have it open: what they show is what was durable at one moment.
 
-          verify   reads all of the file, and checks each checksum, record, index, reference, unique value and count
+          verify   reads all of the file, and checks each checksum, record, index, reference, unique value and count, and
+                   the lock file beside it
           stat     how long the file is, and how much of what it has
           schema   the entities and their properties, as the file has them
           dump     every object. Relationships are row numbers. text has a line for each value; jsonl has a line of JSON for
                    each object, in which bytes are Base64, dates are seconds since the beginning of 2001, and values of the
                    program's own types are what they encode
           log      the commits since the last compaction: number, time, author, and how many objects of each entity they
-                   inserted (+), changed (~) and deleted (-); in jsonl the time is in nanoseconds since 1970
-          diff     the objects that only one of two files has (- OLD, + NEW), and those that differ, with their values
-          compact  writes the file anew, without its history. No program may have it open
+                   inserted (+), changed (~) and deleted (-); in jsonl the time is in nanoseconds since 1970, and the first
+                   line names the commit of the last compaction, if there was one
+          diff     how the schemas of two files differ, the objects that only one has (- OLD, + NEW), and those that differ,
+                   with their values; a property that only one schema has is null in the other file
+          compact  writes the file anew, without its history, after the repairs that any opening does. No program may have
+                   it open
 
-        Exit codes: 0 done, and nothing differs; 1 a file is damaged, is no store, or cannot be read or written; 2 the command
-        line is wrong; 3 the two files differ.
+        What is odd about a file is a remark on standard error; for verify and stat it is part of the output.
+
+        Exit codes: 0 done, and nothing differs; 1 a file is damaged, is no store, or cannot be read or written, or the output
+        cannot be; 2 the command line is wrong, or there is no such entity; 3 the two files differ.
 
         """
 
@@ -38,7 +44,14 @@ import Graph
     static func main() async {
         var buffer = Data()
         func flush() {
-            FileHandle.standardOutput.write(buffer)
+            do {
+                try FileHandle.standardOutput.write(contentsOf: buffer)
+            } catch {
+                let reason = (error as NSError).userInfo[NSUnderlyingErrorKey].map { "\($0)" } ?? "\(error)"
+                try? FileHandle.standardError.write(
+                    contentsOf: Data("graphctl: cannot write the output: \(reason)\n".utf8))
+                exit(1)
+            }
             buffer.removeAll(keepingCapacity: true)
         }
         let program = GraphCtl(
@@ -46,7 +59,7 @@ import Graph
                 buffer.append(contentsOf: text.utf8)
                 if buffer.count > 1 << 16 { flush() }
             },
-            errors: { FileHandle.standardError.write(Data($0.utf8)) })
+            errors: { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) })
         let code = await program.run(Array(CommandLine.arguments.dropFirst()))
         flush()
         exit(code)
@@ -58,7 +71,7 @@ import Graph
             errors(Self.help)
             return 2
         }
-        if first == "help" || arguments.contains("--help") {
+        if first == "help" || !Set(arguments.prefix { $0 != "--" }).isDisjoint(with: ["--help", "-h"]) {
             output(Self.help)
             return 0
         }
@@ -83,25 +96,41 @@ import Graph
             return 0
         }
         if command == .compact {
-            let lengths = try await StoreInspection.compact(file)
-            output("\(lengths.path): \(lengths.before) bytes before, \(lengths.after) bytes now\n")
+            let compaction = try await StoreInspection.compact(file)
+            remark(compaction.path, compaction.diagnostics)
+            output(
+                "\(compaction.path): \(compaction.bytesBefore) bytes before, \(compaction.bytesAfterwards) bytes now\n")
             return 0
         }
         let store = try await StoreInspection(reading: file)
         switch command {
         case .verify: return verify(store)
-        case .stat: output(statistics(of: store))
+        case .stat:
+            output(statistics(of: store))
+            return 0
         case .schema: output(store.schemaText)
-        case .dump(let format, let entity): return dump(store, format, entity)
-        case .diff(let other): return difference(from: store, to: try await StoreInspection(reading: other))
+        case .dump(let format, let entity):
+            guard dump(store, format, entity) else { return 2 }
+        case .diff(let other):
+            let other = try await StoreInspection(reading: other)
+            remark(store)
+            remark(other)
+            return difference(from: store, to: other)
         case .compact, .log: break
         }
+        remark(store)
         return 0
     }
 
+    private func remark(_ store: StoreInspection) { remark(store.path, store.damages + store.diagnostics) }
+
+    private func remark(_ path: String, _ diagnostics: [String]) {
+        for line in diagnostics { errors("graphctl: \(path): \(line)\n") }
+    }
+
     private func verify(_ store: StoreInspection) -> Int32 {
-        let findings = store.check()
-        for line in store.diagnostics + findings { output("\(store.path): \(line)\n") }
+        let findings = store.damages + store.check()
+        for line in findings + store.diagnostics { output("\(store.path): \(line)\n") }
         guard findings.isEmpty else { return 1 }
         let objects = store.objectCounts.reduce(0) { $0 + $1.count }
         output("\(store.path): sound, with \(objects) objects at commit \(store.commit)\n")
@@ -120,7 +149,7 @@ import Graph
         if store.compactionTime > 0 { lines.append(("last compaction", Self.text(ofTime: store.compactionTime))) }
         lines += store.objectCounts.map { ("objects of \($0.entity)", "\($0.count)") }
         lines += store.linkCounts.map { ("links of \($0.relationship)", "\($0.count)") }
-        lines += store.diagnostics.map { ("remark", $0) }
+        lines += (store.damages + store.diagnostics).map { ("remark", $0) }
         return lines.map { "\($0): \($1)\n" }.joined()
     }
 
@@ -129,10 +158,12 @@ import Graph
         Date(timeIntervalSince1970: Double(time) / 1e9).formatted(.iso8601)
     }
 
-    private func dump(_ store: StoreInspection, _ format: Options.Format, _ entity: String?) -> Int32 {
-        guard entity == nil || store.objectCounts.contains(where: { $0.entity == entity }) else {
-            errors("graphctl: the file has no entity '\(entity ?? "")'\n")
-            return 1
+    /// Returns false if there is no such entity.
+    private func dump(_ store: StoreInspection, _ format: Options.Format, _ entity: String?) -> Bool {
+        let names = store.objectCounts.map(\.entity)
+        guard entity.map({ names.contains($0) }) ?? true else {
+            errors("graphctl: the file has no entity '\(entity ?? "")', but \(names.joined(separator: ", "))\n")
+            return false
         }
         store.forEachObject(of: entity) { object in
             switch format {
@@ -142,11 +173,15 @@ import Graph
                 output("\(object.entity) \(object.row), version \(object.version)\n" + values.joined())
             }
         }
-        return 0
+        return true
     }
 
     private func log(_ log: StoreLog, _ format: Options.Format) {
-        if format == .text, log.firstCommit > 0 { output("commits up to \(log.firstCommit) were compacted\n") }
+        if log.firstCommit > 0 {
+            output(
+                format == .text
+                    ? "commits up to \(log.firstCommit) were compacted\n" : "{\"compacted\":\(log.firstCommit)}\n")
+        }
         for commit in log.commits {
             guard format == .text else {
                 output(commit.json + "\n")
@@ -168,6 +203,10 @@ import Graph
             isEqual = false
             output(text + "\n")
         }
+        if old.storeID != new.storeID {
+            errors("graphctl: the files belong to different stores, so equal row numbers may be different objects\n")
+        }
+        for change in old.schemaChanges(to: new) { line("schema: \(change)") }
         let names = old.objectCounts.map(\.entity)
         for name in names + new.objectCounts.map(\.entity).filter({ !names.contains($0) }) {
             var gone: [UInt64: StoreInspection.Object] = [:]
@@ -189,18 +228,17 @@ import Graph
 }
 
 extension StoreInspection.Object {
-    /// The properties whose values differ. One that only one of the objects has is null in the other.
+    /// The properties whose values differ.
     fileprivate func changes(
         from old: StoreInspection.Object
     ) -> [(property: String, old: StoredValue, new: StoredValue)] {
         var before = Dictionary(uniqueKeysWithValues: old.values.map { ($0.property, $0.value) })
-        var changes = values.map {
-            (property: $0.property, old: before.removeValue(forKey: $0.property), new: $0.value)
+        let common = values.map {
+            (property: $0.property, old: before.removeValue(forKey: $0.property) ?? .null, new: $0.value)
         }
-        .filter { $0.old != $0.new }.map { (property: $0.property, old: $0.old ?? .null, new: $0.new) }
-        for (property, value) in old.values where before[property] != nil {
-            changes.append((property: property, old: value, new: .null))
+        let gone = old.values.filter { before[$0.property] != nil }.map {
+            (property: $0.property, old: $0.value, new: StoredValue.null)
         }
-        return changes
+        return (common + gone).filter { $0.old != $0.new }
     }
 }

@@ -28,7 +28,11 @@ struct Options: Equatable {
         let name = arguments.first ?? ""
         var (format, entity, files): (Format, String?, [String]) = (.text, nil, [])
         var rest = arguments.dropFirst()
-        while let argument = rest.popFirst() {
+        while var argument = rest.popFirst() {
+            if argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") {
+                rest.insert(String(argument[argument.index(after: sign)...]), at: rest.startIndex)
+                argument = String(argument[..<sign])
+            }
             switch argument {
             case "--format" where name == "dump" || name == "log":
                 guard let value = rest.popFirst().flatMap(Format.init) else {

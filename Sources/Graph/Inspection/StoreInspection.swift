@@ -7,6 +7,8 @@ package struct StoreInspection: Sendable {
     package let generation: UInt64
     /// What is odd about the file, a line each.
     package let diagnostics: [String]
+    /// What is wrong with the file although all of it can be read, a line each.
+    package let damages: [String]
     /// The length of all records, with the header.
     package let lengthBytes: UInt64
     /// Where the records after the checkpoint begin; 0 without one.
@@ -28,33 +30,44 @@ package struct StoreInspection: Sendable {
         self.path = contents.path
         storeID = contents.storeID.description
         generation = contents.generation
-        diagnostics = contents.diagnostics.map(\.description)
+        let isDamage = { (diagnostic: StoreDiagnostic) in diagnostic.kind == .damagedHeader }
+        diagnostics = contents.diagnostics.filter { !isDamage($0) }.map(\.description)
+        damages = contents.diagnostics.filter(isDamage).map(\.description) + [contents.lockRefusal].compactMap { $0 }
         lengthBytes = contents.lengthBytes
         checkpointBytes = replay.checkpointBytes
         compactionTime = replay.compactionTime
         (snapshot, record) = (replay.snapshot, replay.fileRecord)
     }
 
+    /// What compacting a file has done.
+    package struct Compaction: Sendable {
+        package let path: String
+        /// The lengths of all records.
+        package let bytesBefore: UInt64
+        package let bytesAfterwards: UInt64
+        /// What opening the file has repaired or found odd, a line each.
+        package let diagnostics: [String]
+    }
+
     /// Compacts a file, without the program's types: values of these stay as they are encoded.
     ///
-    /// - Returns: the lengths of all records before and afterwards.
     /// - Throws: what opening and compacting throw.
-    package static func compact(
-        _ path: String
-    ) async throws(GraphError) -> (path: String, before: UInt64, after: UInt64) {
+    package static func compact(_ path: String) async throws(GraphError) -> Compaction {
         let schema = try Schema(try await StoreInspection(reading: path).record)
         let coordinator = try await Coordinator(
             schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), compaction: .manual)
-        let before = await coordinator.journal?.lengthBytes ?? 0
+        let bytesBefore = await coordinator.journal?.lengthBytes ?? 0
         do throws(GraphError) {
             try await coordinator.compact()
         } catch {
             try? await coordinator.close()
             throw error
         }
-        let after = await coordinator.journal?.lengthBytes ?? 0
         try await coordinator.close()
-        return (coordinator.path, before, after)
+        return Compaction(
+            path: coordinator.path, bytesBefore: bytesBefore,
+            bytesAfterwards: await coordinator.journal?.lengthBytes ?? 0,
+            diagnostics: coordinator.diagnostics.map(\.description))
     }
 
     /// The newest commit.
@@ -62,6 +75,15 @@ package struct StoreInspection: Sendable {
 
     /// The schema as the file has it, in lines.
     package var schemaText: String { String(decoding: record.bytes, as: UTF8.self) }
+
+    /// How the schema of another file differs from this one's, a line for each difference.
+    package func schemaChanges(to other: StoreInspection) -> [String] {
+        let (old, new) = (snapshot.schema, other.snapshot.schema)
+        // As if there were no objects, so that nothing is in the way.
+        return SchemaComparison(from: old, to: new, rowCounts: old.entities.map { _ in 0 }).changes.map { change in
+            change.handled(.recorded).description
+        }
+    }
 
     /// By entity, in the schema's order.
     package var objectCounts: [(entity: String, count: Int)] {

@@ -11,7 +11,7 @@ struct JournalLocation: Sendable, Equatable {
 
     init(resolving text: String, in fileSystem: any StoreFileSystem) throws(GraphError) {
         guard !text.isEmpty else {
-            throw .unusableFile(path: text, reason: "the path is empty: name a file, or nil for a store in memory")
+            throw .unusableFile(path: text, reason: "the path is empty: name a file")
         }
         guard !text.utf8.contains(0) else {
             throw .unusableFile(path: text, reason: "not a path: it contains a zero byte")

@@ -33,18 +33,9 @@ extension JournalOpening {
                 file.close()
                 return nil
             }
-            var hasDurableHeader = false
-            switch try attempt(path, { () throws(IOError) in try JournalLock.content(of: file) }) {
-            case .empty, .digits: break
-            case .header: hasDurableHeader = true
-            case .otherVersion(let version):
-                throw .unsupportedVersion(
-                    path: path.text, found: "lock file of version \(version)",
-                    supported: "version \(JournalLock.version)")
-            case .foreign:
-                throw .unusableFile(
-                    path: path.text, reason: "not a lock file of Graph, and not overwritten: move it elsewhere")
-            }
+            let content = try attempt(path) { () throws(IOError) in try JournalLock.content(of: file) }
+            if let refusal = content.refusal(at: path) { throw refusal }
+            var hasDurableHeader = if case .header = content { true } else { false }
             // It only provides the number in a message and a place for the journal's end, so the lock succeeds without it.
             do throws(IOError) {
                 try file.writeFully(JournalLock.header(of: holder), at: 0)
@@ -76,5 +67,19 @@ extension JournalOpening {
 
     private static func date(_ nanosecondsSince1970: UInt64) -> Date {
         Date(timeIntervalSince1970: Double(nanosecondsSince1970) / 1e9)
+    }
+}
+
+extension JournalLock.Content {
+    /// Why a lock file is left alone, and no store opened with it; nil if it may be taken.
+    func refusal(at path: StorePath) -> GraphError? {
+        switch self {
+        case .empty, .digits, .header: nil
+        case .otherVersion(let version):
+            .unsupportedVersion(
+                path: path.text, found: "lock file of version \(version)", supported: "version \(JournalLock.version)")
+        case .foreign:
+            .unusableFile(path: path.text, reason: "not a lock file of Graph, and not overwritten: move it elsewhere")
+        }
     }
 }

@@ -6,6 +6,8 @@ struct JournalContents: Sendable {
     /// The end of the last record that counts.
     let lengthBytes: UInt64
     let diagnostics: [StoreDiagnostic]
+    /// Why no program can open the store until somebody removes the lock file; nil if one can.
+    let lockRefusal: String?
 }
 
 /// Reading a file without its lock. Nothing is created or changed, and a program may write the file meanwhile.
@@ -49,7 +51,7 @@ extension JournalOpening {
         replay: (inout State, JournalEntry) throws(GraphError) -> Void
     ) throws(GraphError) -> (JournalContents, State) {
         // Before the file, which then has at least that.
-        let remembered = rememberedEnd(location)
+        let (remembered, lockRefusal) = readLockFile(location)
         let file = try openToRead(location)
         defer { file.close() }
         // After the file, since a program may have made both meanwhile. It may be writing, whatever the lock file says.
@@ -62,15 +64,17 @@ extension JournalOpening {
                 file: file, header: header, headerChecksum: checksum, lengthBytes: lengthBytes, path: location.text,
                 remembered: remembered)
         }
-        var nothing: Void = ()
-        let scan = try reader(upTo: status.lengthBytes, remembered).scan(into: &nothing) { _, _ in }
+        var lastChange: UInt64 = 0
+        let scan = try reader(upTo: status.lengthBytes, remembered).scan(into: &lastChange) { offset, entry in
+            if entry.kind != .mark, entry.kind != .close { offset = entry.offset }
+        }
         let end = hasLockFile ? scan.durableEnd(with: remembered) : scan.validEnd
         var result = state
         _ = try reader(upTo: end, nil).scan(into: &result, replay: replay)
         var diagnostics = Self.diagnostics(of: status)
         // Beside a lock file somebody may be writing.
         diagnostics += Self.diagnostics(of: scan).filter { !hasLockFile || $0.kind != .unknownEnd }
-        diagnostics += scan.unread(from: end).map { [$0] } ?? []
+        diagnostics += scan.unread(from: end, lastChange: lastChange).map { [$0] } ?? []
         if let damagedCopy {
             diagnostics.append(
                 StoreDiagnostic(
@@ -79,7 +83,7 @@ extension JournalOpening {
         }
         let contents = JournalContents(
             path: location.text, storeID: header.storeID, generation: header.generation, lengthBytes: end,
-            diagnostics: diagnostics)
+            diagnostics: diagnostics, lockRefusal: lockRefusal)
         return (contents, result)
     }
 
@@ -92,12 +96,13 @@ extension JournalOpening {
         return file
     }
 
-    /// The end in the lock file; nil if that says none, or cannot be read.
-    private func rememberedEnd(_ location: JournalLocation) -> JournalEnd? {
-        guard let file = try? fileSystem.openForReading(location.lockPath) else { return nil }
+    /// The end in the lock file, nil if that says none or cannot be read; and why opening would refuse the lock file.
+    private func readLockFile(_ location: JournalLocation) -> (remembered: JournalEnd?, refusal: String?) {
+        guard let file = try? fileSystem.openForReading(location.lockPath) else { return (nil, nil) }
         defer { file.close() }
-        guard case .header = try? JournalLock.content(of: file) else { return nil }
-        return try? JournalEnd.read(from: file)
+        guard let content = try? JournalLock.content(of: file) else { return (nil, nil) }
+        if case .header = content { return (try? JournalEnd.read(from: file), nil) }
+        return (nil, content.refusal(at: location.lockPath).map { "\($0)" })
     }
 }
 
@@ -108,9 +113,11 @@ extension JournalScan {
         return max(durableEnd, remembered.offset)
     }
 
-    /// What is left out behind the durable records.
-    fileprivate func unread(from end: UInt64) -> StoreDiagnostic? {
-        let last = if case .torn(let last, _) = tail { last } else { validEnd }
+    /// What is left out behind the durable records. Marks and a close record alone, which change nothing, are not worth a word.
+    ///
+    /// - Parameter lastChange: where the last other record begins.
+    fileprivate func unread(from end: UInt64, lastChange: UInt64) -> StoreDiagnostic? {
+        let last = if case .torn(let last, _) = tail { last } else { lastChange >= end ? validEnd : end }
         guard last > end else { return nil }
         return StoreDiagnostic(
             .unfinishedWrite, at: end,

@@ -121,7 +121,7 @@ extension GraphError {
     private static func deed(_ operation: String) -> String {
         switch IOError.Operation(rawValue: operation) {
         case .resolve: "look the path up"
-        case .open: "open it for reading and writing"
+        case .open: "open it"
         case .create: "make files in its folder"
         case .status: "look into its folder"
         case .rename: "rename files in its folder"

@@ -111,7 +111,7 @@ import Testing
         #expect(text.lines.prefix(4) == ["Sample 1, version 1", "    flag: true", "    small: -5", text.lines[3]])
         #expect(text.lines.contains("    owner: 1") && text.lines.count == 2 * 20)
         let other = await run("dump", "--entity", "Other", folder.file())
-        #expect(other.code == 1 && other.errors == "graphctl: the file has no entity 'Other'\n")
+        #expect(other.code == 2 && other.errors == "graphctl: the file has no entity 'Other', but Sample\n")
         try await store.close()
     }
 
@@ -171,6 +171,8 @@ import Testing
         let rest = await run("log", folder.file())
         #expect(rest.lines.count == 2 && rest.lines[0] == "commits up to 2 were compacted")
         #expect(rest.lines[1].contains("commit 3, "))
+        let lines = await run("log", "--format=jsonl", folder.file()).lines
+        #expect(lines.count == 2 && lines[0] == "{\"compacted\":2}" && lines[1].hasPrefix("{\"commit\":3,"))
         try await store.close()
         for golden in GoldenStore.allCases {
             let folder = try golden.copy()
@@ -219,6 +221,95 @@ import Testing
         try await LibraryV2.open(library.file()).close()
     }
 
+    // MARK: What is odd
+
+    private func damage(_ file: String, at place: Int) throws {
+        var bytes = try #require(FileManager.default.contents(atPath: file))
+        bytes[place] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: file))
+    }
+
+    @Test func `a damaged header is damage to verify, and repaired by compact, which says so`() async throws {
+        let folder = try GoldenStore.library.copy()
+        try damage(folder.file(), at: 4_100)
+        let verification = await run("verify", folder.file())
+        #expect(verification.code == 1 && verification.output.contains("the header's second copy is damaged"))
+        #expect(await run("stat", folder.file()).output.contains("remark: byte 4096: the header's second copy"))
+        for command in ["schema", "dump", "log"] {
+            let outcome = await run(command, folder.file())
+            #expect(outcome.code == 0 && !outcome.output.contains("damaged"))
+            #expect(command == "log" || outcome.errors.contains("the header's second copy is damaged"), "\(outcome)")
+        }
+        let difference = await run("diff", folder.file(), folder.file())
+        #expect(difference.code == 0 && difference.errors.split(separator: "\n").count == 2)
+        let compaction = await run("compact", folder.file())
+        #expect(
+            compaction.code == 0 && compaction.errors.contains("the header's second copy was damaged"), "\(compaction)")
+        let again = await run("verify", folder.file())
+        #expect(again.code == 0 && again.lines.count == 1)
+    }
+
+    @Test func `a lock file of something else is damage to verify, since no program can open the store`() async throws {
+        let folder = try GoldenStore.library.copy()
+        try Data(repeating: 7, count: 5_000).write(to: URL(fileURLWithPath: folder.file() + ".lock"))
+        let verification = await run("verify", folder.file())
+        #expect(verification.code == 1 && verification.output.contains("not a lock file of Graph"))
+        let compaction = await run("compact", folder.file())
+        #expect(compaction.code == 1 && compaction.errors.contains("not a lock file of Graph"))
+    }
+
+    @Test func `an unfinished write is a remark, and cut off by compact, which says so`() async throws {
+        let folder = try GoldenStore.library.copy()
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file()))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data(repeating: 9, count: 100))
+        try handle.close()
+        let verification = await run("verify", folder.file())
+        #expect(verification.code == 0 && verification.lines.count == 2, "\(verification)")
+        let compaction = await run("compact", folder.file())
+        #expect(compaction.errors.contains("an unfinished write of 100 bytes was cut off and kept"), "\(compaction)")
+        let length = try FileManager.default.attributesOfItem(atPath: folder.file())[.size] as? Int
+        #expect(compaction.output.hasSuffix(" \(length ?? 0) bytes now\n"))
+    }
+
+    @Test func `schemas and stores that differ are told`() async throws {
+        let (old, new) = (try GoldenStore.library.copy(), try GoldenStore.library.copy())
+        try await LibraryV2.open(new.file()).close()
+        let difference = await run("diff", old.file(), new.file())
+        #expect(difference.code == 3 && difference.errors == "")
+        #expect(difference.lines.contains("schema: Prize: added"), "\(difference.lines.prefix(20))")
+        #expect(
+            difference.lines.contains { $0.hasPrefix("schema: Book.pages: int32 becomes int") },
+            "\(difference.lines.prefix(20))")
+        #expect(!difference.lines.contains { $0.hasSuffix("null → null") })
+        let other = try await Coordinator(for: Team.self, Person.self, at: old.file("other"))
+        try await other.close()
+        #expect(await run("diff", old.file(), old.file("other")).errors.contains("belong to different stores"))
+    }
+
+    /// What the executable itself prints to standard error, and its exit code, if its output goes to a device.
+    private func outcome(_ arguments: [String], output device: String) throws -> (code: Int32, errors: String) {
+        let (process, errors) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: try StoreProcess.program("graphctl"))
+        process.arguments = arguments
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: device))
+        process.standardError = errors
+        try process.run()
+        let text = try errors.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+    }
+
+    #if os(Linux)
+        @Test func `output that cannot be written is an error`() throws {
+            let folder = try GoldenStore.library.copy()
+            let full = try outcome(["dump", folder.file()], output: "/dev/full")
+            #expect(full.code == 1 && full.errors.hasPrefix("graphctl: cannot write the output: "), "\(full)")
+            let good = try outcome(["dump", folder.file()], output: "/dev/null")
+            #expect(good.code == 0 && good.errors == "")
+        }
+    #endif
+
     // MARK: Refusals
 
     @Test func `a damaged file is told, with the place`() async throws {
@@ -249,7 +340,7 @@ import Testing
             #expect(code == 2 && errors.hasSuffix("; graphctl --help lists the commands\n"), "\(arguments)")
         }
         #expect(await run() == Outcome(code: 2, errors: GraphCtl.help))
-        for arguments in [["--help"], ["help"], ["dump", "--help"]] {
+        for arguments in [["--help"], ["help"], ["-h"], ["dump", "--help"], ["dump", "a", "-h"]] {
             var output = ""
             let code = await GraphCtl(output: { output += $0 }, errors: { _ in }).run(arguments)
             #expect(code == 0 && output == GraphCtl.help)

@@ -16,7 +16,7 @@ struct ErrorTextTests {
     }
 
     @Test func `paths that are none`() async throws {
-        #expect(try await refusal(at: "") == "the path is empty: name a file, or nil for a store in memory")
+        #expect(try await refusal(at: "") == "the path is empty: name a file")
         #expect(try await refusal(at: "/a\0b").hasSuffix(": not a path: it contains a zero byte"))
         #expect(
             try await refusal(at: "/nowhere/at/all.graph") == "/nowhere/at: this folder does not exist; create it first"

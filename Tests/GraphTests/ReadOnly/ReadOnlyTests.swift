@@ -220,6 +220,16 @@ struct ReadOnlyTests {
         #expect(try await Coordinator.people(on: disk).snapshot.count(of: Team.self) == 2)
     }
 
+    @Test func `the mark of an idle second is not worth a word, whether it is durable or not`() throws {
+        let disk = SimulatedDisk()
+        var writer = try JournalFixture.open(disk).opened.writer
+        try writer.write([JournalFixture.commit(1)])
+        try writer.write([Journal.Record(kind: .mark, payload: [])], durably: false)
+        #expect(try Self.diagnostics(disk) == [])
+        disk.killProcess()
+        #expect(try Self.diagnostics(disk) == [])
+    }
+
     private static func diagnostics(_ disk: any StoreFileSystem) throws -> [StoreDiagnostic.Kind] {
         let opening = JournalOpening(fileSystem: disk, options: JournalFixture.options())
         return try opening.read(at: JournalFixture.path, into: 0, replay: { _, _ in }).0.diagnostics.map(\.kind)

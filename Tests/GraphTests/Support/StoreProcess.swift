@@ -152,7 +152,7 @@ final class StoreProcess {
     }
 
     /// Looks upwards from the running test, wherever the build folder is.
-    static func program() throws -> String {
+    static func program(_ name: String = "TestProgram") throws -> String {
         let starts =
             [Bundle.main.executablePath, CommandLine.arguments.first, Bundle.main.bundlePath].compactMap { $0 }
             + CommandLine.arguments.filter { $0.contains(".xctest") }
@@ -160,7 +160,7 @@ final class StoreProcess {
             var folder = URL(fileURLWithPath: start).resolvingSymlinksInPath()
             while folder.path.count > 1 {
                 folder.deleteLastPathComponent()
-                let program = folder.appendingPathComponent("TestProgram").path
+                let program = folder.appendingPathComponent(name).path
                 var isFolder = ObjCBool(false)
                 if FileManager.default.fileExists(atPath: program, isDirectory: &isFolder), !isFolder.boolValue {
                     return program
