@@ -40,10 +40,10 @@ extension Coordinator {
 
     /// Removes a store that no program has open: its file, and the files beside it that belong to it.
     ///
-    /// - Parameter path: the file, as for opening it.
     /// A store that is damaged, or of a newer version of Graph, can be removed, too; but if its header cannot be read, the file
     /// that a migration has kept stays.
     ///
+    /// - Parameter path: the file, as for opening it. Of a symbolic link, what it leads to is removed, and the link stays.
     /// - Throws: `.unusableFile` if there is no file, or if the lock file beside it is none; `.notAStore` if it is another one;
     ///   `.alreadyOpen`; `.permissionDenied`, `.directoryMissing`, `.diskFull` and `.inputOutput`.
     ///
