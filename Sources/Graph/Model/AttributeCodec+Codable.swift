@@ -23,19 +23,6 @@ extension Property {
     var replacesNull: Bool { operations.kind == "codable" && !isNullable && initializeDefault != nil }
 }
 
-extension EncodedValue {
-    private static let null: [UInt8] = [StoredForm.cbor, 0xF6]
-
-    /// nil, as a file has it.
-    static var encodedNull: [UInt8] { [UInt8(null.count)] + null }
-
-    /// - Parameter encoding: one in either stored form, behind its length.
-    static func isNull(_ encoding: [UInt8]) -> Bool {
-        let text = Array("null".utf8)
-        return encoding == encodedNull || encoding == [UInt8(text.count)] + text
-    }
-}
-
 extension AttributeCodec {
     /// Stores what the type encodes.
     ///
