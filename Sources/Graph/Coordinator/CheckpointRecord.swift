@@ -22,14 +22,26 @@
 /// | its entity's and its property's tag | varints |
 /// | pairs | see `appendPairs` |
 ///
+/// | 3, entries of one index | encoding |
+/// |---|---|
+/// | how keys are encoded: 1 | varint |
+/// | the entity's tag | varint |
+/// | the number of the index's properties, and their tags | varints |
+/// | entries, to the end of the payload | see `FrontCodedEntries` |
+///
 /// Values of one property lie side by side, since that is how they are decoded fastest. Payloads with rows come in ascending
-/// order of entities and rows, then those with links in the order of lists and pairs.
+/// order of entities and rows, then those with links in the order of lists and pairs, then those with entries. Nothing
+/// depends on entries: they follow from the rows, and a reader may pass over them. They spare it the sorting.
 enum CheckpointRecord {
     fileprivate enum Part: UInt8 {
         case head
         case rows
         case links
+        case entries
     }
+
+    /// How keys are encoded. It changes if `KeyOperations` writes other bytes.
+    fileprivate static let keyLayout: UInt64 = 1
 
     /// Hands on what a payload says. What can be seen without knowing the state is checked; the rest is for the handler, which
     /// reads the values.
@@ -54,6 +66,12 @@ enum CheckpointRecord {
         case .links:
             let list = try reader.readList(of: schema)
             try reader.forEachPair(in: schema.linkTables[list]) { try handler.add($0, to: list, $1) }
+        case .entries:
+            // Whatever is wrong with them, the rows are right.
+            if let index = try? reader.readIndex(), let entries = try? reader.take(reader.remaining) {
+                handler.note(entries, of: index)
+            }
+            return
         case nil:
             throw reader.failure("unknown part \(kind) of a checkpoint")
         }
@@ -99,6 +117,46 @@ protocol CheckpointHandler {
         _ reader: inout ByteReader
     ) throws
     mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws
+    /// - Parameter entries: front-coded, after those that came before.
+    mutating func note(_ entries: UnsafeRawBufferPointer, of index: CheckpointRecord.Index)
+}
+
+extension CheckpointRecord {
+    /// What a file calls an index.
+    struct Index: Hashable {
+        fileprivate let entity: UInt64
+        fileprivate let properties: [UInt64]
+
+        fileprivate init(_ entity: Int, _ index: IndexDescription) {
+            self.entity = SchemaRecord.tag(entity)
+            properties = index.parts.map { SchemaRecord.tag($0.property) }
+        }
+
+        fileprivate init(entity: UInt64, properties: [UInt64]) {
+            (self.entity, self.properties) = (entity, properties)
+        }
+
+        /// The indexes of a schema.
+        static func places(in schema: Schema) -> [Index: StoredIndex.Place] {
+            let indexes = schema.entities.enumerated().flatMap { entity, description in
+                description.indexes.enumerated().map { number, index in
+                    (Index(entity, index), StoredIndex.Place(entity: entity, number: number))
+                }
+            }
+            return Dictionary(indexes) { first, _ in first }
+        }
+    }
+}
+
+extension ByteReader {
+    /// Reads which index it is whose entries follow; nil if keys are encoded in another way.
+    fileprivate mutating func readIndex() throws -> CheckpointRecord.Index? {
+        let (layout, entity) = (try readVarint(), try readVarint())
+        var properties: [UInt64] = []
+        for _ in 0..<(try readCount(minimumBytes: 1)) { properties.append(try readVarint()) }
+        guard layout == CheckpointRecord.keyLayout else { return nil }
+        return CheckpointRecord.Index(entity: entity, properties: properties)
+    }
 }
 
 /// Encodes a state as a checkpoint, one payload after the other.
@@ -113,6 +171,7 @@ struct CheckpointWriter {
         case head
         case rows(entity: Int, from: RowNumber)
         case links(table: Int, rank: Int)
+        case entries(entity: Int, index: Int, rank: Int)
     }
 
     private let snapshot: Snapshot
@@ -122,6 +181,7 @@ struct CheckpointWriter {
     private var position = Position.head
     private var writer = ByteWriter()
     private var block = ByteWriter()
+    private var coding = FrontCodedEntries()
 
     private var schema: Schema { snapshot.schema }
 
@@ -165,13 +225,30 @@ struct CheckpointWriter {
                 position = next.map { .rows(entity: entity, from: $0) } ?? .rows(entity: entity + 1, from: 0)
                 if !isEmpty { return writer.bytes }
             case .links(let table, let rank):
-                guard table < schema.linkTables.count else { return nil }
+                guard table < schema.linkTables.count else {
+                    position = .entries(entity: 0, index: 0, rank: 0)
+                    continue
+                }
                 let list = schema.linkTables[table]
                 guard list.isRecorded(as: table), rank < snapshot.linkTables[table].members.count else {
                     position = .links(table: table + 1, rank: 0)
                     continue
                 }
                 position = .links(table: table, rank: appendLinks(of: table, from: rank))
+                return writer.bytes
+            case .entries(let entity, let number, let rank):
+                guard entity < schema.entities.count else { return nil }
+                guard number < schema.entities[entity].indexes.count else {
+                    position = .entries(entity: entity + 1, index: 0, rank: 0)
+                    continue
+                }
+                guard rank < snapshot.entities[entity].indexes[number].count else {
+                    position = .entries(entity: entity, index: number + 1, rank: 0)
+                    coding = FrontCodedEntries()
+                    continue
+                }
+                let next = appendEntries(of: number, of: entity, from: rank)
+                position = .entries(entity: entity, index: number, rank: next)
                 return writer.bytes
             }
         }
@@ -197,7 +274,22 @@ struct CheckpointWriter {
             }
             if sampled > 0 { bytes += UInt64(length * members.count / sampled) }
         }
+        for entity in snapshot.entities { for index in entity.indexes { bytes += Self.estimatedBytes(of: index) } }
         return bytes
+    }
+
+    /// Of a few entries beside each other here and there.
+    private static func estimatedBytes(of index: OrderedIndex) -> UInt64 {
+        let neighbors = 8
+        let step = max(index.count / sampleCount, neighbors)
+        var (writer, sampled) = (ByteWriter(), 0)
+        for rank in stride(from: 0, to: index.count, by: step) {
+            var (coding, ignored) = (FrontCodedEntries(), ByteWriter())
+            var cursor = index.cursor(at: rank..<min(rank + neighbors, index.count))
+            _ = cursor.withNextEntry { coding.append($0, to: &ignored) }
+            while cursor.withNextEntry({ coding.append($0, to: &writer) }) != nil { sampled += 1 }
+        }
+        return sampled > 0 ? UInt64(writer.count * index.count / sampled) : 0
     }
 
     private static let sampleCount = 64
@@ -288,6 +380,22 @@ struct CheckpointWriter {
         }
         writer.appendPairs(pairs)
         return rank + pairs.count
+    }
+
+    /// Returns where the next payload begins.
+    private mutating func appendEntries(of number: Int, of entity: Int, from first: Int) -> Int {
+        let index = snapshot.entities[entity].indexes[number]
+        let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
+        writer.append(CheckpointRecord.Part.entries.rawValue)
+        writer.appendVarint(CheckpointRecord.keyLayout)
+        writer.appendVarint(name.entity)
+        writer.appendVarint(UInt64(name.properties.count))
+        for tag in name.properties { writer.appendVarint(tag) }
+        var (rank, cursor) = (first, index.cursor(at: first..<index.count))
+        while writer.count < Self.payloadBytes,
+            cursor.withNextEntry({ coding.append($0, to: &writer) }) != nil
+        { rank += 1 }
+        return rank
     }
 }
 

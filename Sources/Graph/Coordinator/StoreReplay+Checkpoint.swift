@@ -17,6 +17,7 @@ extension StoreReplay: CheckpointHandler {
         snapshot.commit = commit
         promised = (rows, pairs)
         compactionTime = time
+        indexPlaces = CheckpointRecord.Index.places(in: snapshot.schema)
     }
 
     mutating func insert(
@@ -62,6 +63,11 @@ extension StoreReplay: CheckpointHandler {
         }
     }
 
+    mutating func note(_ entries: UnsafeRawBufferPointer, of index: CheckpointRecord.Index) {
+        guard !keepsIndexes, let place = indexPlaces[index] else { return }
+        storedIndexes[place, default: StoredIndex()].pieces.append(Array(entries))
+    }
+
     /// Initialises the memory of a block's rows, property by property, or throws and leaves none of it initialised.
     private mutating func decode(
         _ entity: Int,
@@ -103,6 +109,19 @@ extension StoreReplay: CheckpointHandler {
             throw reader.failure("the checkpoint has not as many rows and links as its head says")
         }
         self.promised = nil
-        try rules.checkEverything(in: snapshot)
+        // Neither needs the other, and both look at each row.
+        let (state, start, stored) = (snapshot, rules, storedIndexes)
+        let results = concurrentResults(2) { task -> (checked: Result<ReplayRules, any Error>?, base: IndexBase?) in
+            guard task == 0 else { return (nil, IndexBase(state, stored)) }
+            let checked = Result {
+                var rules = start
+                try rules.checkEverything(in: state)
+                return rules
+            }
+            return (checked, nil)
+        }
+        if let checked = results[0].checked { rules = try checked.get() }
+        indexBase = results[1].base
+        (storedIndexes, indexPlaces) = ([:], [:])
     }
 }

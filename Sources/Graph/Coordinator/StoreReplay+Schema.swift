@@ -102,6 +102,8 @@ extension StoreReplay {
             return
         }
         snapshot = Snapshot(snapshot, of: schema)
+        // The indexes may be others.
+        indexBase = nil
         if keepsIndexes { _ = snapshot.buildIndexes() }
     }
 }

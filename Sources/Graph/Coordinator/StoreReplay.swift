@@ -33,6 +33,11 @@ struct StoreReplay: Sendable {
     private(set) var baseCommit = CommitNumber.none
     /// How many rows and pairs the head of a checkpoint promises, while it is read.
     var promised: (rows: [UInt64], pairs: [UInt64])?
+    /// Entries of indexes, while a checkpoint is read.
+    var storedIndexes: [StoredIndex.Place: StoredIndex] = [:]
+    var indexPlaces: [CheckpointRecord.Index: StoredIndex.Place] = [:]
+    /// The state of the checkpoint.
+    var indexBase: IndexBase?
 
     /// How the file's schema compares with the program's, where records mean the same under both.
     enum Agreement {
@@ -102,7 +107,8 @@ struct StoreReplay: Sendable {
     mutating func finish() throws(GraphError) -> [Journal.Record] {
         let records = try recordsToAppend()
         if !keepsIndexes {
-            let candidates = snapshot.buildIndexes()
+            let candidates = snapshot.buildIndexes(from: indexBase)
+            indexBase = nil
             if agreement == .knownNames {
                 // The program's rules may be others than the file's.
                 let failures = snapshot.failures(afterIndexing: candidates)

@@ -20,10 +20,10 @@ struct IndexEntries: Sendable {
         bytes += entry
     }
 
-    /// The index of all entries, and the rows whose key an earlier entry has.
+    /// The index of all entries.
     ///
     /// - Precondition: each entry ends with a row number, and none occurs twice.
-    consuming func index() -> (index: OrderedIndex, repeating: [RowNumber]) {
+    consuming func index() -> BuiltIndex {
         var (builder, repeating) = (OrderedIndex.Builder(), [RowNumber]())
         withSorted { entries in
             var last: KeyBytes?
@@ -35,7 +35,7 @@ struct IndexEntries: Sendable {
                 last = entry
             }
         }
-        return (builder.finish(), repeating)
+        return BuiltIndex(index: builder.finish(), repeating: repeating)
     }
 
     /// Inserts all entries into an index that has none of them. Calls the body with rows whose key another row may have.
@@ -96,32 +96,38 @@ extension Snapshot {
         }
     }
 
-    /// Builds all indexes from the rows, several at once. Returns the rows whose unique value another row may have.
-    mutating func buildIndexes() -> [RowID] {
+    /// Builds all indexes from the rows, several at once, or from those of an earlier state. Returns the rows whose unique value
+    /// another row may have.
+    mutating func buildIndexes(from base: IndexBase? = nil) -> [RowID] {
         let numbers = schema.entities.enumerated().flatMap { entity, description in
             description.indexes.indices.map { (entity: entity, index: $0) }
         }
-        let (schema, entities) = (schema, entities)
-        typealias Result = (index: OrderedIndex, repeating: [RowNumber])
-        // Each iteration writes one element, and all have ended before the elements are read.
-        nonisolated(unsafe) let results = UnsafeMutableBufferPointer<Result>.allocate(capacity: numbers.count)
-        defer { results.deallocate() }
-        DispatchQueue.concurrentPerform(iterations: numbers.count) { position in
+        let results = concurrentResults(numbers.count) { [self] position -> BuiltIndex in
             let (entity, number) = numbers[position]
+            if let index = base?.index(number, of: entity, in: self) { return index }
             let description = schema.entities[entity].indexes[number]
             var (entries, entry) = (IndexEntries(), ByteWriter(capacity: 64))
             entities[entity].rows.forEachRow { row, _, address in
                 if description.makeEntry(for: row, at: address, in: &entry) { entries.append(entry.bytes) }
             }
-            results.initializeElement(at: position, to: entries.index())
+            return entries.index()
         }
         var candidates: [RowID] = []
-        for (position, (entity, number)) in numbers.enumerated() {
-            let result = results.moveElement(from: position)
-            self.entities[entity].indexes[number] = result.index
+        for ((entity, number), result) in zip(numbers, results) {
+            entities[entity].indexes[number] = result.index
             guard schema.entities[entity].indexes[number].uniqueness != nil else { continue }
             candidates += result.repeating.map { RowID(entity: entity, row: $0) }
         }
         return candidates
+    }
+}
+
+/// The results of calculations that do not depend on each other, several at once.
+func concurrentResults<Result: Sendable>(_ count: Int, _ body: @Sendable (Int) -> Result) -> [Result] {
+    [Result](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+        // Each iteration writes one element, and all have ended before the elements are read.
+        nonisolated(unsafe) let elements = buffer
+        DispatchQueue.concurrentPerform(iterations: count) { elements.initializeElement(at: $0, to: body($0)) }
+        initializedCount = count
     }
 }

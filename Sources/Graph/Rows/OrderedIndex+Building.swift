@@ -12,18 +12,26 @@ extension OrderedIndex {
         /// - Precondition: `entry` is greater than the entry appended before.
         /// - Complexity: O(1) amortized, besides copying the bytes.
         mutating func append(_ entry: UnsafeRawBufferPointer) {
+            let isAppended = appendIfAscending(entry)
+            precondition(isAppended, "entry \(count) of an index under construction is out of order, or too long")
+        }
+
+        /// Returns false, and appends nothing, if `entry` is not greater than the one before, or longer than entries may be.
+        @inline(__always)
+        mutating func appendIfAscending(_ entry: UnsafeRawBufferPointer) -> Bool {
             let key = KeyBytes(entry)
-            precondition(key.count <= IndexNode.longestKey, "an index entry of \(key.count) bytes")
+            guard key.count <= IndexNode.longestKey else { return false }
             let leaf = open[0].page
             if leaf.count > 0 {
                 let last = leaf.suffix(leaf.count - 1)
-                precondition(last.compare(key) < 0, "entry \(count) of an index under construction is out of order")
+                guard last.compare(key) < 0 else { return false }
                 if !open[0].fits(before: key.shortestSeparator(above: last)) { close(0) }
             }
             IndexNode.makeUnique(&open[0].node, roomForKeysOf: key.count)
             let page = open[0].page
             page.insertKey(key, at: page.count)
             count += 1
+            return true
         }
 
         /// Returns the index of all appended entries and starts over.

@@ -34,7 +34,8 @@ struct CheckpointTests {
         _ payloads: [[UInt8]],
         of snapshot: Snapshot,
         keepsIndexes: Bool = false,
-        baseCommit: CommitNumber? = nil
+        baseCommit: CommitNumber? = nil,
+        finishes: Bool = true
     ) throws(GraphError) -> StoreReplay {
         var replay = StoreReplay(schema: snapshot.schema, path: "store", keepsIndexes: keepsIndexes)
         let records = payloads.map { (Journal.RecordKind.snapshotChunk, $0) } + [(.snapshotEnd, [])]
@@ -51,7 +52,7 @@ struct CheckpointTests {
             }
             try result.get()
         }
-        _ = try replay.finish()
+        if finishes { _ = try replay.finish() }
         return replay
     }
 
@@ -123,7 +124,7 @@ struct CheckpointTests {
     func `payloads that are missing, doubled or out of place are refused`(model: Model) throws {
         let state = try model.state(seed: 6)
         let payloads = try Self.payloads(of: state)
-        for place in payloads.indices {
+        for place in payloads.indices where !Self.hasEntries(payloads[place]) {
             var fewer = payloads
             fewer.remove(at: place)
             #expect(throws: GraphError.self) { try Self.replay(fewer, of: state.snapshot) }
@@ -136,6 +137,147 @@ struct CheckpointTests {
         #expect(throws: GraphError.self) { try Self.replay(payloads.reversed(), of: state.snapshot) }
         #expect(throws: GraphError.self) { try Self.replay(payloads, of: state.snapshot, baseCommit: CommitNumber(77)) }
     }
+
+    // MARK: Entries of indexes
+
+    /// Whether a payload has entries of an index.
+    private static func hasEntries(_ payload: [UInt8]) -> Bool { payload[0] == 3 }
+
+    /// How many indexes come from the payloads' entries and not from the rows.
+    private static func takenIndexes(_ payloads: [[UInt8]], of snapshot: Snapshot) throws -> Int {
+        let replay = try replay(payloads, of: snapshot, finishes: false)
+        return snapshot.schema.entities.enumerated().reduce(0) { sum, entity in
+            sum
+                + entity.element.indexes.indices.count {
+                    replay.indexBase?.index($0, of: entity.offset, in: replay.snapshot) != nil
+                }
+        }
+    }
+
+    @Test(arguments: Model.allCases) func `indexes come from the entries, and without these from the rows`(model: Model)
+        throws
+    {
+        let state = try model.state(seed: 4)
+        let payloads = try Self.payloads(of: state)
+        let filled = state.snapshot.entities.flatMap(\.indexes).count { !$0.isEmpty }
+        #expect(filled > 2 && payloads.count(where: Self.hasEntries) == filled)
+        #expect(try Self.takenIndexes(payloads, of: state.snapshot) == filled)
+        for place in payloads.indices where Self.hasEntries(payloads[place]) {
+            var (fewer, twice, other) = (payloads, payloads, payloads)
+            fewer.remove(at: place)
+            twice.append(payloads[place])
+            // Keys that are encoded in another way.
+            other[place][1] = 2
+            for payloads in [fewer, twice, other] {
+                #expect(try Self.takenIndexes(payloads, of: state.snapshot) == filled - 1)
+                let replay = try Self.replay(payloads, of: state.snapshot)
+                #expect(Self.isSame(replay.snapshot, state.snapshot) && replay.snapshot.check() == [])
+            }
+        }
+    }
+
+    /// Entries of an index as the file has them.
+    private static func payload(_ entries: [[UInt8]], after payload: [UInt8]) -> [UInt8] {
+        // The part, how keys are encoded, the entity, and the properties.
+        var (writer, coding) = (ByteWriter(), FrontCodedEntries())
+        writer.append(contentsOf: Array(payload.prefix(4 + Int(payload[3]))))
+        for entry in entries { entry.withUnsafeBytes { coding.append($0, to: &writer) } }
+        return writer.bytes
+    }
+
+    @Test func `entries that are not the rows' are of no effect`() throws {
+        let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
+        var state = CommitState(head: Snapshot(schema: schema))
+        var work = WorkingState(base: state.head)
+        for row in 1...40 as ClosedRange<RowNumber> { work.insert(row, Person(name: "\(row % 7)", team: nil)) }
+        state.accept(try state.prepare(work))
+        let payloads = try Self.payloads(of: (state.head, [1, 100]))
+        let places = payloads.indices.filter { Self.hasEntries(payloads[$0]) }
+        try #require(!places.isEmpty)
+        let filled = try Self.takenIndexes(payloads, of: state.head)
+        var random = SeededGenerator(seed: 9)
+        for place in places {
+            let index = try #require(
+                state.head.entities[1].indexes.first { index in
+                    var entries: [[UInt8]] = []
+                    index.forEachEntry {
+                        entries.append(Array($0))
+                        return true
+                    }
+                    return !entries.isEmpty && Self.payload(entries, after: payloads[place]) == payloads[place]
+                })
+            var entries: [[UInt8]] = []
+            index.forEachEntry {
+                entries.append(Array($0))
+                return true
+            }
+            for _ in 0..<60 {
+                var changed = entries
+                let (first, second) = (
+                    Int.random(in: 0..<entries.count, using: &random), Int.random(in: 0..<entries.count, using: &random)
+                )
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: changed.remove(at: first)
+                case 1: changed.swapAt(first, second)
+                case 2:
+                    // Two rows change their keys, and the order is right.
+                    guard changed[first].dropLast(8) != changed[second].dropLast(8) else { continue }
+                    let rows = (changed[first].suffix(8), changed[second].suffix(8))
+                    changed[first].replaceSubrange((changed[first].count - 8)..., with: rows.1)
+                    changed[second].replaceSubrange((changed[second].count - 8)..., with: rows.0)
+                    changed.sort { $0.lexicographicallyPrecedes($1) }
+                default:
+                    changed[first].insert(0x41, at: 0)
+                    changed.sort { $0.lexicographicallyPrecedes($1) }
+                }
+                guard changed != entries else { continue }
+                var forged = payloads
+                forged[place] = Self.payload(changed, after: payloads[place])
+                #expect(try Self.takenIndexes(forged, of: state.head) == filled - 1)
+                let replay = try Self.replay(forged, of: state.head)
+                #expect(Self.isSame(replay.snapshot, state.head) && replay.snapshot.check() == [])
+            }
+        }
+    }
+
+    @Test func `entries in few bytes are read as they were, and others never twice as one`() throws {
+        var random = SeededGenerator(seed: 2)
+        for _ in 0..<200 {
+            let keys = Set(
+                (0..<Int.random(in: 0..<30, using: &random)).map { _ in
+                    (0..<Int.random(in: 0..<6, using: &random)).map { _ in UInt8.random(in: 0..<3, using: &random) }
+                })
+            let entries = keys.flatMap { key in
+                (0..<Int.random(in: 1..<4, using: &random)).map { row in
+                    key
+                        + withUnsafeBytes(
+                            of: UInt64(row << Int.random(in: 0..<2, using: &random)).bigEndian, Array.init)
+                }
+            }
+            let sorted = Set(entries).sorted { $0.lexicographicallyPrecedes($1) }
+            var (writer, coding, read) = (ByteWriter(), FrontCodedEntries(), [[UInt8]]())
+            for entry in sorted { entry.withUnsafeBytes { coding.append($0, to: &writer) } }
+            coding = FrontCodedEntries()
+            try writer.bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                while reader.remaining > 0 {
+                    let repeats = try coding.read(&reader)
+                    #expect(repeats == (read.last?.dropLast(8) == coding.entry.dropLast(8)))
+                    read.append(coding.entry)
+                }
+            }
+            #expect(read == sorted)
+        }
+        // "a" with a length of its own, though it shares that byte with the one before.
+        let forged: [UInt8] = [0, 1, 97, 1, 0, 1, 97, 2]
+        forged.withUnsafeBytes { bytes in
+            var (reader, coding) = (ByteReader(bytes), FrontCodedEntries())
+            #expect(throws: Never.self) { try coding.read(&reader) }
+            #expect(throws: ByteReader.Failure.self) { try coding.read(&reader) }
+        }
+    }
+
+    // MARK: Orders
 
     /// Of an order, the places and the references must be the same: none may be missing on either side, also where both sides have
     /// as many.
