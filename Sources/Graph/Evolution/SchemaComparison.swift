@@ -35,13 +35,19 @@ struct SchemaComparison: Sendable {
     ///   - rowCounts: how many rows each entity of the file has. Nothing is lost where there are none.
     ///   - dropping: entities, and properties as `Entity.property`, that the program gives up for good.
     init(from old: Schema, to new: Schema, rowCounts: [Int], dropping: [String] = []) {
-        (self.old, self.new, self.rowCounts, dropped) = (old, new, rowCounts, Set(dropping))
+        let dropped = Set(dropping)
+        (self.old, self.new, self.rowCounts, self.dropped) = (old, new, rowCounts, dropped)
         let names = old.entities.map(\.name)
-        let numbers = new.entities.map { Self.index(of: $0.knownNames, in: names) }
+        let numbers = new.entities.map { entity in
+            Self.found(entity.knownNames, in: names, without: dropped).first.flatMap { names.firstIndex(of: $0) }
+        }
         successors = Dictionary(
             uniqueKeysWithValues: numbers.enumerated().compactMap { new, old in old.map { ($0, new) } })
         entities = numbers.map { EntitySource(number: $0) }
-        for entity in new.entities.indices { compareEntity(entity) }
+        for entity in new.entities.indices {
+            refuseUncertainName(of: new.entities[entity], among: names)
+            compareEntity(entity)
+        }
         for (entity, property) in emptied { entities[entity].properties[property] = .nowhere }
         for (number, entity) in old.entities.enumerated() where successors[number] == nil {
             let count = rowCounts[number]
@@ -63,6 +69,15 @@ struct SchemaComparison: Sendable {
     var refused: [SchemaChange] { changes.filter { $0.handling == .refused } }
 
     private static func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
+
+    /// The known names that the file has. If it has several, those that go are left out; a single one is meant, whatever an
+    /// earlier version of the program has dropped.
+    private static func found(
+        _ knownNames: [String], in names: [String], of entity: String? = nil, without dropped: Set<String>
+    ) -> [String] {
+        let found = knownNames.filter { names.contains($0) }
+        return found.count < 2 ? found : found.filter { !dropped.contains((entity.map { $0 + "." } ?? "") + $0) }
+    }
 
     /// The first of the known names that the file has.
     private static func index(of knownNames: [String], in names: [String]) -> Int? {
@@ -89,6 +104,14 @@ struct SchemaComparison: Sendable {
     }
 
     // MARK: Entities
+
+    /// An entity of which the file has several names may be any of these, until the program drops the others.
+    private mutating func refuseUncertainName(of entity: EntityDescription, among names: [String]) {
+        let kept = Self.found(entity.knownNames, in: names, without: dropped)
+        guard kept.count > 1 else { return }
+        let both = "the file has both '\(kept[0].shortened())' and '\(kept[1].shortened())', and either may be it"
+        refuse(entity.name, nil, both, "open with dropping: [\"…\"] and the name that goes")
+    }
 
     private mutating func compareEntity(_ number: Int) {
         let entity = new.entities[number]
@@ -133,8 +156,7 @@ struct SchemaComparison: Sendable {
 
     /// Where a property comes from. If the file has both its name and an original one, it says itself which of the two.
     private mutating func source(of property: Property, in entity: EntityDescription, _ oldNames: [String]) -> Int? {
-        let names = property.knownNames.filter { oldNames.contains($0) }
-        let kept = names.filter { !dropped.contains("\(entity.name).\($0)") }
+        let kept = Self.found(property.knownNames, in: oldNames, of: entity.name, without: dropped)
         if kept.count > 1 {
             let advice = "open with dropping: [\"\(entity.name).…\"] and the name that goes"
             let both = "the file has both '\(kept[0].shortened())' and '\(kept[1].shortened())', and either may be it"

@@ -12,12 +12,14 @@ extension EntitySchema.Declaration {
             """
     )
     @_disfavoredOverload
-    public mutating func attribute<V>(_ name: String, _ keyPath: KeyPath<E, V>, originalName: String? = nil) {}
+    public mutating func attribute<V>(_ name: String, _ keyPath: KeyPath<E, V>, originalName: OriginalNames = []) {}
 
     /// Unavailable: the type cannot be compared.
     @available(*, unavailable, message: "a Codable type must also be Equatable and Sendable to be stored")
     @_disfavoredOverload
-    public mutating func attribute<V: Codable>(_ name: String, _ keyPath: KeyPath<E, V>, originalName: String? = nil) {}
+    public mutating func attribute<V: Codable>(
+        _ name: String, _ keyPath: KeyPath<E, V>, originalName: OriginalNames = []
+    ) {}
 
     /// Unavailable: the type has no order.
     @available(
@@ -34,20 +36,26 @@ extension EntitySchema.Declaration {
         unique: Bool = false,
         onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {}
 
     /// Unavailable: an entity is no attribute.
     @available(*, unavailable, message: "an entity cannot be stored in another one: declare a ToOne<…>")
-    public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, T>, originalName: String? = nil) {}
+    public mutating func attribute<T: Entity>(
+        _ name: String, _ keyPath: KeyPath<E, T>, originalName: OriginalNames = []
+    ) {}
 
     /// Unavailable: an entity is no attribute.
     @available(*, unavailable, message: "an entity cannot be stored in another one: declare a ToOne<…>")
-    public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, T?>, originalName: String? = nil) {}
+    public mutating func attribute<T: Entity>(
+        _ name: String, _ keyPath: KeyPath<E, T?>, originalName: OriginalNames = []
+    ) {}
 
     /// Unavailable: entities are no attribute.
     @available(*, unavailable, message: "entities cannot be stored in another one: declare a ToMany<…>")
-    public mutating func attribute<T: Entity>(_ name: String, _ keyPath: KeyPath<E, [T]>, originalName: String? = nil) {
+    public mutating func attribute<T: Entity>(
+        _ name: String, _ keyPath: KeyPath<E, [T]>, originalName: OriginalNames = []
+    ) {
     }
 
     /// Unavailable: a relationship is declared as one.
@@ -56,7 +64,8 @@ extension EntitySchema.Declaration {
         message:
             "this is a relationship: write its type as ToOne<…>, so that @Entity sees it, or use 'toOne' in a schema"
     )
-    public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToOne<T>>, originalName: String? = nil) {}
+    public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToOne<T>>, originalName: OriginalNames = [])
+    {}
 
     /// Unavailable: a relationship is declared as one.
     @available(
@@ -64,7 +73,9 @@ extension EntitySchema.Declaration {
         message:
             "this is a relationship: write its type as ToMany<…>, so that @Entity sees it, or use 'toMany' in a schema"
     )
-    public mutating func attribute<T>(_ name: String, _ keyPath: KeyPath<E, ToMany<T>>, originalName: String? = nil) {}
+    public mutating func attribute<T>(
+        _ name: String, _ keyPath: KeyPath<E, ToMany<T>>, originalName: OriginalNames = []
+    ) {}
 
     /// Unavailable: the inverse is no relationship, or one between other entities.
     @available(
@@ -78,7 +89,7 @@ extension EntitySchema.Declaration {
         inverse: KeyPath<Root, V>,
         deleteRule: DeleteRule = .nullify,
         minimum: Int = 0,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {}
 
     /// Unavailable: the inverse is no relationship, or one between other entities.
@@ -95,6 +106,6 @@ extension EntitySchema.Declaration {
         ordered: Bool = false,
         minimum: Int = 0,
         maximum: Int? = nil,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {}
 }

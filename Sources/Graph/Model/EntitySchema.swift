@@ -6,7 +6,7 @@
 public struct EntitySchema<E: Entity>: Sendable {
     /// The entity's name in the file, in identifiers and in messages.
     public let name: String
-    let originalName: String?
+    let originalNames: [String]
     @usableFromInline let layout: RowLayout
     @usableFromInline let properties: [Property]
     let compounds: [CompoundIndex]
@@ -22,7 +22,7 @@ public struct EntitySchema<E: Entity>: Sendable {
     ///
     /// Complexity: O(properties).
     @inlinable
-    public init(_ name: String, originalName: String? = nil, _ declare: (inout Declaration) -> Void) {
+    public init(_ name: String, originalName: OriginalNames = [], _ declare: (inout Declaration) -> Void) {
         var declaration = Declaration()
         declare(&declaration)
         self.init(
@@ -38,14 +38,14 @@ public struct EntitySchema<E: Entity>: Sendable {
     @usableFromInline
     init(
         name: String,
-        originalName: String?,
+        originalName: OriginalNames,
         layout: RowLayout,
         properties: [Property],
         compounds: [CompoundIndex],
         hooks: EntityHooks
     ) {
         self.name = name
-        self.originalName = originalName
+        originalNames = originalName.names
         self.layout = layout
         self.properties = properties
         self.compounds = compounds
@@ -61,7 +61,8 @@ public struct EntitySchema<E: Entity>: Sendable {
     /// ```
     ///
     /// The first opening of such a file records the new names in it, before anything else is saved there. After that the file
-    /// needs no original names, and it refuses programs that know only the old ones.
+    /// needs no original names, and it refuses programs that know only the old ones. A property that was renamed more than once
+    /// has several: `originalName: ["name", "label"]`.
     public struct Declaration {
         @usableFromInline var properties: [Property] = []
         @usableFromInline var compounds: [CompoundIndex] = []
@@ -78,7 +79,7 @@ extension EntitySchema.Declaration {
     public mutating func attribute<V: AttributeValue>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {
         add(name, keyPath, V.attributeCodec, originalName: originalName)
     }
@@ -99,7 +100,7 @@ extension EntitySchema.Declaration {
         unique: Bool = false,
         onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {
         add(
             name, keyPath, V.attributeCodec, uniqueness: unique ? onConflict : nil, indexed: indexed,
@@ -115,7 +116,7 @@ extension EntitySchema.Declaration {
         unique: Bool = false,
         onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) where V.RawValue: OrderedAttributeValue {
         let codec = AttributeCodec<V>.raw()
         add(name, keyPath, codec, uniqueness: unique ? onConflict : nil, indexed: indexed, originalName: originalName)
@@ -130,7 +131,7 @@ extension EntitySchema.Declaration {
         unique: Bool = false,
         onConflict: UniquenessPolicy = .reject,
         indexed: Bool = false,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) where V.RawValue: OrderedAttributeValue {
         let codec = AttributeCodec<V>.optional(AttributeCodec<V>.raw())
         add(name, keyPath, codec, uniqueness: unique ? onConflict : nil, indexed: indexed, originalName: originalName)
@@ -146,7 +147,7 @@ extension EntitySchema.Declaration {
     public mutating func attribute<V: Codable & Equatable & Sendable>(
         _ name: String,
         _ keyPath: any KeyPath<E, V> & Sendable,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {
         add(name, keyPath, AttributeCodec<V>.codable(), originalName: originalName)
     }
@@ -164,7 +165,7 @@ extension EntitySchema.Declaration {
         _ keyPath: any KeyPath<E, ToOne<Target>> & Sendable,
         deleteRule: DeleteRule = .nullify,
         minimum: Int = 0,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {
         add(name, keyPath, named: nil, deleteRule, minimum: minimum, originalName: originalName)
     }
@@ -184,7 +185,7 @@ extension EntitySchema.Declaration {
         inverse: any KeyPath<Target, Inverse> & Sendable,
         deleteRule: DeleteRule = .nullify,
         minimum: Int = 0,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {
         add(name, keyPath, named: inverse, deleteRule, minimum: minimum, originalName: originalName)
     }
@@ -207,7 +208,7 @@ extension EntitySchema.Declaration {
         ordered: Bool = false,
         minimum: Int = 0,
         maximum: Int? = nil,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {
         let counts = MemberCounts(minimum: minimum, maximum: maximum)
         add(name, keyPath, named: nil, deleteRule, ordered, counts, originalName: originalName)
@@ -233,7 +234,7 @@ extension EntitySchema.Declaration {
         ordered: Bool = false,
         minimum: Int = 0,
         maximum: Int? = nil,
-        originalName: String? = nil
+        originalName: OriginalNames = []
     ) {
         let counts = MemberCounts(minimum: minimum, maximum: maximum)
         add(name, keyPath, named: inverse, deleteRule, ordered, counts, originalName: originalName)
@@ -316,12 +317,12 @@ extension EntitySchema.Declaration {
         _ codec: AttributeCodec<V>,
         uniqueness: UniquenessPolicy? = nil,
         indexed: Bool = false,
-        originalName: String?
+        originalName: OriginalNames
     ) {
         properties.append(
             Property(
                 name: name,
-                originalNames: originalName.map { [$0] } ?? [],
+                originalNames: originalName.names,
                 keyPath: keyPath,
                 role: .attribute(uniqueness: uniqueness, isIndexed: indexed),
                 operations: codec.operations
@@ -335,13 +336,13 @@ extension EntitySchema.Declaration {
         named inverse: (any AnyKeyPath & Sendable)?,
         _ rule: DeleteRule,
         minimum: Int,
-        originalName: String?
+        originalName: OriginalNames
     ) {
         let counts = MemberCounts(minimum: minimum)
         properties.append(
             Property(
                 name: name,
-                originalNames: originalName.map { [$0] } ?? [],
+                originalNames: originalName.names,
                 keyPath: keyPath,
                 role: .toOne(.init(target: Target.self, inverse: inverse, rule: rule, counts: counts)),
                 operations: ToOne<Target>.operations
@@ -356,12 +357,12 @@ extension EntitySchema.Declaration {
         _ rule: DeleteRule,
         _ isOrdered: Bool,
         _ counts: MemberCounts,
-        originalName: String?
+        originalName: OriginalNames
     ) {
         properties.append(
             Property(
                 name: name,
-                originalNames: originalName.map { [$0] } ?? [],
+                originalNames: originalName.names,
                 keyPath: keyPath,
                 role: .toMany(
                     .init(target: Target.self, inverse: inverse, rule: rule, isOrdered: isOrdered, counts: counts)
@@ -384,4 +385,20 @@ struct CompoundIndex: Sendable {
     let properties: [String]
     /// nil for an index without a constraint.
     let uniqueness: UniquenessPolicy?
+}
+
+/// What files call an entity or a property that has another name in the program: `"name"`, or if it was renamed more than once,
+/// `["name", "label"]`, in any order. No two things may have the same name or original name.
+public struct OriginalNames: Sendable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+    let names: [String]
+
+    /// Complexity: O(1).
+    public init(stringLiteral name: String) {
+        names = [name]
+    }
+
+    /// Complexity: O(names).
+    public init(arrayLiteral names: String...) {
+        self.names = names
+    }
 }

@@ -45,7 +45,7 @@
 @attached(member, names: named(schema), named(Object))
 @attached(extension, conformances: Entity)
 public macro Entity(
-    originalName: String? = nil,
+    originalName: OriginalNames = [],
     unique: [[String]] = [],
     indexed: [[String]] = [],
     onConflict: UniquenessPolicy = .reject
@@ -55,7 +55,7 @@ public macro Entity(
 ///
 /// - Parameter originalName: the attribute's name in files written before it was renamed.
 @attached(peer)
-public macro Attribute(originalName: String) = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
+public macro Attribute(originalName: OriginalNames) = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
 /// Prevents two objects of an `@Entity` struct from having the same value of this attribute. nil equals nothing.
 /// Floating-point numbers and dates are equal if their bits are: 0.0 and -0.0 are two values, and NaN is one.
@@ -119,5 +119,5 @@ public macro Relationship(
     ordered: Bool = false,
     minimum: Int = 0,
     maximum: Int? = nil,
-    originalName: String? = nil
+    originalName: OriginalNames = []
 ) = #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")

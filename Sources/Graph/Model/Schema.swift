@@ -76,7 +76,7 @@ final class EntityDescription: @unchecked Sendable {
     init<E: Entity>(_ type: E.Type) {
         let schema = E.schema
         name = schema.name
-        originalNames = schema.originalName.map { [$0] } ?? []
+        originalNames = schema.originalNames
         self.type = type
         layout = schema.layout
         hooks = schema.hooks

@@ -68,29 +68,30 @@ struct SchemaAssembly {
 
     /// A name in a file must be the current or former name of exactly one thing.
     private mutating func checkOriginalNames() {
-        let names = entities.map { (name: $0.name, original: $0.originalNames.first) }
+        let names = entities.map(\.knownNames)
         for entity in entities.indices {
-            if let reason = Self.problem(ofOriginalNameAt: entity, in: names) { report(entity, nil, reason) }
+            if let reason = Self.problem(ofNamesAt: entity, in: names) { report(entity, nil, reason) }
             let properties = entities[entity].properties
-            let names = properties.map { (name: $0.name, original: $0.originalNames.first) }
+            let names = properties.map(\.knownNames)
             for number in properties.indices {
-                guard let reason = Self.problem(ofOriginalNameAt: number, in: names) else { continue }
+                guard let reason = Self.problem(ofNamesAt: number, in: names) else { continue }
                 report(entity, properties[number].name, reason)
             }
         }
     }
 
-    private static func problem(
-        ofOriginalNameAt index: Int,
-        in names: [(name: String, original: String?)]
-    ) -> String? {
-        guard let original = names[index].original else { return nil }
-        if original.isEmpty { return "the original name is empty" }
-        if original == names[index].name { return "the original name is the same as the name" }
+    /// - Parameter names: of each thing, its name and then the original ones.
+    private static func problem(ofNamesAt index: Int, in names: [[String]]) -> String? {
+        let (name, originals) = (names[index][0], names[index].dropFirst())
+        if originals.contains("") { return "the original name is empty" }
+        if originals.contains(name) { return "the original name is the same as the name" }
+        if Set(originals).count < originals.count { return "an original name is there twice" }
         for other in names.indices where other != index {
-            if original == names[other].name { return "the original name '\(original)' is the name of another one" }
-            if original == names[other].original {
-                return "the original name '\(original)' is also that of '\(names[other].name)'"
+            for original in originals {
+                if original == names[other][0] { return "the original name '\(original)' is the name of another one" }
+                if names[other].contains(original) {
+                    return "the original name '\(original)' is also that of '\(names[other][0])'"
+                }
             }
         }
         return nil

@@ -8,7 +8,7 @@ struct EntityMacroTests {
     /// Everything that a schema says, as far as it can be compared.
     private func statements<E: Entity>(_ schema: EntitySchema<E>) -> [String] {
         let layout = "\(schema.layout.stride) \(schema.layout.alignment)"
-        return ["\(schema.name) \(schema.originalName ?? "-") \(layout)"]
+        return ["\(schema.name) \(schema.originalNames.first ?? "-") \(layout)"]
             + schema.properties.map { property in
                 let role =
                     switch property.role {
