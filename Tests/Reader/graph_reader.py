@@ -842,8 +842,8 @@ class State:
                 if (owner, member) in links:
                     raise Refused("a link is there twice")
                 links[owner, member] = key
-        elif form == 3:
-            # Entries of an index, which follow from the rows.
+        elif form > 2:
+            # Entries of an index, or something else that follows from the rows.
             return
         else:
             raise Refused("an unknown or second part of a checkpoint")

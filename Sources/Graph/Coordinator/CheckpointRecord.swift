@@ -73,7 +73,8 @@ enum CheckpointRecord {
             }
             return
         case nil:
-            throw reader.failure("unknown part \(kind) of a checkpoint")
+            // Something else that follows from the rows.
+            return
         }
         try reader.expectEnd()
     }
@@ -161,11 +162,13 @@ extension ByteReader {
 
 /// Encodes a state as a checkpoint, one payload after the other.
 struct CheckpointWriter {
-    /// A payload ends with the block or pair that reaches this length. They are short enough to be checked and decoded in the
+    /// A payload ends with the block, pair or entry that reaches this length. They are short enough to be checked and decoded in the
     /// processor's cache.
     private static let payloadBytes = 256 << 10
     /// A longer block is divided, so that payloads stay far below the limit of records.
     private static let blockLimitBytes = 32 << 20
+    /// An index with a longer entry is left to those who read the rows.
+    private static let entryLimitBytes = 1 << 20
 
     private enum Position {
         case head
@@ -182,12 +185,14 @@ struct CheckpointWriter {
     private var writer = ByteWriter()
     private var block = ByteWriter()
     private var coding = FrontCodedEntries()
+    private let places: [CheckpointRecord.Index: StoredIndex.Place]
 
     private var schema: Schema { snapshot.schema }
 
     /// - Parameter time: in nanoseconds since 1970.
     init(_ snapshot: Snapshot, _ record: SchemaRecord, counters: [RowNumber], time: UInt64) {
         (self.snapshot, self.record, self.counters, self.time) = (snapshot, record, counters, time)
+        places = CheckpointRecord.Index.places(in: snapshot.schema)
     }
 
     /// Writes everything before the seal, and waits for the disk.
@@ -242,19 +247,22 @@ struct CheckpointWriter {
                     position = .entries(entity: entity + 1, index: 0, rank: 0)
                     continue
                 }
-                guard rank < snapshot.entities[entity].indexes[number].count else {
+                let place = StoredIndex.Place(entity: entity, number: number)
+                let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
+                // The same index may be declared twice.
+                guard places[name] == place, rank < snapshot.entities[entity].indexes[number].count else {
                     position = .entries(entity: entity, index: number + 1, rank: 0)
                     coding = FrontCodedEntries()
                     continue
                 }
-                let next = appendEntries(of: number, of: entity, from: rank)
+                let next = appendEntries(of: place, name, from: rank)
                 position = .entries(entity: entity, index: number, rank: next)
                 return writer.bytes
             }
         }
     }
 
-    /// About how many bytes all payloads take, by some rows of each entity and some pairs of each list.
+    /// About how many bytes all payloads take, by some rows of each entity, pairs of each list and entries of each index.
     ///
     /// Complexity: O(log *n*) for *n* rows and pairs.
     var estimatedBytes: UInt64 {
@@ -282,14 +290,18 @@ struct CheckpointWriter {
     private static func estimatedBytes(of index: OrderedIndex) -> UInt64 {
         let neighbors = 8
         let step = max(index.count / sampleCount, neighbors)
-        var (writer, sampled) = (ByteWriter(), 0)
+        var (writer, sampled, bytes) = (ByteWriter(), 0, 0)
         for rank in stride(from: 0, to: index.count, by: step) {
-            var (coding, ignored) = (FrontCodedEntries(), ByteWriter())
+            var coding = FrontCodedEntries()
             var cursor = index.cursor(at: rank..<min(rank + neighbors, index.count))
-            _ = cursor.withNextEntry { coding.append($0, to: &ignored) }
-            while cursor.withNextEntry({ coding.append($0, to: &writer) }) != nil { sampled += 1 }
+            _ = cursor.withNextEntry { coding.append($0, to: &writer) }
+            writer.removeAll()
+            while cursor.withNextEntry({ coding.append($0, to: &writer) }) != nil {
+                (sampled, bytes) = (sampled + 1, bytes + writer.count)
+                writer.removeAll()
+            }
         }
-        return sampled > 0 ? UInt64(writer.count * index.count / sampled) : 0
+        return sampled > 0 ? UInt64(bytes * index.count / sampled) : 0
     }
 
     private static let sampleCount = 64
@@ -383,18 +395,29 @@ struct CheckpointWriter {
     }
 
     /// Returns where the next payload begins.
-    private mutating func appendEntries(of number: Int, of entity: Int, from first: Int) -> Int {
-        let index = snapshot.entities[entity].indexes[number]
-        let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
+    private mutating func appendEntries(
+        of place: StoredIndex.Place,
+        _ name: CheckpointRecord.Index,
+        from first: Int
+    ) -> Int {
+        let index = snapshot.entities[place.entity].indexes[place.number]
         writer.append(CheckpointRecord.Part.entries.rawValue)
         writer.appendVarint(CheckpointRecord.keyLayout)
         writer.appendVarint(name.entity)
         writer.appendVarint(UInt64(name.properties.count))
         for tag in name.properties { writer.appendVarint(tag) }
         var (rank, cursor) = (first, index.cursor(at: first..<index.count))
-        while writer.count < Self.payloadBytes,
-            cursor.withNextEntry({ coding.append($0, to: &writer) }) != nil
-        { rank += 1 }
+        while writer.count < Self.payloadBytes {
+            let isShort = cursor.withNextEntry { entry in
+                guard entry.count <= Self.entryLimitBytes else { return false }
+                coding.append(entry, to: &writer)
+                return true
+            }
+            guard let isShort else { break }
+            // What is written of it is of no effect.
+            guard isShort else { return index.count }
+            rank += 1
+        }
         return rank
     }
 }

@@ -107,7 +107,7 @@ struct ReplayRules: Sendable {
 
     /// Checks what was put off until there are indexes.
     ///
-    /// - Parameter candidates: rows of which each has a key that another one has too.
+    /// - Parameter candidates: all rows of which each has a key that another one before it has, and perhaps others.
     mutating func checkAll(in snapshot: Snapshot, _ candidates: [RowID]) throws(BrokenRule) {
         for id in candidates { try checkUniqueness(of: id, in: snapshot) }
         for id in deleted where !snapshot.contains(id) { try Self.fail(snapshot.brokenDelete(of: id)) }

@@ -219,8 +219,9 @@ extension StoreOpening {
             (snapshot, counters) = (last, next)
             replacedNulls += replaced
         }
-        // What is only read has no commit of its own.
-        snapshot.commit = isReadOnly ? original.snapshot.commit : original.snapshot.commit.next
+        // Rows have no later version than the state has commits, so those of the steps count. Without them, what is only read has
+        // no commit of its own.
+        if !isReadOnly { snapshot.commit = max(snapshot.commit, original.snapshot.commit.next) }
         return Migrated(
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls)

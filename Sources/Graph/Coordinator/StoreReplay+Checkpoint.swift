@@ -109,19 +109,8 @@ extension StoreReplay: CheckpointHandler {
             throw reader.failure("the checkpoint has not as many rows and links as its head says")
         }
         self.promised = nil
-        // Neither needs the other, and both look at each row.
-        let (state, start, stored) = (snapshot, rules, storedIndexes)
-        let results = concurrentResults(2) { task -> (checked: Result<ReplayRules, any Error>?, base: IndexBase?) in
-            guard task == 0 else { return (nil, IndexBase(state, stored)) }
-            let checked = Result {
-                var rules = start
-                try rules.checkEverything(in: state)
-                return rules
-            }
-            return (checked, nil)
-        }
-        if let checked = results[0].checked { rules = try checked.get() }
-        indexBase = results[1].base
+        try rules.checkEverything(in: snapshot)
+        indexBase = storedIndexes.isEmpty ? nil : IndexBase(snapshot, storedIndexes)
         (storedIndexes, indexPlaces) = ([:], [:])
     }
 }

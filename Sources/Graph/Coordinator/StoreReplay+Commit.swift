@@ -25,6 +25,7 @@ extension StoreReplay: CommitHandler {
             try decode(id, &reader, into: address)
             rules.didWrite(id, from: nil, to: address, in: snapshot.schema)
             guard keepsIndexes else {
+                indexBase?.noteChange(of: id)
                 snapshot.entities[id.entity].rows.set(id.row, version: version, moving: address)
                 return
             }
@@ -58,6 +59,7 @@ extension StoreReplay: CommitHandler {
             }
             rules.didWrite(id, from: address, to: copy, in: snapshot.schema)
             guard keepsIndexes else {
+                indexBase?.noteChange(of: id)
                 snapshot.entities[id.entity].rows.set(id.row, version: version, copying: copy)
                 return
             }
@@ -86,6 +88,7 @@ extension StoreReplay: CommitHandler {
         if keepsIndexes {
             snapshot.remove(id, scratch: &scratch)
         } else {
+            indexBase?.noteChange(of: id)
             snapshot.entities[id.entity].rows.remove(id.row)
         }
     }

@@ -36,7 +36,7 @@ struct StoreReplay: Sendable {
     /// Entries of indexes, while a checkpoint is read.
     var storedIndexes: [StoredIndex.Place: StoredIndex] = [:]
     var indexPlaces: [CheckpointRecord.Index: StoredIndex.Place] = [:]
-    /// The state of the checkpoint.
+    /// The state of the checkpoint, if that has entries.
     var indexBase: IndexBase?
 
     /// How the file's schema compares with the program's, where records mean the same under both.

@@ -12,7 +12,7 @@ public struct StoreStatistics: Sendable, Hashable {
         public let length: UInt64
         /// How much of that the last compaction has written; 0 if there was none.
         public let compactedLength: UInt64
-        /// About how long the file would be if it were compacted now, estimated by 64 parts of each entity.
+        /// About how long the file would be if it were compacted now, estimated by 64 parts of each entity and each index.
         public let neededLength: UInt64
         /// When the file was compacted last, by the clock of the machine that did it.
         public let lastCompaction: Date?

@@ -249,7 +249,7 @@ extension Snapshot {
 
     /// What breaks the rules of uniqueness and of counts; a hundred objects at most.
     ///
-    /// - Parameter candidates: rows of which each has a key that another one has too.
+    /// - Parameter candidates: all rows of which each has a key that another one before it has, and perhaps others.
     func failures(afterIndexing candidates: [RowID], limit: Int = 100) -> ErrorList<ValidationFailure> {
         var failures = ErrorList<ValidationFailure>()
         for id in candidates where failures.count < limit {

@@ -34,7 +34,7 @@ struct StoredIndex: Sendable {
     }
 }
 
-/// An index, and the rows whose key an earlier row has.
+/// An index, and the rows whose key an earlier row has, or may have.
 struct BuiltIndex: Sendable {
     var index: OrderedIndex
     var repeating: [RowNumber]
@@ -45,12 +45,16 @@ struct BuiltIndex: Sendable {
 /// The hash is the library's SipHash under a key of this process, so that nobody can make up a file with other entries of the same
 /// sum. After Clarke, Devadas, van Dijk, Gassend and Suh, *Incremental Multiset Hash Functions*, ASIACRYPT 2003.
 private struct EntrySum: Equatable, Sendable {
+    /// The library's own key is known in a process that asks for the same hashes in each run.
+    private static let key = UInt64.random(in: .min ... .max)
+
     private var count = 0
     private(set) var bytes = 0
     private var sum = 0
 
     mutating func add(_ entry: UnsafeRawBufferPointer) {
         var hasher = Hasher()
+        hasher.combine(Self.key)
         hasher.combine(bytes: entry)
         sum &+= hasher.finalize()
         count += 1
@@ -58,36 +62,38 @@ private struct EntrySum: Equatable, Sendable {
     }
 }
 
-/// An earlier state with its indexes, from which those of a later state follow without sorting.
+/// An earlier state and what a file has of its indexes, from which those of a later state follow without sorting, if it is not much
+/// later.
 struct IndexBase: Sendable {
-    private let snapshot: Snapshot
-    private let indexes: [StoredIndex.Place: BuiltIndex]
+    private var stored: [StoredIndex.Place: StoredIndex]
+    /// By entity, of those with such indexes: the rows, and which of them have changed since.
+    private var states: [Int: (rows: RowTable, changed: Set<RowNumber>)] = [:]
 
-    /// Takes those indexes whose entries are those of the snapshot's rows.
-    ///
-    /// Complexity: O(*n*) for *n* rows and indexes.
     init(_ snapshot: Snapshot, _ stored: [StoredIndex.Place: StoredIndex]) {
-        self.snapshot = snapshot
-        let stored = Array(stored)
-        let sums = concurrentResults(stored.count) { snapshot.sum(of: stored[$0].key) }
-        let built = concurrentResults(stored.count) { stored[$0].value.build(sums[$0]) }
-        indexes = Dictionary(
-            uniqueKeysWithValues: zip(stored, built).compactMap { stored, built in built.map { (stored.key, $0) } })
+        self.stored = stored
+        for place in stored.keys { states[place.entity] = (snapshot.entities[place.entity].rows, []) }
     }
 
-    /// The index of a later state; nil if it is to be built from the rows.
+    /// Remembers a row that is about to change, come or go. Sorting all entries is faster than changing very many.
+    mutating func noteChange(of id: RowID) {
+        guard let count = states[id.entity]?.rows.count else { return }
+        states[id.entity]?.changed.insert(id.row)
+        guard states[id.entity]?.changed.count ?? 0 > max(64, count / 16) else { return }
+        states[id.entity] = nil
+        stored = stored.filter { $0.key.entity != id.entity }
+    }
+
+    /// The index of the later state; nil if it is to be built from the rows: the stored entries are not those of the base, or too
+    /// much has changed.
     func index(_ number: Int, of entity: Int, in later: Snapshot) -> BuiltIndex? {
-        guard var result = indexes[StoredIndex.Place(entity: entity, number: number)] else { return nil }
-        let (old, new) = (snapshot.entities[entity].rows, later.entities[entity].rows)
-        // Sorting everything is faster than very many insertions.
-        var rest = max(64, old.count / 8)
         let description = later.schema.entities[entity].indexes[number]
+        guard let entries = stored[StoredIndex.Place(entity: entity, number: number)],
+            let (old, changed) = states[entity], var result = entries.build(description.sum(of: old))
+        else { return nil }
         var entry = ByteWriter(capacity: 64)
-        new.forEachDifference(from: old) { row, _, _ in
-            rest -= 1
-            guard rest >= 0 else { return }
-            let (before, after) = (old.address(of: row), new.address(of: row))
-            if let before, let after, description.isIdentical(before, after) { return }
+        for row in changed {
+            let (before, after) = (old.address(of: row), later.entities[entity].rows.address(of: row))
+            if let before, let after, description.isIdentical(before, after) { continue }
             if let before, description.makeEntry(for: row, at: before, in: &entry) {
                 _ = result.index.remove(entry.bytes)
             }
@@ -97,16 +103,16 @@ struct IndexBase: Sendable {
                 if insertion.mayShare { result.repeating.append(row) }
             }
         }
-        return rest >= 0 ? result : nil
+        if !changed.isEmpty { result.repeating = Set(result.repeating).sorted() }
+        return result
     }
 }
 
-extension Snapshot {
-    fileprivate func sum(of index: StoredIndex.Place) -> EntrySum {
-        let description = schema.entities[index.entity].indexes[index.number]
+extension IndexDescription {
+    fileprivate func sum(of rows: RowTable) -> EntrySum {
         var (sum, entry) = (EntrySum(), ByteWriter(capacity: 64))
-        entities[index.entity].rows.forEachRow { row, _, address in
-            guard description.makeEntry(for: row, at: address, in: &entry) else { return }
+        rows.forEachRow { row, _, address in
+            guard makeEntry(for: row, at: address, in: &entry) else { return }
             entry.bytes.withUnsafeBytes { sum.add($0) }
         }
         return sum

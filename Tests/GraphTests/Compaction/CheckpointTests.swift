@@ -189,7 +189,9 @@ struct CheckpointTests {
         let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
         var state = CommitState(head: Snapshot(schema: schema))
         var work = WorkingState(base: state.head)
-        for row in 1...40 as ClosedRange<RowNumber> { work.insert(row, Person(name: "\(row % 7)", team: nil)) }
+        for row in 1...40 as ClosedRange<RowNumber> {
+            work.insert(row, Person(name: "a", email: "\(row)@b", age: Int(row % 7)))
+        }
         state.accept(try state.prepare(work))
         let payloads = try Self.payloads(of: (state.head, [1, 100]))
         let places = payloads.indices.filter { Self.hasEntries(payloads[$0]) }
@@ -238,6 +240,96 @@ struct CheckpointTests {
                 #expect(Self.isSame(replay.snapshot, state.head) && replay.snapshot.check() == [])
             }
         }
+    }
+
+    fileprivate struct Doubled: Entity {
+        var number: Int
+        static let schema = EntitySchema<Doubled>("Doubled") {
+            $0.attribute("number", \.number, indexed: true)
+            $0.index("number")
+        }
+    }
+
+    @Test func `very long keys are not in the file`() throws {
+        let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
+        var state = CommitState(head: Snapshot(schema: schema))
+        var work = WorkingState(base: state.head)
+        for row in 1...9 as ClosedRange<RowNumber> {
+            let email = String(repeating: row == 5 ? "\0" : "b", count: 600 << 10) + "\(row)"
+            work.insert(row, Person(name: "a", email: email))
+        }
+        state.accept(try state.prepare(work))
+        let payloads = try Self.payloads(of: (state.head, [1, 100]))
+        // A zero takes two bytes in a key.
+        #expect(payloads.filter(Self.hasEntries).allSatisfy { $0.count < 2 << 20 })
+        #expect(try Self.takenIndexes(payloads, of: state.head) == 1)
+        let replay = try Self.replay(payloads, of: state.head)
+        #expect(Self.isSame(replay.snapshot, state.head) && replay.snapshot.check() == [])
+    }
+
+    @Test func `an index that is declared twice is there once`() throws {
+        let schema = try Schema([EntityDescription(Doubled.self)])
+        var state = CommitState(head: Snapshot(schema: schema))
+        var work = WorkingState(base: state.head)
+        for row in 1...9 as ClosedRange<RowNumber> { work.insert(row, Doubled(number: Int(row % 3))) }
+        state.accept(try state.prepare(work))
+        let payloads = try Self.payloads(of: (state.head, [100]))
+        #expect(payloads.count(where: Self.hasEntries) == 1)
+        #expect(try Self.takenIndexes(payloads, of: state.head) == 1)
+        let replay = try Self.replay(payloads, of: state.head)
+        #expect(Self.isSame(replay.snapshot, state.head) && replay.snapshot.check() == [])
+    }
+
+    /// Whatever a file says of the rows behind the checkpoint, also that one came back in the same version.
+    @Test func `an index follows rows that change, go, come, and come back`() throws {
+        let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
+        var state = CommitState(head: Snapshot(schema: schema))
+        var work = WorkingState(base: state.head)
+        for row in 1...300 as ClosedRange<RowNumber> { work.insert(row, Person(name: "a", email: "\(row)", age: 5)) }
+        state.accept(try state.prepare(work))
+        let start = state.head
+        var (random, followedCount) = (SeededGenerator(seed: 4), 0)
+        for _ in 0..<40 {
+            var (later, scratch, changed) = (start, EntryScratch(), [RowID]())
+            for _ in 0..<Int.random(in: 0..<120, using: &random) {
+                let row = RowNumber.random(in: 1...400, using: &random)
+                let (id, version) = (RowID(entity: 1, row: row), start.version(of: RowID(entity: 1, row: row)))
+                changed.append(id)
+                guard Bool.random(using: &random) else {
+                    _ = later.remove(id, scratch: &scratch)
+                    continue
+                }
+                let age = Int.random(in: 0..<9, using: &random)
+                var person = Person(name: "a", email: Bool.random(using: &random) ? "\(row)" : nil, age: age)
+                withUnsafePointer(to: &person) {
+                    _ = later.set(id, version: version ?? RowVersion(1), copying: $0, scratch: &scratch)
+                }
+            }
+            for (number, index) in start.entities[1].indexes.enumerated() {
+                var (coding, writer) = (FrontCodedEntries(), ByteWriter())
+                index.forEachEntry {
+                    coding.append($0, to: &writer)
+                    return true
+                }
+                let place = StoredIndex.Place(entity: 1, number: number)
+                var base = IndexBase(start, [place: StoredIndex(pieces: [writer.bytes])])
+                for id in changed { base.noteChange(of: id) }
+                guard let followed = base.index(number, of: 1, in: later) else {
+                    #expect(Set(changed).count > 64)
+                    continue
+                }
+                followedCount += 1
+                var entries: [[[UInt8]]] = [[], []]
+                for (place, index) in [followed.index, later.entities[1].indexes[number]].enumerated() {
+                    index.forEachEntry {
+                        entries[place].append(Array($0))
+                        return true
+                    }
+                }
+                #expect(entries[0] == entries[1])
+            }
+        }
+        #expect((30..<110).contains(followedCount), "\(followedCount)")
     }
 
     @Test func `entries in few bytes are read as they were, and others never twice as one`() throws {
