@@ -33,7 +33,7 @@
 /// order of entities and rows, then those with links in the order of lists and pairs, then those with entries. Nothing
 /// depends on entries: they follow from the rows, and a reader may pass over them. They spare it the sorting.
 enum CheckpointRecord {
-    fileprivate enum Part: UInt8 {
+    enum Part: UInt8 {
         case head
         case rows
         case links
@@ -41,7 +41,7 @@ enum CheckpointRecord {
     }
 
     /// How keys are encoded. It changes if `KeyOperations` writes other bytes.
-    fileprivate static let keyLayout: UInt64 = 1
+    static let keyLayout: UInt64 = 1
 
     /// Hands on what a payload says. What can be seen without knowing the state is checked; the rest is for the handler, which
     /// reads the values.
@@ -125,10 +125,10 @@ protocol CheckpointHandler {
 extension CheckpointRecord {
     /// What a file calls an index.
     struct Index: Hashable {
-        fileprivate let entity: UInt64
-        fileprivate let properties: [UInt64]
+        let entity: UInt64
+        let properties: [UInt64]
 
-        fileprivate init(_ entity: Int, _ index: IndexDescription) {
+        init(_ entity: Int, _ index: IndexDescription) {
             self.entity = SchemaRecord.tag(entity)
             properties = index.parts.map { SchemaRecord.tag($0.property) }
         }
@@ -160,281 +160,7 @@ extension ByteReader {
     }
 }
 
-/// Encodes a state as a checkpoint, one payload after the other.
-struct CheckpointWriter {
-    /// A payload ends with the block, pair or entry that reaches this length. They are short enough to be checked and decoded in the
-    /// processor's cache.
-    private static let payloadBytes = 256 << 10
-    /// A longer block is divided, so that payloads stay far below the limit of records.
-    private static let blockLimitBytes = 32 << 20
-    /// An index with a longer entry is left to those who read the rows.
-    private static let entryLimitBytes = 1 << 20
-
-    private enum Position {
-        case head
-        case rows(entity: Int, from: RowNumber)
-        case links(table: Int, rank: Int)
-        case entries(entity: Int, index: Int, rank: Int)
-    }
-
-    private let snapshot: Snapshot
-    private let record: SchemaRecord
-    private let counters: [RowNumber]
-    private let time: UInt64
-    private var position = Position.head
-    private var writer = ByteWriter()
-    private var block = ByteWriter()
-    private var coding = FrontCodedEntries()
-    private let places: [CheckpointRecord.Index: StoredIndex.Place]
-
-    private var schema: Schema { snapshot.schema }
-
-    /// - Parameter time: in nanoseconds since 1970.
-    init(_ snapshot: Snapshot, _ record: SchemaRecord, counters: [RowNumber], time: UInt64) {
-        (self.snapshot, self.record, self.counters, self.time) = (snapshot, record, counters, time)
-        places = CheckpointRecord.Index.places(in: snapshot.schema)
-    }
-
-    /// Writes everything before the seal, and waits for the disk.
-    ///
-    /// - Throws: `.notEncodable`, from a `Codable` value; `.closed`, if the task is cancelled; and what the journal throws.
-    @concurrent
-    func write(to successor: JournalSuccessor) async throws(GraphError) {
-        var checkpoint = self
-        try await successor.append([Journal.Record(kind: .schema, payload: record.bytes)])
-        while let payload = try checkpoint.next() {
-            if Task.isCancelled { throw .closed(path: successor.path) }
-            try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)])
-        }
-        try await successor.append([Journal.Record(kind: .snapshotEnd, payload: [])])
-        try await successor.sync()
-    }
-
-    /// The next payload; nil after the last one.
-    ///
-    /// - Throws: `.notEncodable`, from a `Codable` value.
-    mutating func next() throws(GraphError) -> [UInt8]? {
-        while true {
-            writer.removeAll()
-            switch position {
-            case .head:
-                appendHead()
-                position = .rows(entity: 0, from: 0)
-                return writer.bytes
-            case .rows(let entity, let row):
-                guard entity < schema.entities.count else {
-                    position = .links(table: 0, rank: 0)
-                    continue
-                }
-                let (next, isEmpty) = try appendRows(of: entity, from: row)
-                position = next.map { .rows(entity: entity, from: $0) } ?? .rows(entity: entity + 1, from: 0)
-                if !isEmpty { return writer.bytes }
-            case .links(let table, let rank):
-                guard table < schema.linkTables.count else {
-                    position = .entries(entity: 0, index: 0, rank: 0)
-                    continue
-                }
-                let list = schema.linkTables[table]
-                guard list.isRecorded(as: table), rank < snapshot.linkTables[table].members.count else {
-                    position = .links(table: table + 1, rank: 0)
-                    continue
-                }
-                position = .links(table: table, rank: appendLinks(of: table, from: rank))
-                return writer.bytes
-            case .entries(let entity, let number, let rank):
-                guard entity < schema.entities.count else { return nil }
-                guard number < schema.entities[entity].indexes.count else {
-                    position = .entries(entity: entity + 1, index: 0, rank: 0)
-                    continue
-                }
-                let place = StoredIndex.Place(entity: entity, number: number)
-                let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
-                // The same index may be declared twice.
-                guard places[name] == place, rank < snapshot.entities[entity].indexes[number].count else {
-                    position = .entries(entity: entity, index: number + 1, rank: 0)
-                    coding = FrontCodedEntries()
-                    continue
-                }
-                let next = appendEntries(of: place, name, from: rank)
-                position = .entries(entity: entity, index: number, rank: next)
-                return writer.bytes
-            }
-        }
-    }
-
-    /// About how many bytes all payloads take, by some rows of each entity, pairs of each list and entries of each index.
-    ///
-    /// Complexity: O(log *n*) for *n* rows and pairs.
-    var estimatedBytes: UInt64 {
-        var copy = self
-        var bytes: UInt64 = 0
-        for entity in schema.entities.indices {
-            let rows = snapshot.entities[entity].rows
-            bytes += UInt64(copy.sampledBytesPerRow(of: rows, entity) * Double(rows.count))
-        }
-        for table in schema.recordedLists {
-            let members = snapshot.linkTables[table].members
-            let step = max(members.count / Self.sampleCount, 1)
-            var (sampled, length) = (0, 0)
-            for rank in stride(from: 0, to: members.count, by: step) {
-                sampled += 1
-                members.withEntry(at: rank) { length += $0.count - 10 }
-            }
-            if sampled > 0 { bytes += UInt64(length * members.count / sampled) }
-        }
-        for entity in snapshot.entities { for index in entity.indexes { bytes += Self.estimatedBytes(of: index) } }
-        return bytes
-    }
-
-    /// Of a few entries beside each other here and there.
-    private static func estimatedBytes(of index: OrderedIndex) -> UInt64 {
-        let neighbors = 8
-        let step = max(index.count / sampleCount, neighbors)
-        var (writer, sampled, bytes) = (ByteWriter(), 0, 0)
-        for rank in stride(from: 0, to: index.count, by: step) {
-            var coding = FrontCodedEntries()
-            var cursor = index.cursor(at: rank..<min(rank + neighbors, index.count))
-            _ = cursor.withNextEntry { coding.append($0, to: &writer) }
-            writer.removeAll()
-            while cursor.withNextEntry({ coding.append($0, to: &writer) }) != nil {
-                (sampled, bytes) = (sampled + 1, bytes + writer.count)
-                writer.removeAll()
-            }
-        }
-        return sampled > 0 ? UInt64(bytes * index.count / sampled) : 0
-    }
-
-    private static let sampleCount = 64
-
-    /// The mean length of rows in leaves from all parts of a table.
-    private mutating func sampledBytesPerRow(of rows: RowTable, _ entity: Int) -> Double {
-        guard let last = rows.lastRow, let first = rows.run(from: 0)?.firstRow else { return 0 }
-        let step = max((last - min(first, last)) / UInt64(Self.sampleCount), 32)
-        var (count, bytes): (Int, Int) = (0, 0)
-        var next: RowNumber? = first
-        while let start = next, let run = rows.run(from: start) {
-            // A value that cannot be encoded is for the compaction to report.
-            try? encode(run, run.occupancy, of: entity)
-            count += run.occupancy.nonzeroBitCount
-            bytes += block.count + 5
-            next = run.end.map { max($0, start + step) }
-        }
-        return count > 0 ? Double(bytes) / Double(count) : 0
-    }
-
-    private mutating func appendHead() {
-        writer.append(CheckpointRecord.Part.head.rawValue)
-        writer.appendVarint(snapshot.commit.number)
-        writer.appendFixed(time)
-        writer.appendCounters(counters)
-        for entity in snapshot.entities { writer.appendVarint(UInt64(entity.rows.count)) }
-        for list in schema.recordedLists { writer.appendVarint(UInt64(snapshot.linkTables[list].members.count)) }
-    }
-
-    /// Returns where the next payload begins, or nil at the end of the entity, and whether there were no rows.
-    private mutating func appendRows(
-        of entity: Int,
-        from first: RowNumber
-    ) throws(GraphError) -> (next: RowNumber?, isEmpty: Bool) {
-        writer.append(CheckpointRecord.Part.rows.rawValue)
-        writer.appendVarint(SchemaRecord.tag(entity))
-        var (next, last, isEmpty): (RowNumber?, UInt64, Bool) = (first, 0, true)
-        while writer.count < Self.payloadBytes, let start = next {
-            guard let run = snapshot.entities[entity].rows.run(from: start) else { return (nil, isEmpty) }
-            next = run.end
-            let passed = start > run.firstRow ? start - run.firstRow : 0
-            var occupancy = run.occupancy & .max << UInt32(passed)
-            guard occupancy != 0 else { continue }
-            do {
-                try encode(run, occupancy, of: entity)
-                while block.count > Self.blockLimitBytes, occupancy.nonzeroBitCount > 1 {
-                    occupancy = occupancy.lowerHalf
-                    next = run.firstRow + UInt64(32 - occupancy.leadingZeroBitCount)
-                    try encode(run, occupancy, of: entity)
-                }
-            } catch {
-                throw .notEncodable(entity: schema.entities[entity].name, reason: "\(error)".shortened(to: 400))
-            }
-            let leaf = run.firstRow >> 5
-            writer.appendVarint(leaf - last)
-            last = leaf
-            writer.appendFixed(occupancy)
-            writer.append(contentsOf: block.bytes)
-            isEmpty = false
-        }
-        return (next, isEmpty)
-    }
-
-    /// Puts versions and values of some rows of a leaf into `block`.
-    private mutating func encode(_ run: RowTable.Run, _ occupancy: UInt32, of entity: Int) throws {
-        let description = schema.entities[entity]
-        block.removeAll()
-        occupancy.forEachBit { block.appendVarint(run.versions[$0]) }
-        for property in description.properties where property.isStored {
-            let values = run.values + property.offset
-            try occupancy.forEachBit { place in
-                try property.operations.encode(values + place * description.layout.stride, &block)
-            }
-        }
-    }
-
-    /// Returns where the next payload begins.
-    private mutating func appendLinks(of table: Int, from rank: Int) -> Int {
-        let (list, members) = (schema.linkTables[table], snapshot.linkTables[table].members)
-        writer.append(CheckpointRecord.Part.links.rawValue)
-        writer.appendVarint(SchemaRecord.tag(list.entity))
-        writer.appendVarint(SchemaRecord.tag(list.property))
-        var (pairs, bytes): ([LinkTable.Pair], Int) = ([], 0)
-        var cursor = members.cursor(at: rank..<members.count)
-        while bytes < Self.payloadBytes, let pair = cursor.withNextEntry({ LinkTable.Pair($0) }) {
-            pairs.append(pair)
-            bytes += 4 + (pair.key?.bytes.count ?? 0)
-        }
-        writer.appendPairs(pairs)
-        return rank + pairs.count
-    }
-
-    /// Returns where the next payload begins.
-    private mutating func appendEntries(
-        of place: StoredIndex.Place,
-        _ name: CheckpointRecord.Index,
-        from first: Int
-    ) -> Int {
-        let index = snapshot.entities[place.entity].indexes[place.number]
-        writer.append(CheckpointRecord.Part.entries.rawValue)
-        writer.appendVarint(CheckpointRecord.keyLayout)
-        writer.appendVarint(name.entity)
-        writer.appendVarint(UInt64(name.properties.count))
-        for tag in name.properties { writer.appendVarint(tag) }
-        var (rank, cursor) = (first, index.cursor(at: first..<index.count))
-        while writer.count < Self.payloadBytes {
-            let isShort = cursor.withNextEntry { entry in
-                guard entry.count <= Self.entryLimitBytes else { return false }
-                coding.append(entry, to: &writer)
-                return true
-            }
-            guard let isShort else { break }
-            // What is written of it is of no effect.
-            guard isShort else { return index.count }
-            rank += 1
-        }
-        return rank
-    }
-}
-
 extension Schema {
     /// The link tables that files have, by number; the others follow from them.
     var recordedLists: [Int] { linkTables.indices.filter { linkTables[$0].isRecorded(as: $0) } }
-}
-
-extension UInt32 {
-    /// The lower half of the bits that are set.
-    fileprivate var lowerHalf: UInt32 {
-        var (half, rest) = (self, nonzeroBitCount / 2)
-        forEachBit { place in
-            if rest <= 0 { half &= ~(1 << UInt32(place)) }
-            rest -= 1
-        }
-        return half
-    }
 }

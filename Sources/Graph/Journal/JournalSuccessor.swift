@@ -119,7 +119,7 @@ actor JournalSuccessor {
             let own = try? file.extent().identity
             let found = try? fileSystem.extent(location.path).identity
             guard let found, found == own else {
-                // Whoever has made a store of that name has removed the temporary file.
+                // A program that has made a store of that name has removed the temporary file.
                 throw error.reason == .exists || found != nil ? .nameIsTaken(path) : error.graphError(path: path)
             }
             try? fileSystem.unlink(location.path)

@@ -88,6 +88,15 @@ struct RuleTests {
         #expect(try coordinator.snapshot.related(\Team.members, of: team).count == 2)
     }
 
+    @Test func `R38: a save with nothing pending takes no number, also of a closed store`() async throws {
+        try await context.save()
+        #expect(coordinator.snapshot.commit == .none)
+        try await coordinator.close()
+        try await context.save()
+        await context.perform { _ = $0.insert(Team(name: "red")) }
+        await #expect(throws: GraphError.self) { try await context.save() }
+    }
+
     @Test func `R7: after a save that was merged, objects show the committed result and its version`() async throws {
         let (ada, eve) = (try await insert(Person(name: "Ada")), try await insert(Person(name: "Eve")))
         let other = Context(coordinator)

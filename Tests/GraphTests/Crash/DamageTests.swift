@@ -2,7 +2,7 @@ import Testing
 
 @testable import Graph
 
-/// What becomes of every kind of damage to a small journal: each single case is predicted from its bytes, and each class is
+/// R30: what becomes of every kind of damage to a small journal: each single case is predicted from its bytes, and each class is
 /// counted.
 struct DamageTests {
     /// Damages the file in many ways, holds each to the prediction, and counts them.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Graph
 
-/// What opening says about a file that it takes, and what it leaves alone in one that it refuses.
+/// R30: what opening says about a file that it takes, and what it leaves alone in one that it refuses.
 struct DiagnosticsTests {
     private let path = JournalFixture.path
 

@@ -12,7 +12,7 @@ import Testing
     @Relationship(inverse: \Picture.tags) var pictures: ToMany<Picture> = []
 }
 
-/// R3 and R14: a link that was made here is there as soon as both of its ends are, and an error as long as they are not.
+/// R3, R14 and R35: a link that was made here is there as soon as both of its ends are, and an error as long as they are not.
 struct PendingLinkTests {
     private static func store() async throws -> (Coordinator, Picture.ID, Keyword.ID) {
         let coordinator = try await Coordinator(for: Picture.self, Keyword.self, checksEveryCommit: true)
