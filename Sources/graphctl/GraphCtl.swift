@@ -11,6 +11,7 @@ import Graph
                graphctl log [--format text|jsonl] FILE
                graphctl diff OLD NEW
                graphctl compact FILE
+               graphctl salvage FILE --output NEW
 
         Looks into a Graph store, without the program that wrote it. All commands but compact only read the file, without its
         lock, and a program may have it open: what they show is what was durable at one moment.
@@ -33,7 +34,8 @@ import Graph
         What is odd about a file is a remark on standard error; for verify and stat it is part of the output.
 
         Exit codes: 0 done, and nothing differs; 1 a file is damaged, is no store, or cannot be read or written, or the output
-        cannot be; 2 the command line is wrong, or there is no such entity; 3 the two files differ.
+        cannot be; 2 the command line is wrong, or there is no such entity; 3 the two files differ; 4 a new file was salvaged, and
+        lacks what is listed.
 
         """
 
@@ -102,6 +104,9 @@ import Graph
                 "\(compaction.path): \(compaction.bytesBefore) bytes before, \(compaction.bytesAfterwards) bytes now\n")
             return 0
         }
+        if case .salvage(let newFile) = command {
+            return salvage(try await StoreSalvage(of: file, to: newFile), from: file)
+        }
         let store = try await StoreInspection(reading: file)
         switch command {
         case .verify: return verify(store)
@@ -116,10 +121,20 @@ import Graph
             remark(store)
             remark(other)
             return difference(from: store, to: other)
-        case .compact, .log: break
+        case .compact, .log, .salvage: break
         }
         remark(store)
         return 0
+    }
+
+    private func salvage(_ salvage: StoreSalvage, from file: String) -> Int32 {
+        remark(file, salvage.remarks)
+        for line in salvage.losses { output("\(file): \(line)\n") }
+        for (entity, count) in salvage.objectCounts { output("\(salvage.path): objects of \(entity): \(count)\n") }
+        let isWhole = salvage.losses.isEmpty
+        let summary = isWhole ? "nothing was dropped" : "what is listed above is not in it"
+        output("\(salvage.path): written, at commit \(salvage.commit); \(summary)\n")
+        return isWhole ? 0 : 4
     }
 
     private func remark(_ store: StoreInspection) { remark(store.path, store.damages + store.diagnostics) }
@@ -149,6 +164,7 @@ import Graph
         if store.compactionTime > 0 { lines.append(("last compaction", Self.text(ofTime: store.compactionTime))) }
         lines += store.objectCounts.map { ("objects of \($0.entity)", "\($0.count)") }
         lines += store.linkCounts.map { ("links of \($0.relationship)", "\($0.count)") }
+        lines += store.metadata.map { ("metadata \(StoredValue.text($0.key))", "\(StoredValue.text($0.text))") }
         lines += (store.damages + store.diagnostics).map { ("remark", $0) }
         return lines.map { "\($0): \($1)\n" }.joined()
     }

@@ -14,6 +14,8 @@ struct Options: Equatable {
         /// To this file.
         case diff(String)
         case compact
+        /// Into this file.
+        case salvage(output: String)
     }
 
     /// A command line that cannot be followed.
@@ -26,7 +28,7 @@ struct Options: Equatable {
 
     init(_ arguments: [String]) throws(Invalid) {
         let name = arguments.first ?? ""
-        var (format, entity, files): (Format, String?, [String]) = (.text, nil, [])
+        var (format, entity, newFile, files): (Format, String?, String?, [String]) = (.text, nil, nil, [])
         var rest = arguments.dropFirst()
         while var argument = rest.popFirst() {
             if argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") {
@@ -42,6 +44,9 @@ struct Options: Equatable {
             case "--entity" where name == "dump":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
                 entity = value
+            case "--output" where name == "salvage":
+                guard let value = rest.popFirst() else { throw Invalid(message: "--output needs a file") }
+                newFile = value
             case "--":
                 files += rest
                 rest = []
@@ -59,6 +64,9 @@ struct Options: Equatable {
         case "diff" where files.count == 2: command = .diff(files.removeLast())
         case "diff": throw Invalid(message: "diff takes two files, not \(files.count)")
         case "compact": command = .compact
+        case "salvage":
+            guard let newFile else { throw Invalid(message: "salvage needs --output and the name of a new file") }
+            command = .salvage(output: newFile)
         default: throw Invalid(message: "there is no command '\(name)'")
         }
         guard files.count == 1 else { throw Invalid(message: "\(name) takes one file, not \(files.count)") }

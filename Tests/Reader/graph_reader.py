@@ -16,6 +16,7 @@ Every loop is bounded by the bytes that are left: a count of elements is refused
 import hashlib
 import json
 import os
+import re
 import struct
 import sys
 import unicodedata
@@ -591,6 +592,7 @@ class Schema:
         # The fingerprints of schemas that the file had before.
         self.earlier = []
         self.version = None
+        self.metadata = {}
         for line in lines[1:-1]:
             if line.startswith("earlier "):
                 self.parse_earlier(line)
@@ -601,6 +603,10 @@ class Schema:
                 if len(quoted) < 3 or quoted[0] != '"' or quoted[-1] != '"':
                     raise Refused(f"the schema has a line {line[:80]!r}")
                 self.version = unescaped(quoted[1:-1])
+            elif line.startswith("metadata "):
+                self.parse_metadata(line)
+            elif self.metadata:
+                raise Refused("the schema has a line behind those of the metadata")
             else:
                 self.parse(line)
         if len(self.earlier) > MOST_EARLIER:
@@ -631,6 +637,15 @@ class Schema:
         siblings.append(made)
         if tag != len(siblings):
             raise Refused(f"the schema's numbers do not ascend in the line {line[:80]!r}")
+
+    def parse_metadata(self, line):
+        found = re.fullmatch(r'metadata "((?:[^"\\]|\\.)+)" "((?:[^"\\]|\\.)*)"', line)
+        if not found:
+            raise Refused(f"the schema has a line {line[:80]!r}")
+        key = unescaped(found[1])
+        if any(unicodedata.normalize("NFC", key) == unicodedata.normalize("NFC", other) for other in self.metadata):
+            raise Refused("the schema has a key of the metadata twice")
+        self.metadata[key] = unescaped(found[2])
 
     def parse_earlier(self, line):
         fingerprint = line[len("earlier "):]
@@ -971,6 +986,9 @@ class State:
         members = self.members()
         self.check(members)
         yield json_object([("commit", str(self.commit))])
+        if schema.metadata:
+            texts = [(key, quoted(text)) for key, text in sorted(schema.metadata.items())]
+            yield json_object([("metadata", json_object(texts))])
         for entity in sorted(schema.entities, key=lambda entity: entity.name.encode("utf-8")):
             rows = self.rows[entity.tag]
             for row in sorted(rows):

@@ -75,7 +75,11 @@ import Graph
         let argument = words.count > 1 ? words[1] : ""
         switch words.first {
         case "open":
-            let store = try await Coordinator(for: Entry.self, at: argument)
+            // With a space and the level of durability behind it.
+            let words = argument.split(separator: " ").map(String.init)
+            let levels: [String: Durability] = ["relaxed": .relaxed, "none": .none]
+            let store = try await Coordinator(
+                for: Entry.self, at: words[0], durability: levels[words.last ?? ""] ?? .full)
             self.store = store
             return "opened \(store.snapshot.count(of: Entry.self))"
         case "read":

@@ -5,6 +5,8 @@ struct SaveRequest: Sendable {
     var origin = ChangeOrigin()
     /// What a serializable transaction has read; otherwise nil.
     var reads: ReadSet?
+    /// What it waits for, if that is more than the store's level.
+    var durability = Durability.none
 }
 
 /// The result of a save.

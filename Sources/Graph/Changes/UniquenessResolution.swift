@@ -40,6 +40,8 @@ struct UniquenessResolution {
     /// By entity, index and key, the rows of the base that have the key, and perhaps some that had it before. Only for keys
     /// that were looked up.
     private var known: [IndexID: [[UInt8]: Set<RowNumber>]] = [:]
+    /// How many rows with others' keys were visited, which tests hold to the number of rows written.
+    private(set) var visitedCount = 0
 
     private struct IndexID: Hashable {
         let entity: Int
@@ -125,7 +127,10 @@ struct UniquenessResolution {
         // A row due for deletion does not keep its value, unless the new row may turn out to replace it.
         let passesLeaving = index.uniqueness == .reject
         var rivals: [RowNumber] = []
+        var visitedCount = 0
+        defer { self.visitedCount += visitedCount }
         func add(_ rival: RowNumber) -> Bool {
+            visitedCount += 1
             if !passesLeaving || !isLeaving(RowID(entity: entity, row: rival)) { rivals.append(rival) }
             return rivals.count < 2
         }
@@ -151,6 +156,7 @@ struct UniquenessResolution {
         _ = key.withUnsafeBytes { prefix in
             state.snapshot.entities[id.entity].indexes[id.index].forEachRow(withPrefix: prefix) { row in
                 if !state.changes[id.entity].isNew(row) { rows.insert(row) }
+                visitedCount += 1
                 return true
             }
         }
@@ -176,6 +182,7 @@ struct UniquenessResolution {
                 let indexID = IndexID(entity: id.entity, index: number)
                 if sharing[indexID]?.contains(id.row) != true {
                     let others = state.snapshot.rowsSharingKey(of: id, at: address, index: number)
+                    visitedCount += others.count
                     guard !others.isEmpty else { continue }
                     sharing[indexID, default: []].formUnion([id.row] + others)
                 }

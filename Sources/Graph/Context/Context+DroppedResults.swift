@@ -45,6 +45,7 @@ extension Coordinator {
         retries: Int = 32,
         mergePolicy: MergePolicy = .error,
         author: String? = nil,
+        durability: Durability = .none,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ body: @Sendable (isolated Context) async throws -> ManagedObject<E>
@@ -54,6 +55,7 @@ extension Coordinator {
             retries: retries,
             mergePolicy: mergePolicy,
             author: author,
+            durability: durability,
             fileID: fileID,
             line: line
         ) { context in

@@ -1,12 +1,15 @@
 extension Context {
-    /// Commits the changes; they are durable when it returns. A nested context hands them to its parent instead. On a
+    /// Commits the changes; they are durable when it returns, unless the store has a lower ``Durability``. A nested context hands them to its parent instead. On a
     /// transaction's own context it does nothing, since the transaction saves at its end; after that it throws
     /// `.transactionEnded`.
     ///
     /// Changes made while the save runs stay pending. If the save fails, the store does not change and all changes are pending
     /// again. Saves of one context run one after another.
     ///
-    /// - Parameter mergePolicy: what to do about conflicts; nil for the context's policy.
+    /// - Parameters:
+    ///   - mergePolicy: what to do about conflicts; nil for the context's policy.
+    ///   - durability: what to wait for, if that is more than the store's level. It means nothing in a nested context, or if there
+    ///     are no changes.
     /// - Throws: `.conflicts`, `.notUnique`, `.danglingReferences`, `.deleteDenied`, `.validationFailed`, `.notEncodable`,
     ///   `.cancelled` if the task was cancelled before the changes were handed over, or an error of the store's file. After
     ///   `.outcomeUnknown` the store takes no more saves.
@@ -20,11 +23,12 @@ extension Context {
     /// share.
     public func save(
         mergePolicy: MergePolicy? = nil,
+        durability: Durability = .none,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws(GraphError) {
         guard !isTransaction else { return try requireOpen() }
-        try await save(mergePolicy, origin(fileID, line), isCancellable: true)
+        try await save(mergePolicy, origin(fileID, line), durability, isCancellable: true)
     }
 
     /// Commits the changes as `save()` does. If others have changed the same objects, takes over their changes and tries
@@ -41,6 +45,7 @@ extension Context {
     /// - Parameters:
     ///   - retries: how often to try again at most.
     ///   - mergePolicy: what to do about conflicts; nil for the context's policy.
+    ///   - durability: what to wait for, if that is more than the store's level.
     /// - Throws: what `save()` throws; `.retriesExhausted` if others were faster each time. The context then shows what they
     ///   committed, with its own changes on top.
     ///
@@ -48,16 +53,18 @@ extension Context {
     public func save(
         retries: Int,
         mergePolicy: MergePolicy? = nil,
+        durability: Durability = .none,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws(GraphError) {
         guard !isTransaction else { return try requireOpen() }
-        try await save(mergePolicy, origin(fileID, line), isCancellable: true, retries: retries)
+        try await save(mergePolicy, origin(fileID, line), durability, isCancellable: true, retries: retries)
     }
 
     func save(
         _ policy: MergePolicy?,
         _ origin: ChangeOrigin,
+        _ durability: Durability = .none,
         isCancellable: Bool,
         retries: Int = 0
     ) async throws(GraphError) {
@@ -66,7 +73,7 @@ extension Context {
         var attempts = 1
         while true {
             do throws(GraphError) {
-                return try await commitChanges(policy, origin, isCancellable: isCancellable)
+                return try await commitChanges(policy, origin, durability, isCancellable: isCancellable)
             } catch {
                 state.saveFailed()
                 let final = await refreshToRetry(after: error, attempts, retries)
@@ -102,11 +109,13 @@ extension Context {
     func commitChanges(
         _ policy: MergePolicy?,
         _ origin: ChangeOrigin,
+        _ durability: Durability = .none,
         isCancellable: Bool = true
     ) async throws(GraphError) {
         if isCancellable, Task.isCancelled { throw .cancelled }
         guard let captured = state.capture(runningHooks: parent == nil) else { return didSave() }
-        let request = self.request(captured, policy, origin)
+        var request = self.request(captured, policy, origin)
+        request.durability = durability
         state.followers.send(.willSave(captured.difference))
         // What was asked for whether it has changes has none while they are on their way.
         state.tellChanges()
@@ -181,7 +190,7 @@ extension Context {
         }
     }
 
-    /// Reads the newest durable state, or the parent's state in a nested context, once a save in flight has ended. Puts the
+    /// Reads the newest committed state, or the parent's state in a nested context, once a save in flight has ended. Puts the
     /// unsaved changes on top of it, property by property.
     ///
     /// This resolves conflicts: the next save compares with the new state. Only an object that others deleted stays deleted:
@@ -243,7 +252,7 @@ extension Context {
 public enum RollbackTarget: Sendable {
     /// The state that the context has read.
     case base
-    /// The newest durable state; for a nested context, the parent's state.
+    /// The newest committed state; for a nested context, the parent's state.
     case latest
 }
 

@@ -43,7 +43,7 @@ public actor Context {
     var merging: Task<Void, Never>?
     var autosaveDelay: Duration?
 
-    /// Creates a context on the newest durable state.
+    /// Creates a context on the newest committed state.
     ///
     /// - Parameters:
     ///   - mergePolicy: what a save does about conflicts, unless the call says otherwise.

@@ -11,7 +11,7 @@ public enum IsolationLevel: Sendable {
 }
 
 extension Coordinator {
-    /// Runs a closure on a fresh context and commits its changes. On conflict it runs the closure again, on the newest durable
+    /// Runs a closure on a fresh context and commits its changes. On conflict it runs the closure again, on the newest committed
     /// state.
     ///
     /// So the closure may run several times. If it throws, nothing is saved and the transaction throws the same error.
@@ -24,10 +24,11 @@ extension Coordinator {
     ///     others. A turn that takes long ends early, since the closure may wait for other tasks and their transactions.
     ///   - mergePolicy: how to resolve conflicts instead, at the level `.snapshot`.
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
+    ///   - durability: what to wait for, if that is more than the store's level.
     /// - Throws: what the closure throws; `.retriesExhausted` with the last conflicts; what `Context.save()` throws for
     ///   reasons other than others' changes, including `.cancelled`.
     ///
-    /// Complexity: for each attempt, that of the closure and of ``Context/save(mergePolicy:fileID:line:)``. A serializable
+    /// Complexity: for each attempt, that of the closure and of ``Context/save(mergePolicy:durability:fileID:line:)``. A serializable
     /// transaction also compares what it read: O(*r* log *n*) for *r* objects and members among *n*, and O(what others have
     /// changed since) for each entity that it searched.
     @discardableResult
@@ -36,13 +37,14 @@ extension Coordinator {
         retries: Int = 32,
         mergePolicy: MergePolicy = .error,
         author: String? = nil,
+        durability: Durability = .none,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ body: @Sendable (isolated Context) async throws -> Result
     ) async throws -> Result {
         let origin = ChangeOrigin(author: author, callSite: CallSite(fileID, line))
         func attempt() async throws -> Attempt<Result> {
-            try await self.attempt(isolation, mergePolicy, origin, body)
+            try await self.attempt(isolation, mergePolicy, origin, durability, body)
         }
         let error: GraphError
         switch try await attempt() {
@@ -59,6 +61,7 @@ extension Coordinator {
         _ isolation: IsolationLevel,
         _ mergePolicy: MergePolicy,
         _ origin: ChangeOrigin,
+        _ durability: Durability,
         _ body: @Sendable (isolated Context) async throws -> Result
     ) async throws -> Attempt<Result> {
         let context = Context(
@@ -70,7 +73,7 @@ extension Coordinator {
         )
         let result = try await context.runTransaction { try await body($0) }
         do throws(GraphError) {
-            try await context.save(nil, origin, isCancellable: true)
+            try await context.save(nil, origin, durability, isCancellable: true)
         } catch {
             let base = await context.baseCommit
             guard error.isRetriable(isOutdated: snapshot.commit > base) else { throw error }

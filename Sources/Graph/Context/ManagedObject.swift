@@ -173,7 +173,7 @@ extension ManagedObject {
         contextState.registry?.keep(self)
     }
 
-    /// Moves the whole context to the newest durable state, with its unsaved changes on top: objects of one context always
+    /// Moves the whole context to the newest committed state, with its unsaved changes on top: objects of one context always
     /// show one state. This does not wait: if a save is in flight, the state moves when the save ends. In a nested context the
     /// state stays.
     ///

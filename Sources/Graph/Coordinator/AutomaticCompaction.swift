@@ -1,4 +1,4 @@
-/// When a store's file is compacted; see ``Coordinator/compact()``.
+/// When a store's file is compacted; see ``Coordinator/compact(progress:)``.
 public enum CompactionPolicy: Sendable, Hashable {
     /// In the background, when as much is no longer needed as the file had after its last compaction, and at least 16 MiB: while
     /// the program saves, and after opening. So a file takes about twice what its objects need, and a compaction needs room for
@@ -8,7 +8,7 @@ public enum CompactionPolicy: Sendable, Hashable {
     /// A file with values of which the program's types do not read everything, as ``StoreDiagnostic/Kind/unreadValues`` says, is
     /// not compacted by itself.
     case automatic
-    /// Only when the program calls ``Coordinator/compact()``.
+    /// Only when the program calls ``Coordinator/compact(progress:)``.
     case manual
 }
 
@@ -21,7 +21,7 @@ struct AutomaticCompaction {
     private let minimumBytes: UInt64
     /// The length of the records in the file.
     private var fileBytes: UInt64
-    private(set) var checkpointBytes: UInt64
+    let checkpointBytes: UInt64
     /// From which length on a look at the state is worth it.
     private var nextBytes: UInt64
     /// While somebody estimates what the state needs: how long the file was when it had that state.
@@ -59,10 +59,5 @@ struct AutomaticCompaction {
         // If the compaction fails; when it succeeds it says so. There may be room any time.
         nextBytes = fileBytes + (hasRoom ? max(base, minimumBytes) : minimumBytes)
         return hasRoom
-    }
-
-    mutating func didCompact(fileBytes: UInt64, checkpointBytes: UInt64) {
-        (self.fileBytes, self.checkpointBytes) = (fileBytes, checkpointBytes)
-        nextBytes = Self.length(after: checkpointBytes, minimumBytes)
     }
 }

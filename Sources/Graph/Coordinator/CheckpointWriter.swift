@@ -23,6 +23,8 @@ struct CheckpointWriter {
     private var writer = ByteWriter()
     private var block = ByteWriter()
     private var coding = FrontCodedEntries()
+    /// How many rows, pairs and entries were written.
+    private var writtenCount: UInt64 = 0
     private let places: [CheckpointRecord.Index: StoredIndex.Place]
 
     private var schema: Schema { snapshot.schema }
@@ -37,15 +39,47 @@ struct CheckpointWriter {
     ///
     /// - Throws: `.notEncodable`, from a `Codable` value; `.closed`, if the task is cancelled; and what the journal throws.
     @concurrent
-    func write(to successor: JournalSuccessor) async throws(GraphError) {
+    func write(to successor: JournalSuccessor, _ meter: ProgressMeter? = nil) async throws(GraphError) {
         var checkpoint = self
+        let count = self.count
         try await successor.append([Journal.Record(kind: .schema, payload: record.bytes)])
         while let payload = try checkpoint.next() {
             if Task.isCancelled { throw .closed(path: successor.path) }
             try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)])
+            meter?.report(.writing, checkpoint.writtenCount, of: count)
         }
         try await successor.append([Journal.Record(kind: .snapshotEnd, payload: [])])
         try await successor.sync()
+        meter?.report(.writing, count, of: count)
+    }
+
+    /// How many rows, pairs and entries there are.
+    private var count: UInt64 {
+        let rows = snapshot.entities.reduce(0) { $0 + $1.rows.count }
+        let pairs = schema.recordedLists.reduce(0) { $0 + snapshot.linkTables[$1].members.count }
+        let entries = snapshot.entities.reduce(0) { $1.indexes.reduce($0) { $0 + $1.count } }
+        return UInt64(rows + pairs + entries)
+    }
+
+    /// Writes a file that has nothing but this checkpoint, and replaces nothing.
+    ///
+    /// - Throws: what ``Coordinator/copy(to:progress:)`` throws.
+    func write(
+        toNewFile path: String, of storeID: StoreID, _ fileSystem: any StoreFileSystem, _ options: JournalOptions,
+        _ meter: ProgressMeter? = nil
+    ) async throws(GraphError) {
+        let copy = try await Journal.makeCopy(
+            at: path, of: storeID, schema: record.bytes, baseCommit: snapshot.commit, fileSystem: fileSystem,
+            options: options)
+        do throws(GraphError) {
+            try await write(to: copy, meter)
+            _ = try await copy.seal(Coordinator.encode(counters: counters))
+            try await copy.place()
+        } catch {
+            await copy.abandon()
+            if case .closed = error { throw .cancelled }
+            throw error
+        }
     }
 
     /// The next payload; nil after the last one.
@@ -198,6 +232,7 @@ struct CheckpointWriter {
             last = leaf
             writer.appendFixed(occupancy)
             writer.append(contentsOf: block.bytes)
+            writtenCount += UInt64(occupancy.nonzeroBitCount)
             isEmpty = false
         }
         return (next, isEmpty)
@@ -229,6 +264,7 @@ struct CheckpointWriter {
             bytes += 4 + (pair.key?.bytes.count ?? 0)
         }
         writer.appendPairs(pairs)
+        writtenCount += UInt64(pairs.count)
         return rank + pairs.count
     }
 
@@ -256,6 +292,7 @@ struct CheckpointWriter {
             guard isShort else { return index.count }
             rank += 1
         }
+        writtenCount += UInt64(rank - first)
         return rank
     }
 }

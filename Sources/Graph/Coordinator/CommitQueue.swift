@@ -19,6 +19,10 @@ struct CommitQueue {
         var record: [UInt8]?
         /// The row counters in that record.
         var counters: [RowNumber]?
+        /// Up to where everything is to be written, or synced, when this is answered.
+        var durability = Durability.none
+        /// Whether the save has returned, and its state is published. Nobody waits for such an entry.
+        var isPublished = false
         var trace: CommitTrace?
         /// Whether this is nobody's save, but the turn of something that has to run between two groups. It leads always, and a
         /// group of its own.
@@ -26,12 +30,20 @@ struct CommitQueue {
         /// Where the save waits; nil if it leads.
         fileprivate(set) var ticket: CommitTicket?
 
+        var recordBytes: Int { record.map { JournalFormat.frameBytes(payloadBytes: $0.count) } ?? 0 }
+
         func answer(_ result: Result<Void, GraphError>) {
             ticket?.give(.done(result))
         }
     }
 
     private var entries: [Entry] = []
+    /// The length of the records in it.
+    private(set) var bytes = 0
+    /// Whether the disk was full when the first ones, which are published, were to be written.
+    private(set) var isStalled = false
+    /// How many close the store. What is published must be written then, so no more is published before it is written.
+    var closingCount = 0
     /// Whether somebody is leading.
     private(set) var isBusy = false
     private var lastGroupCount = 0
@@ -39,14 +51,25 @@ struct CommitQueue {
     private var (lastSeen, idleTurns) = (0, 0)
 
     private static let idleTurnLimit = 8
+    /// So many bytes may wait to be written after their saves have returned. With the record of the save that leads, they fit into
+    /// one group.
+    private static let publishedLimitBytes = 8 << 20
 
     var count: Int { entries.count }
 
-    /// Puts a save in line and returns what it waits for; nil if it leads at once.
+    /// Whether a save may return before it is written.
+    func hasRoom(for entry: Entry) -> Bool {
+        !isStalled && closingCount == 0 && bytes + entry.recordBytes <= Self.publishedLimitBytes
+    }
+
+    /// Puts a save in line and returns what it waits for; nil if it leads at once, or is published: then somebody has to lead if
+    /// nobody does.
     mutating func append(_ entry: Entry) -> CommitTicket? {
         var entry = entry
-        if isBusy { entry.ticket = CommitTicket() }
-        entries.append(entry)
+        if isBusy, !entry.isPublished { entry.ticket = CommitTicket() }
+        // What does not save need not wait for room on the disk.
+        entries.insert(entry, at: entry.isExclusive && !isBusy ? 0 : entries.count)
+        bytes += entry.recordBytes
         isBusy = true
         return entry.ticket
     }
@@ -66,33 +89,52 @@ struct CommitQueue {
     /// Takes all that wait, for the leader to write; no more than the first ones whose records take so many bytes in the file,
     /// but always one.
     mutating func takeGroup(limitBytes: Int = .max) -> [Entry] {
-        var end = 0
-        var bytes = 0
+        var (end, bytes) = (0, 0)
         while end < entries.count {
-            bytes += entries[end].record.map { JournalFormat.frameBytes(payloadBytes: $0.count) } ?? 0
+            bytes += entries[end].recordBytes
             if end > 0, bytes > limitBytes || entries[end].isExclusive || entries[0].isExclusive { break }
             end += 1
         }
         let group = Array(entries[..<end])
         entries.removeFirst(end)
+        self.bytes -= group.reduce(0) { $0 + $1.recordBytes }
         (lastGroupCount, lastSeen, idleTurns) = (group.count { $0.record != nil }, 0, 0)
         return group
     }
 
-    /// Takes all that wait.
     mutating func takeAll() -> [Entry] {
-        defer { entries = [] }
+        defer { (entries, bytes) = ([], 0) }
         return entries
     }
 
-    /// Ends the leader's turn: the next in line leads, or nobody.
-    mutating func passOn() {
+    /// Takes all that wait for an answer.
+    ///
+    /// - Parameter published: of the group that could not be written, to be kept with the others, until there is room.
+    mutating func takeWaiting(keeping published: [Entry]) -> [Entry] {
+        let waiting = entries.filter { !$0.isPublished }
+        entries = published + entries.filter(\.isPublished)
+        bytes = entries.reduce(0) { $0 + $1.recordBytes }
+        return waiting
+    }
+
+    /// Ends the leader's turn: the next in line leads, or nobody. Returns whether somebody has to lead, because the next save
+    /// has been answered already.
+    mutating func passOn() -> Bool {
+        isStalled = false
         guard !entries.isEmpty else {
             isBusy = false
-            return
+            return false
         }
-        entries[0].ticket?.give(.lead)
+        guard let ticket = entries[0].ticket else { return true }
+        ticket.give(.lead)
         entries[0].ticket = nil
+        return false
+    }
+
+    /// Ends the leader's turn after it found the disk full: the next one to come tries again.
+    mutating func stall() {
+        isStalled = !entries.isEmpty
+        isBusy = false
     }
 }
 

@@ -77,7 +77,7 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
         let outcome = origin.commit.map { "commit \($0) to \(store)" } ?? "nothing to do in \(store)"
         var parts = rows.map { "\($0.entity) +\($0.inserted) ~\($0.updated) −\($0.deleted)" }
         if addedLinks + removedLinks > 0 { parts.append("links +\(addedLinks) −\(removedLinks)") }
-        var text = "graph: \(outcome)\(who): " + parts.joined(separator: ", ")
+        var text = "graph: \(outcome)\(who)" + (parts.isEmpty ? "" : ": ") + parts.joined(separator: ", ")
         if resolvedConflicts > 0 {
             text += "; \(resolvedConflicts) conflict\(resolvedConflicts == 1 ? "" : "s") resolved"
         }

@@ -15,21 +15,28 @@ extension Coordinator {
     /// A store in memory has nothing to compact. A call during a compaction waits for that one. ``close(discardingChanges:)``
     /// stops it; cancelling the calling task does not.
     ///
+    /// - Parameter progress: is told how much of the new file is written, at most a hundred times; from any task, so keep it brief.
     /// - Throws: `.diskFull`, `.inputOutput` and the like, `.notEncodable`, or `.corrupt`, if a commit of this session cannot be
     ///   read back: the file is then as before, and saves go on. `.closed`, `.readOnly`. `.storeFailed` if the disk does not say
     ///   which of the two files the path leads to: either has every commit, and opening it again goes on.
     ///
     /// Complexity: O(*n*) for *n* objects and links, and for the commits made meanwhile.
-    public func compact() async throws(GraphError) {
+    public func compact(
+        progress: (@Sendable (StoreProgress) -> Void)? = nil
+    ) async throws(GraphError) {
         if let ending = state.ending { throw ending }
         if case .readOnly(let path) = state.storage { throw .readOnly(path: path) }
         guard journal != nil else { return }
-        try await runningCompaction.value.get()
+        let task = runningCompaction
+        if let progress { compactionMeter.add(progress) }
+        try await task.value.get()
     }
 
     /// The compaction under way, or a new one. Its task holds the coordinator only for single steps.
     private var runningCompaction: Task<Result<Void, GraphError>, Never> {
         if let compaction { return compaction }
+        let meter = ProgressMeter()
+        compactionMeter = meter
         let task = Task(executorPreference: taskExecutor) { [weak self, path] in
             let result: Result<UInt64, GraphError>
             do throws(GraphError) {
@@ -37,7 +44,7 @@ extension Coordinator {
                     throw .closed(path: path)
                 }
                 do throws(GraphError) {
-                    try await checkpoint.write(to: successor)
+                    try await checkpoint.write(to: successor, meter)
                     let checkpointBytes = await successor.end
                     guard try await self?.copyCommits(to: successor) != nil,
                         try await self?.replaceJournal(by: successor) != nil
@@ -60,10 +67,18 @@ extension Coordinator {
     private func didCompact(_ result: Result<UInt64, GraphError>) async {
         let fileBytes = await journal?.lengthBytes
         compaction = nil
-        if case .failure(let error) = result, case .storeFailed = error { state.end(error) }
-        if let fileBytes, case .success(let checkpointBytes) = result {
+        switch result {
+        case .failure(let error):
+            if case .storeFailed = error { state.end(error) }
+            compactionFailure = error
+        case .success(let checkpointBytes):
+            compactionFailure = nil
+            guard let fileBytes else { return }
             checkpoint = (checkpointBytes, PosixFileSystem.nanosecondsSince1970())
-            automaticCompaction?.didCompact(fileBytes: fileBytes, checkpointBytes: checkpointBytes)
+            // Afterwards the file has nothing that the program does not read.
+            automaticCompaction = automaticMinimumBytes.map {
+                AutomaticCompaction(fileBytes: fileBytes, checkpointBytes: checkpointBytes, minimumBytes: $0)
+            }
         }
     }
 
@@ -72,7 +87,7 @@ extension Coordinator {
     /// Compacts if that frees enough, and there is room.
     func compactIfWorthwhile() {
         guard compaction == nil, state.ending == nil, automaticCompaction?.beginsEstimate() == true else { return }
-        let checkpoint = CheckpointWriter(published.value, schemaRecord, counters: writtenCounters, time: 0)
+        let checkpoint = CheckpointWriter(written.snapshot, schemaRecord, counters: written.counters, time: 0)
         Task(executorPreference: taskExecutor) { [weak self] in
             let needed = await Self.estimatedBytes(of: checkpoint)
             await self?.compactIfWorthwhile(needing: needed)
@@ -100,15 +115,15 @@ extension Coordinator {
     private func beginSuccessor() async throws(GraphError) -> (JournalSuccessor, CheckpointWriter)? {
         guard let journal else { return nil }
         try await waitForTurn()
-        defer { state.queue.passOn() }
-        let snapshot = published.value
+        defer { passOn() }
+        let (snapshot, counters) = written
         let successor = try await journal.makeSuccessor(
             schema: schemaRecord.bytes,
             baseCommit: snapshot.commit,
             executor: JournalExecutor(label: "graph.compaction")
         )
         let time = PosixFileSystem.nanosecondsSince1970()
-        return (successor, CheckpointWriter(snapshot, schemaRecord, counters: writtenCounters, time: time))
+        return (successor, CheckpointWriter(snapshot, schemaRecord, counters: counters, time: time))
     }
 
     private func copyCommits(to successor: JournalSuccessor) async throws(GraphError) {
@@ -125,10 +140,11 @@ extension Coordinator {
     private func replaceJournal(by successor: JournalSuccessor) async throws(GraphError) {
         guard let journal else { return }
         try await waitForTurn()
-        defer { state.queue.passOn() }
+        defer { passOn() }
         try Self.requireGoingOn(path)
         try await successor.copyCommits(through: await journal.lengthBytes)
-        try await journal.replace(by: try await successor.seal(Self.encode(counters: writtenCounters)))
+        try await journal.replace(by: try await successor.seal(Self.encode(counters: written.counters)))
+        syncedCommit = written.snapshot.commit
     }
 
     private static func requireGoingOn(_ path: String) throws(GraphError) {

@@ -1,41 +1,35 @@
 extension Coordinator {
-    /// Writes the newest durable state into a new file, compacted, while saves and readers go on.
+    /// Writes the newest committed state into a new file, compacted, while saves and readers go on.
     ///
     /// The copy is a store of its own, of the same schema: identifiers, versions and the commit number are in it as here, and it
     /// can be opened at once. It belongs to the user whose program makes it, and nobody else may read it. A store in memory, one
     /// that is only read and one that takes no more saves can be copied, too. A crash leaves the whole copy or none.
     ///
-    /// - Important: values of `Codable` types are written as this program reads them, as ``compact()`` does.
-    /// - Parameter path: of a file that is not there yet; `~` is not expanded.
+    /// - Important: values of `Codable` types are written as this program reads them, as ``compact(progress:)`` does.
+    /// - Parameters:
+    ///   - path: of a file that is not there yet; `~` is not expanded.
+    ///   - progress: is told how much of the copy is written, at most a hundred times; from any task, so keep it brief.
     /// - Throws: `.unusableFile` if anything has that name; `.directoryMissing`, `.permissionDenied`, `.diskFull` and
     ///   `.inputOutput`; `.notEncodable` and `.transactionTooLarge`, of values that no file can hold; `.cancelled`;
     ///   `.schemaMismatch` from an older program, whose copy would lack what it does not know. There is no copy then, unless the
     ///   disk neither keeps nor removes it.
     ///
     /// Complexity: O(*n*) for *n* objects and links.
-    public func copy(to path: String) async throws(GraphError) {
-        try await copy(to: path, PosixFileSystem(), JournalOptions())
+    public func copy(
+        to path: String, progress: (@Sendable (StoreProgress) -> Void)? = nil
+    ) async throws(GraphError) {
+        try await copy(to: path, PosixFileSystem(), JournalOptions(), ProgressMeter(progress))
     }
 
     func copy(
-        to path: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions
+        to path: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions, _ meter: ProgressMeter? = nil
     ) async throws(GraphError) {
         if isPartial { throw .schemaMismatch(path: self.path, differences: [SchemaChange.olderProgram]) }
         // In this order, so that no row of the snapshot is beyond the counters.
         let (snapshot, counters) = (snapshot, usedCounters)
-        let copy = try await Journal.makeCopy(
-            at: path, of: storeID, schema: schemaRecord.bytes, baseCommit: snapshot.commit, fileSystem: fileSystem,
-            options: options)
-        do throws(GraphError) {
-            let time = PosixFileSystem.nanosecondsSince1970()
-            try await CheckpointWriter(snapshot, schemaRecord, counters: counters, time: time).write(to: copy)
-            _ = try await copy.seal(Self.encode(counters: counters))
-            try await copy.place()
-        } catch {
-            await copy.abandon()
-            if case .closed = error { throw .cancelled }
-            throw error
-        }
+        let checkpoint = CheckpointWriter(
+            snapshot, schemaRecord, counters: counters, time: PosixFileSystem.nanosecondsSince1970())
+        try await checkpoint.write(toNewFile: path, of: storeID, fileSystem, options, meter)
     }
 
     /// Removes a store that no program has open: its file, and the files beside it that belong to it.

@@ -16,6 +16,10 @@ struct CoordinatorState {
         case nothing
         /// The store has no file: the coordinator publishes the commit at once.
         case accepted
+        /// The coordinator publishes the commit at once, and it is written later.
+        ///
+        /// - Parameter isFirst: whether nobody is writing, so that somebody has to begin.
+        case published(isFirst: Bool)
         /// The commit is the first of a group, and nobody is writing: the save writes it.
         case leads
         /// The commit is in line.
@@ -29,11 +33,17 @@ struct CoordinatorState {
     private let checksEveryCommit: Bool
     private let counters: RowCounters
     let storage: Storage
+    /// The least that saves wait for.
+    private let durability: Durability
 
-    init(_ snapshot: Snapshot, counters: RowCounters, storage: Storage, checksEveryCommit: Bool) {
+    init(
+        _ snapshot: Snapshot, counters: RowCounters, storage: Storage, durability: Durability = .full,
+        checksEveryCommit: Bool
+    ) {
         commits = CommitState(head: snapshot)
         self.counters = counters
         self.storage = storage
+        self.durability = durability
         self.checksEveryCommit = checksEveryCommit
     }
 
@@ -41,12 +51,14 @@ struct CoordinatorState {
     ///
     /// - Parameters:
     ///   - time: in nanoseconds since 1970; asked for if there is a file.
+    ///   - isNewestPublished: whether readers see all commits so far, so that they may see the next one before it is written.
     ///   - trace: goes into the queue with the commit.
     /// - Throws: what ``CommitState/prepare(_:)`` throws; `.inconsistent`; `.readOnly`; of a record, `.notEncodable`,
     ///   `.storeFailed` and `.transactionTooLarge`. Nothing has changed then.
     mutating func admit(
         _ request: SaveRequest,
         at time: @autoclosure () -> UInt64,
+        isNewestPublished: Bool = false,
         _ trace: inout CommitTrace?
     ) throws(GraphError) -> (commit: PreparedCommit, admission: Admission) {
         let commit = try commits.prepare(request)
@@ -76,8 +88,12 @@ struct CoordinatorState {
         commits.accept(commit)
         trace?.recordBytes = record.count
         // From here on it is for the leader to report.
-        let entry = CommitQueue.Entry(step: commit.step, record: record, counters: counters, trace: trace.take())
-        return (commit, queue.append(entry).map(Admission.waits) ?? .leads)
+        var entry = CommitQueue.Entry(step: commit.step, record: record, counters: counters, trace: trace.take())
+        entry.durability = max(request.durability, durability)
+        entry.isPublished = entry.durability == .none && isNewestPublished && queue.hasRoom(for: entry)
+        let isFirst = !queue.isBusy
+        let ticket = queue.append(entry)
+        return (commit, entry.isPublished ? .published(isFirst: isFirst) : ticket.map(Admission.waits) ?? .leads)
     }
 
     /// Takes no more saves, for the first reason that there is.
@@ -85,22 +101,24 @@ struct CoordinatorState {
         ending = ending ?? reason
     }
 
-    /// A group has failed: neither it nor what was checked on top of it is in the store. A full disk ends nothing.
+    /// A group has failed: but for what is published, neither it nor what was checked on top of it is in the store. A full disk
+    /// ends nothing: what is published stays in line.
     ///
     /// - Returns: the saves that were checked on top of it, and the error for these.
     mutating func fail(
+        _ group: [CommitQueue.Entry],
         _ error: GraphError,
-        durable: Snapshot,
+        published: Snapshot,
         path: String
     ) -> (followers: [CommitQueue.Entry], error: GraphError) {
-        commits.reset(to: durable)
-        var errorOfFollowers = error
+        commits.reset(to: published)
         switch error {
-        case .diskFull, .transactionTooLarge: break
+        case .diskFull, .transactionTooLarge:
+            return (queue.takeWaiting(keeping: group.filter(\.isPublished)), error)
         default:
-            errorOfFollowers = error.asEarlierFailure(path: path)
+            let errorOfFollowers = error.asEarlierFailure(path: path)
             end(errorOfFollowers)
+            return (queue.takeAll(), errorOfFollowers)
         }
-        return (queue.takeAll(), errorOfFollowers)
     }
 }

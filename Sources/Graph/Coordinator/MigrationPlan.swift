@@ -52,6 +52,11 @@ public struct MigrationPlan: Sendable {
     /// The name of the version that the last step makes, which is the program's.
     var newestVersion: String? { versions.last }
 
+    /// The version that a file names, if the plan has others and not this one.
+    func unknownVersion(of record: SchemaRecord) -> String? {
+        record.version.flatMap { steps.isEmpty || versions.contains($0) ? nil : $0 }
+    }
+
     /// The schemas of all versions, in their order.
     ///
     /// - Throws: `.invalidSchema`.

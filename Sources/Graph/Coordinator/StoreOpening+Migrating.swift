@@ -5,6 +5,8 @@ extension StoreOpening {
         let snapshot: Snapshot
         let counters: [RowNumber]
         let record: SchemaRecord
+        /// How many rows each entity has.
+        let rowCounts: [Int]
     }
 
     /// The file as the program sees it.
@@ -45,7 +47,8 @@ extension StoreOpening {
             record: record,
             diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
             checkpoint: (await source.journal?.lengthBytes ?? 0, PosixFileSystem.nanosecondsSince1970()),
-            isPartial: isReadOnly && isOlder(than: original.record)
+            isPartial: isReadOnly && isOlder(than: original.record),
+            isMigrated: !isReadOnly
         )
     }
 
@@ -60,7 +63,7 @@ extension StoreOpening {
         do throws(GraphError) {
             let checkpoint = CheckpointWriter(
                 migrated.snapshot, record, counters: migrated.counters, time: PosixFileSystem.nanosecondsSince1970())
-            try await checkpoint.write(to: successor)
+            try await checkpoint.write(to: successor, meter)
             let seal = Coordinator.encode(counters: migrated.counters)
             try await journal.replace(by: try await successor.seal(seal), keepsOld: true)
         } catch {
@@ -83,12 +86,12 @@ extension StoreOpening {
             switch error {
             case .migrationFailed(_, let failures):
                 return MigrationPreview(changes: comparison.changes, failures: failures)
-            case .schemaMismatch:
-                // A program that is older than the file is refused for changes that another one may make.
+            case .schemaMismatch(_, let differences):
+                guard !comparison.changes.isEmpty else { throw error }
+                // A program that is older than the file, say, is refused for changes that another one may make.
                 let changes =
                     comparison.refused.isEmpty
-                    ? comparison.changes.map { $0.handled(.refused, advice: SchemaChange.olderProgram) }
-                    : comparison.changes
+                    ? comparison.changes.map { $0.handled(.refused, advice: differences.first) } : comparison.changes
                 return MigrationPreview(changes: changes, failures: [])
             default: throw error
             }
@@ -113,25 +116,50 @@ extension StoreOpening {
 
     /// Whether the plan has something to say about a file of this schema, of which the program itself needs none but notes.
     func hasSteps(for record: SchemaRecord) throws(GraphError) -> Bool {
-        let snapshot = Snapshot(schema: try Schema(record))
-        return try !route(from: Original(snapshot: snapshot, counters: [], record: record)).steps.isEmpty
+        try !route(from: try Self.original(of: record, rowCount: 0)).steps.isEmpty
+    }
+
+    /// What opening a file of this schema makes of the differences, if it has objects.
+    ///
+    /// - Throws: `.schemaMismatch` if it would be refused.
+    func changes(from record: SchemaRecord) throws(GraphError) -> [SchemaChange] {
+        let route = try route(from: try Self.original(of: record, rowCount: SchemaComparison.someRows))
+        return route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 }
+    }
+
+    private static func original(of record: SchemaRecord, rowCount: Int) throws(GraphError) -> Original {
+        let schema = try Schema(record)
+        return Original(
+            snapshot: Snapshot(schema: schema), counters: [], record: record,
+            rowCounts: schema.entities.map { _ in rowCount })
     }
 
     /// What the program says of its schema.
     var programRecord: SchemaRecord { SchemaRecord(schema, version: plan?.newestVersion) }
 
-    /// Finds the version of the plan that a file has. It is certain if the file names it or has exactly its schema. Otherwise
-    /// a file that no step has to touch must not run one, and none may be left out: if either is possible, it is refused.
+    /// Finds the version of the plan that a file has. It is certain if the file names it or has exactly its schema; of several
+    /// with that schema it is the oldest, since programs of the later ones have a plan and name them. Otherwise a file that no
+    /// step has to touch must not run one, and none may be left out: if either is possible, it is refused.
     ///
-    /// - Throws: `.schemaMismatch` if the file fits neither the program's schema nor a version of its plan, or several.
+    /// - Throws: `.schemaMismatch` if the file names a version that the plan lacks, or fits neither the program's schema nor a
+    ///   version of its plan, or several.
     private func route(from original: Original) throws(GraphError) -> Route {
         let old = original.snapshot.schema
         let direct = SchemaComparison(
             from: old, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         let isOlder = isOlder(than: original.record)
+        let unknownVersion = plan?.unknownVersion(of: original.record)
         // It may look at a file that has all that it knows, unchanged, and more.
-        if isOlder, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) {
+        if isOlder || unknownVersion != nil, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) {
             return Route(direct: direct, comparison: direct, steps: [])
+        }
+        if let unknownVersion {
+            throw .schemaMismatch(
+                path: path,
+                differences: [
+                    "the file is of version \(unknownVersion.shortened(to: 400)), which the migration plan lacks: "
+                        + "a newer version of this program has opened it, or the plan has lost that version"
+                ])
         }
         if isOlder, direct.changes.contains(where: { !$0.isNeutral }) {
             throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: direct.changes))
@@ -152,7 +180,7 @@ extension StoreOpening {
         if let version = original.record.version, let number = plan.versions.lastIndex(of: version) {
             return try route(number)
         }
-        if let number = schemas.lastIndex(where: { SchemaRecord($0).entities == original.record.entities }) {
+        if let number = schemas.firstIndex(where: { SchemaRecord($0).entities == original.record.entities }) {
             return try route(number)
         }
         let possible = routes.indices.dropLast().filter { number in
@@ -161,7 +189,8 @@ extension StoreOpening {
         }
         let isDirect = direct.refused.isEmpty && !direct.removes
         if possible.isEmpty {
-            return try checked(Route(direct: direct, comparison: direct, steps: []), refusingRemovals: true)
+            guard isDirect else { throw mismatch(routes.dropLast() + [direct], plan.versions) }
+            return try route(steps.count)
         }
         guard possible.count == 1, !isDirect else {
             let names = (possible.map { plan.versions[$0] } + (isDirect ? [plan.newestVersion ?? ""] : []))
@@ -178,16 +207,27 @@ extension StoreOpening {
     /// Whether the file had the program's schema before.
     private func isOlder(than record: SchemaRecord) -> Bool { record.earlier.contains(programRecord.fingerprint) }
 
-    private func checked(_ route: Route, refusingRemovals: Bool = false) throws(GraphError) -> Route {
-        var refused = route.comparison.refused
-        if refusingRemovals, refused.isEmpty {
-            let advice = "no version of the plan has the file's schema: declare it as one"
-            refused = route.comparison.changes.filter(\.isRemoval).map { $0.handled(.refused, advice: advice) }
-        }
+    private func checked(_ route: Route) throws(GraphError) -> Route {
+        let refused = route.comparison.refused
         guard refused.isEmpty else {
             throw .schemaMismatch(path: path, differences: ErrorList(refused.map(\.description)))
         }
         return route
+    }
+
+    /// No version is like the file: says how the nearest one differs from it, which is the one with the fewest differences that
+    /// stand in the way, and of several the newest.
+    private func mismatch(_ comparisons: [SchemaComparison], _ versions: [String]) -> GraphError {
+        let advice = "no version of the plan has the file's schema: declare it as one"
+        let obstacles = comparisons.map { comparison in
+            comparison.refused
+                + comparison.changes.filter { $0.isRemoval && $0.handling != .refused }
+                .map { $0.handled(.refused, advice: advice) }
+        }
+        let nearest = obstacles.indices.reversed().min { obstacles[$0].count < obstacles[$1].count } ?? 0
+        let title =
+            "the file is of no version of the migration plan; the nearest one is \(versions[nearest].shortened(to: 400))"
+        return .schemaMismatch(path: path, differences: ErrorList([title] + obstacles[nearest].map(\.description)))
     }
 
     private func convert(_ original: Original) async throws(GraphError) -> Migrated {
@@ -237,7 +277,7 @@ extension StoreOpening {
         isLast: Bool,
         isStep: Bool
     ) throws(GraphError) -> (Snapshot, [RowNumber], replacedNulls: [SchemaChange]) {
-        let conversion = SnapshotConversion(snapshot, comparison, isLast: isLast, isStep: isStep)
+        let conversion = SnapshotConversion(snapshot, comparison, isLast: isLast, isStep: isStep, meter)
         guard conversion.failures.isEmpty else {
             throw .migrationFailed(path: path, failures: conversion.failures)
         }
@@ -246,13 +286,11 @@ extension StoreOpening {
     }
 }
 
-extension StoreOpening.Original {
-    var rowCounts: [Int] { snapshot.entities.map(\.rows.count) }
-}
-
 extension StoreReplay {
     var original: StoreOpening.Original {
-        StoreOpening.Original(snapshot: snapshot, counters: counters, record: fileRecord)
+        StoreOpening.Original(
+            snapshot: snapshot, counters: counters, record: fileRecord,
+            rowCounts: snapshot.entities.map(\.rows.count))
     }
 }
 

@@ -32,6 +32,8 @@ struct OpenedStore: Sendable {
     var checkpoint: (bytes: UInt64, time: UInt64) = (0, 0)
     /// Whether the file has more than the program knows of, which an older program only reads.
     var isPartial = false
+    /// Whether the state is not the file's, but was made from it, in a commit of its own.
+    var isMigrated = false
 }
 
 /// How to open a file.
@@ -44,6 +46,7 @@ struct StoreOpening: Sendable {
     let dropping: [String]
     var plan: MigrationPlan?
     var isReadOnly = false
+    var meter: ProgressMeter?
 
     /// Opens a file, or makes one, and replays it.
     func open() async throws(GraphError) -> OpenedStore {
@@ -121,6 +124,7 @@ struct StoreOpening: Sendable {
         replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void,
         finish: @escaping @Sendable (inout State) throws(GraphError) -> [Journal.Record]
     ) async throws(GraphError) -> (StoreSource, State) {
+        let (replay, finish) = (meter?.measured(replay) ?? replay, meter?.measured(finish) ?? finish)
         guard !isReadOnly else {
             let (contents, result) = try await Journal.read(
                 at: path, fileSystem: fileSystem, options: options, into: state, replay: replay,
@@ -138,6 +142,31 @@ struct StoreOpening: Sendable {
             finish: finish
         )
         return (StoreSource(journal), result)
+    }
+}
+
+extension ProgressMeter {
+    /// Replays and tells how much of the file was read.
+    func measured<State>(
+        _ replay: @escaping @Sendable (inout State, JournalEntry) throws(GraphError) -> Void
+    ) -> @Sendable (inout State, JournalEntry) throws(GraphError) -> Void {
+        { (state: inout State, entry: JournalEntry) throws(GraphError) in
+            try replay(&state, entry)
+            self.report(.reading, entry.endOffset, of: entry.fileBytes)
+        }
+    }
+
+    /// Ends a replay and tells when that begins and ends.
+    func measured<State, Result>(
+        _ finish: @escaping @Sendable (inout State) throws(GraphError) -> Result
+    ) -> @Sendable (inout State) throws(GraphError) -> Result {
+        { (state: inout State) throws(GraphError) in
+            self.report(.reading, 1, of: 1)
+            self.report(.checking, 0, of: 1)
+            let result = try finish(&state)
+            self.report(.checking, 1, of: 1)
+            return result
+        }
     }
 }
 

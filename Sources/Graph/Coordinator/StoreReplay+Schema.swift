@@ -72,7 +72,10 @@ extension StoreReplay {
         if let lastRecord, !record.isRecordedLike(lastRecord) {
             throw SchemaRecord.Malformed(reason: "the schema is another one than that of the records before")
         }
+        // Only the program's texts may be others.
+        let isSame = lastRecord?.entities == record.entities
         lastRecord = record
+        guard !isSame else { return }
         guard let program else { return try adopt(record, isFirst: isFirst) }
         guard record.isRecordedLike(program) else { throw try mismatch() }
         agreement = Self.agreement(record, program, snapshot.schema)

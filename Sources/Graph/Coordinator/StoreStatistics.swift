@@ -16,6 +16,11 @@ public struct StoreStatistics: Sendable, Hashable {
         public let neededLength: UInt64
         /// When the file was compacted last, by the clock of the machine that did it.
         public let lastCompaction: Date?
+        /// Why the last compaction failed, of those that the coordinator began by itself as well; nil if it did not, or if there was
+        /// none since the file was opened.
+        public let lastCompactionFailure: String?
+        /// The last commit that is known to be durable, which on the levels below ``Durability/full`` may not be the newest.
+        public let durableCommit: CommitNumber
         /// How many groups of commits were made durable since the coordinator was opened.
         public let syncCount: Int
         /// How long the disk took for all of them.
@@ -24,7 +29,7 @@ public struct StoreStatistics: Sendable, Hashable {
         public let longestSyncDuration: Duration
     }
 
-    /// The newest durable commit.
+    /// The newest commit.
     public let commit: CommitNumber
     /// How many objects there are, by the name of their entity.
     public let objectCounts: [String: Int]
@@ -42,6 +47,8 @@ extension StoreStatistics: CustomStringConvertible {
                 "bytes: \(file.length), \(file.compactedLength) of them compacted; needed about \(file.neededLength)",
                 "syncs: \(file.syncCount) in \(file.totalSyncDuration), the longest in \(file.longestSyncDuration)",
             ]
+            if let failure = file.lastCompactionFailure { lines.append("the last compaction failed: \(failure)") }
+            if file.durableCommit < commit { lines.append("durable commits: \(file.durableCommit.number)") }
         }
         return lines.joined(separator: "\n")
     }
@@ -65,7 +72,7 @@ extension Coordinator {
 
     private func fileStatistics(of snapshot: Snapshot) async -> StoreStatistics.File? {
         guard let journal else { return nil }
-        let writer = CheckpointWriter(snapshot, schemaRecord, counters: writtenCounters, time: 0)
+        let writer = CheckpointWriter(snapshot, schemaRecord, counters: written.counters, time: 0)
         let neededLength = await Self.estimatedBytes(of: writer) + JournalFormat.recordsOffset
         let (length, times) = (await journal.lengthBytes, await journal.syncTimes)
         return StoreStatistics.File(
@@ -74,6 +81,8 @@ extension Coordinator {
             neededLength: neededLength,
             lastCompaction: checkpoint.time == 0
                 ? nil : Date(timeIntervalSince1970: Double(checkpoint.time) / 1_000_000_000),
+            lastCompactionFailure: compactionFailure?.description,
+            durableCommit: syncedCommit,
             syncCount: times.count,
             totalSyncDuration: times.total,
             longestSyncDuration: times.longest

@@ -32,7 +32,7 @@ struct SchemaComparison: Sendable {
     private let dropped: Set<String>
 
     /// - Parameters:
-    ///   - rowCounts: how many rows each entity of the file has. Nothing is lost where there are none.
+    ///   - rowCounts: how many rows each entity of the file has, or `someRows`. Nothing is lost where there are none.
     ///   - dropping: entities, and properties as `Entity.property`, that the program gives up for good.
     init(from old: Schema, to new: Schema, rowCounts: [Int], dropping: [String] = []) {
         let dropped = Set(dropping)
@@ -68,7 +68,12 @@ struct SchemaComparison: Sendable {
 
     var refused: [SchemaChange] { changes.filter { $0.handling == .refused } }
 
-    private static func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
+    /// So many rows are there where nobody has counted them.
+    static let someRows = Int.max
+
+    private static func objects(_ count: Int) -> String {
+        count == 1 ? "1 object" : count == someRows ? "objects" : "\(count) objects"
+    }
 
     /// The known names that the file has. If it has several, those that go are left out; a single one is meant, whatever an
     /// earlier version of the program has dropped.

@@ -1,7 +1,7 @@
 extension SchemaRecord {
     /// So many bytes and lines a record has at most, and so many properties an entity: reading takes time in proportion to the
     /// square of these.
-    private static let lengthLimit = 16 << 20
+    static let lengthLimit = 16 << 20
     private static let lineLimit = 50_000
     private static let propertyLimit = 4_096
 
@@ -38,7 +38,9 @@ extension SchemaRecord {
         guard earlier.count <= Self.earlierLimit else {
             throw Malformed(reason: "the schema has too many earlier ones")
         }
+        let metadata = metadata
         self = SchemaRecord(entities: entities, version: version, earlier: earlier)
+        self.metadata = metadata
         try check()
     }
 
@@ -53,6 +55,11 @@ extension SchemaRecord {
             version = line.name()
             return version != nil
         }
+        if line.take("metadata ") {
+            guard let key = line.quoted(), !key.isEmpty, line.take(" "), let text = line.quoted() else { return false }
+            return metadata.updateValue(text, forKey: key) == nil
+        }
+        guard metadata.isEmpty else { return false }
         if line.take("entity \(Self.tag(entities.count)) ") {
             guard let name = line.name() else { return false }
             var compounds: [Compound] = []
@@ -175,28 +182,25 @@ private struct SchemaLine {
         return String(rest)
     }
 
-    /// A name as `debugDescription` writes it.
-    mutating func name() -> String? {
+    /// A text in quotes that is not empty.
+    mutating func name() -> String? { quoted().flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// A text in quotes.
+    mutating func quoted() -> String? {
         guard rest.first == "\"" else { return nil }
-        var (name, length) = (String.UnicodeScalarView(), 1)
+        var text = String.UnicodeScalarView()
         var scalars = rest.dropFirst()
         while let scalar = scalars.popFirst() {
-            length += 1
             if scalar == "\"" {
-                let (text, quoted) = (String(name), String(rest.prefix(length)))
-                guard !text.isEmpty, text.debugDescription.unicodeScalars.elementsEqual(quoted.unicodeScalars) else {
-                    return nil
-                }
                 rest = scalars
-                return text
+                return String(text)
             }
             guard scalar == "\\" else {
-                name.append(scalar)
+                text.append(scalar)
                 continue
             }
             guard let (meaning, count) = Self.escaped(scalars) else { return nil }
-            name.append(meaning)
-            length += count
+            text.append(meaning)
             scalars = scalars.dropFirst(count)
         }
         return nil

@@ -11,6 +11,7 @@
 /// property 1 "name" string
 /// property 2 "members" to-many 1 3 cascade ordered minimum 1
 /// property 3 "league" int
+/// metadata "lastImport" "2026-11-24"
 /// version "SchemaV2"
 /// earlier 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 /// ```
@@ -19,9 +20,9 @@
 /// gives the tag of its target entity and its own delete rule; then, if its inverse is a to-one relationship too, `inverse`
 /// and that property. A to-many relationship gives the entity and the property at its other end, and its delete rule; then
 /// `ordered`, if it is. Either may end with the numbers of objects that it leads to, where they are limited. Constraints and
-/// indexes of several properties stand behind their entity's name. Then comes the
-/// version of the program's migration plan that this is, where it has one. The last lines are the fingerprints of schemas that
-/// the file had before, the oldest first.
+/// indexes of several properties stand behind their entity's name. Then come the
+/// texts that the program keeps with the file, by their keys, and the version of the program's migration plan that this is,
+/// where it has one. The last lines are the fingerprints of schemas that the file had before, the oldest first.
 struct SchemaRecord: Sendable, Equatable {
     struct Entity: Sendable, Equatable {
         let name: String
@@ -55,6 +56,8 @@ struct SchemaRecord: Sendable, Equatable {
     }
 
     var entities: [Entity]
+    /// The texts that a program keeps with the file. Keys are not empty.
+    var metadata: [String: String] = [:]
     /// The name of the version of a migration plan that this is, if the program that wrote it had one.
     var version: String?
     /// The fingerprints of schemas that the file had before, the oldest first.
@@ -124,8 +127,10 @@ struct SchemaRecord: Sendable, Equatable {
     func following(_ last: SchemaRecord) -> SchemaRecord {
         let own = fingerprint
         let all = last.earlier + [last.fingerprint]
-        return SchemaRecord(
+        var record = SchemaRecord(
             entities: entities, version: version, earlier: all.filter { $0 != own }.suffix(Self.earlierLimit))
+        record.metadata = last.metadata
+        return record
     }
 
     // MARK: Text
@@ -138,17 +143,33 @@ struct SchemaRecord: Sendable, Equatable {
             let compounds = entity.compounds.map { compound in
                 (compound.isUnique ? " unique" : " index") + compound.properties.map { " \(Self.tag($0))" }.joined()
             }
-            // Names cannot contain line ends or quotes, but back-ticked ones may contain anything else.
-            lines.append("entity \(Self.tag(number)) \(entity.name.debugDescription)\(compounds.joined())")
+            lines.append("entity \(Self.tag(number)) \(Self.quoted(entity.name))\(compounds.joined())")
             for (number, property) in entity.properties.enumerated() {
-                lines.append("property \(Self.tag(number)) \(property.name.debugDescription) \(property.role.text)")
+                lines.append("property \(Self.tag(number)) \(Self.quoted(property.name)) \(property.role.text)")
             }
         }
         if withEarlier {
-            if let version { lines.append("version \(version.debugDescription)") }
+            for (key, text) in metadata.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+                lines.append("metadata \(Self.quoted(key)) \(Self.quoted(text))")
+            }
+            if let version { lines.append("version \(Self.quoted(version))") }
             lines += earlier.map { "earlier \($0)" }
         }
         return Array(lines.map { $0 + "\n" }.joined().utf8)
+    }
+
+    /// A text in quotes, without line ends. What is escaped does not depend on what a version of Unicode calls printable.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\"".unicodeScalars
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x22, 0x5C: quoted.append(contentsOf: ["\\", scalar])
+            case 0..<0x20, 0x7F..<0xA0:
+                quoted.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            default: quoted.append(scalar)
+            }
+        }
+        return String(quoted) + "\""
     }
 }
 

@@ -3,6 +3,9 @@ struct SnapshotConversion {
     private let comparison: SchemaComparison
     private let source: Snapshot
     private let isStep: Bool
+    private let meter: ProgressMeter?
+    private var convertedCount: UInt64 = 0
+    private let count: UInt64
     private(set) var result: Snapshot
     /// What has no counterpart, and what breaks the program's rules; a hundred of each at most.
     private(set) var failures = ErrorList<ValidationFailure>()
@@ -16,8 +19,13 @@ struct SnapshotConversion {
     /// - Parameters:
     ///   - isLast: whether objects that break the rules of uniqueness and of counts are failures.
     ///   - isStep: whether a step of a plan follows, which replaces values that nobody knows or can read.
-    init(_ source: Snapshot, _ comparison: SchemaComparison, isLast: Bool = true, isStep: Bool = false) {
-        (self.source, self.comparison, self.isStep) = (source, comparison, isStep)
+    init(
+        _ source: Snapshot, _ comparison: SchemaComparison, isLast: Bool = true, isStep: Bool = false,
+        _ meter: ProgressMeter? = nil
+    ) {
+        (self.source, self.comparison, self.isStep, self.meter) = (source, comparison, isStep, meter)
+        count = source.entities.reduce(0) { $0 + UInt64($1.rows.count) }
+        meter?.report(.converting, 0, of: 1)
         result = Snapshot(schema: comparison.new)
         result.commit = source.commit
         for entity in comparison.new.entities.indices { convertRows(of: entity) }
@@ -25,6 +33,7 @@ struct SnapshotConversion {
         guard failures.isEmpty else { return }
         let candidates = result.buildIndexes()
         if isLast { failures = result.failures(afterIndexing: candidates) }
+        meter?.report(.converting, 1, of: 1)
     }
 
     // MARK: Rows
@@ -55,6 +64,9 @@ struct SnapshotConversion {
                 let block = RowTable.Block(leaf: run.firstRow >> 5, occupancy: occupancy)
                 // Each leaf comes once, and the table had none of its rows.
                 _ = result.entities[entity].rows.insert(block, versions: versions, moving: values)
+                convertedCount += UInt64(versions.count)
+                // The rest is for links and indexes.
+                meter?.report(.converting, convertedCount, of: count + count / 4 + 1)
             }
         }
     }

@@ -76,6 +76,11 @@ package struct StoreInspection: Sendable {
     /// The schema as the file has it, in lines.
     package var schemaText: String { String(decoding: record.bytes, as: UTF8.self) }
 
+    /// The texts that a program keeps with the file, in the order of their keys.
+    package var metadata: [(key: String, text: String)] {
+        record.metadata.sorted { $0.key < $1.key }.map { (key: $0.key, text: $0.value) }
+    }
+
     /// How the schema of another file differs from this one's, a line for each difference.
     package func schemaChanges(to other: StoreInspection) -> [String] {
         let (old, new) = (snapshot.schema, other.snapshot.schema)

@@ -1,7 +1,6 @@
 /// One open journal file; blocking I/O happens on its own executor.
 ///
-/// Releasing it without `close` frees the descriptor and the lock and writes nothing: the file then looks as after a crash,
-/// which loses nothing that was written durably.
+/// Releasing it without `close` frees the descriptor and the lock and writes nothing: the file then looks as after a kill.
 actor Journal {
     enum RecordKind: UInt8, Sendable {
         case schema = 1
@@ -67,8 +66,10 @@ actor Journal {
         writer = opened.writer
     }
 
-    /// Also if somebody else still has the file, as a compaction that was stopped may.
+    /// Also if somebody else still has the file, as a compaction that was stopped may. Commits that were to be synced within a
+    /// second are synced here.
     deinit {
+        if writer.phase == .open, writer.unsyncedBytes > 0 { try? file.dataSync() }
         file.close()
         lock.file.close()
     }
@@ -111,6 +112,20 @@ actor Journal {
         }
     }
 
+    /// Opens a file without its lock, for a body that only reads it; parameters as for `open`.
+    static func withFile<Result: Sendable>(
+        at path: String, fileSystem: any StoreFileSystem, options: JournalOptions,
+        _ body: @escaping @Sendable (any StoreFile, JournalLocation, JournalOpening) throws(GraphError) -> Result
+    ) async throws(GraphError) -> Result {
+        let opening = JournalOpening(fileSystem: fileSystem, options: options)
+        return try await JournalOpener(executor: JournalExecutor()).run { () throws(GraphError) in
+            let location = try JournalLocation(resolving: path, in: fileSystem)
+            let file = try opening.openToRead(location)
+            defer { file.close() }
+            return try body(file, location, opening)
+        }
+    }
+
     /// Begins a file that is to be a copy; parameters as for `open`.
     static func makeCopy(
         at path: String, of storeID: StoreID, schema: [UInt8], baseCommit: CommitNumber,
@@ -131,14 +146,22 @@ actor Journal {
         try await JournalOpener(executor: JournalExecutor()).run { () throws(GraphError) in try opening.remove(path) }
     }
 
-    /// Writes the records as one group, durable when it returns.
+    /// Writes the records as one group. Without any it only syncs.
     ///
+    /// - Parameter durably: whether it is durable when this returns, with everything before.
+    /// - Returns: whether it is, which it may be in any case.
     /// - Throws: `outcomeUnknown` if the group may or may not be found when the file is opened again. Every other error
     ///   means that it was not and will not be applied: `diskFull` and `transactionTooLarge` leave the journal usable,
     ///   any other has made it fail for good.
-    func write(_ records: [Record]) throws(GraphError) {
+    @discardableResult
+    func write(_ records: [Record], durably: Bool = true) throws(GraphError) -> Bool {
         try requireOwnProcess()
-        try writer.write(records)
+        if records.isEmpty {
+            try writer.sync()
+        } else {
+            try writer.write(records, durably: durably)
+        }
+        return writer.unsyncedBytes == 0
     }
 
     /// Appends a mark without waiting for the disk, meant for idle times.

@@ -6,7 +6,12 @@ struct JournalEntry {
     let offset: UInt64
     /// The commit that the file's checkpoint, if it has one, must be of.
     var baseCommit = CommitNumber.none
+    /// The length of the file, zeros ahead included.
+    var fileBytes: UInt64 = 0
     let payload: UnsafeRawBufferPointer
+
+    /// Where the record ends, but for its padding.
+    var endOffset: UInt64 { offset + UInt64(JournalFormat.frameHeaderBytes + payload.count) }
 }
 
 /// The result of a complete scan of a file.

@@ -25,8 +25,11 @@ enum JournalFormat {
     /// Files end at a multiple of this once zeros were allocated ahead.
     static let allocationAlignment: UInt64 = 4_096
 
-    /// A stopped writer leaves behind its last record at most one group and the zeros ahead, about half of this. More than this
-    /// is no unfinished write.
+    /// Groups are synced at the latest when this much would wait for it.
+    static let unsyncedLimitBytes: UInt64 = 64 << 20
+
+    /// What a stopped writer leaves behind the last record that can be read is shorter: what was not synced, one group and the
+    /// zeros ahead. More than this is no unfinished write.
     static let unfinishedLimitBytes: UInt64 = 512 << 20
 
     /// The eighth bit, the line ends and the end-of-text mark show what a text-mode transfer did to the file.

@@ -87,7 +87,7 @@ extension JournalOpening {
         return (contents, result)
     }
 
-    private func openToRead(_ location: JournalLocation) throws(GraphError) -> any StoreFile {
+    func openToRead(_ location: JournalLocation) throws(GraphError) -> any StoreFile {
         let missing = GraphError.unusableFile(path: location.text, reason: "there is no file")
         // Opening a device or a FIFO would do something to it.
         guard let status = try statusIfExists(location.path) else { throw missing }
@@ -97,7 +97,7 @@ extension JournalOpening {
     }
 
     /// The end in the lock file, nil if that says none or cannot be read; and why opening would refuse the lock file.
-    private func readLockFile(_ location: JournalLocation) -> (remembered: JournalEnd?, refusal: String?) {
+    func readLockFile(_ location: JournalLocation) -> (remembered: JournalEnd?, refusal: String?) {
         guard let file = try? fileSystem.openForReading(location.lockPath) else { return (nil, nil) }
         defer { file.close() }
         guard let content = try? JournalLock.content(of: file) else { return (nil, nil) }

@@ -63,7 +63,7 @@ struct JournalReader: ~Copyable {
                 try accept(frame, kind, payload, end)
                 let entry = JournalEntry(
                     kind: kind, sequence: frame.sequence, offset: offset, baseCommit: header.baseCommit,
-                    payload: payload)
+                    fileBytes: window.lengthBytes, payload: payload)
                 try replay(&state, entry)
                 offset = end
             case .unknown(let reason):

@@ -73,7 +73,7 @@ actor JournalSuccessor {
         end += UInt64(bytes.count)
     }
 
-    /// Takes over the commits that the generation in use has up to an offset, all of them durable.
+    /// Takes over the commits and schemas that the generation in use has up to an offset.
     func copyCommits(through offset: UInt64) throws(GraphError) {
         guard let source else { return }
         var window = JournalWindow(file: source.file, lengthBytes: offset)
@@ -143,7 +143,7 @@ actor JournalSuccessor {
         try? fileSystem.unlink(temporaryPath)
     }
 
-    /// Reads a record of the generation in use; nil if it is no commit. What is read was written by this program, and is checked
+    /// Reads a record of the generation in use; nil for a mark. What is read was written by this program, and is checked
     /// like everything that comes from a disk.
     private func record(
         at offset: UInt64, in window: inout JournalWindow, salt: UInt32
@@ -155,8 +155,8 @@ actor JournalSuccessor {
             throw error.graphError(path: path)
         }
         switch found {
-        case .record(_, .commit, let payload, let end):
-            return (Journal.Record(kind: .commit, payload: Array(payload)), end)
+        case .record(_, let kind, let payload, let end) where kind == .commit || kind == .schema:
+            return (Journal.Record(kind: kind, payload: Array(payload)), end)
         case .record(_, _, _, let end):
             return (nil, end)
         case .bad(let reason), .unknown(let reason):

@@ -1,6 +1,6 @@
-/// Appends groups of records to an open journal: one write and one sync each.
+/// Appends groups of records to an open journal: one write each, and one sync unless the group can wait for that of a later one.
 ///
-///     open ──write──▶ open        the group is durable
+///     open ──write──▶ open        the group is durable, or will be with the next sync
 ///       ├──disk full──▶ open      the group's bytes are zeros again, nothing was applied
 ///       ├──any other error──▶ failed    for good; only reopening shows whether the group was written
 ///       └──close──▶ closed
@@ -24,6 +24,8 @@ struct JournalWriter: Sendable {
     private(set) var fileEnd: UInt64
     private(set) var lastSequence: JournalSequence
     private(set) var durableThrough: JournalSequence
+    /// The length of the groups that no sync has covered yet, but of marks, which need none.
+    private(set) var unsyncedBytes: UInt64 = 0
     private(set) var chain: UInt32
     private let file: any StoreFile
     private let names: JournalNames
@@ -63,7 +65,8 @@ struct JournalWriter: Sendable {
 
     /// Writes the records as one group.
     ///
-    /// - Parameter durably: whether to sync. Without it the records may be lost, but never out of order.
+    /// - Parameter durably: whether to sync. Without it the records may be lost, but never out of order. Much that is not synced is
+    ///   synced nevertheless: recovery reads no more behind the last record than `JournalFormat.unfinishedLimitBytes`.
     /// - Throws: `outcomeUnknown` if the group may or may not be found when the file is opened again; every other error
     ///   means that it certainly was not and will not be applied.
     mutating func write(_ records: [Journal.Record], durably: Bool = true) throws(GraphError) {
@@ -71,7 +74,34 @@ struct JournalWriter: Sendable {
         try requireLengths(of: records)
         guard !records.isEmpty else { return }
         try requireSameFile()
-        try append(records, zerosAhead: durably, durably: durably)
+        try append(records, zerosAhead: records.contains { $0.kind != .mark }, durably: durably)
+    }
+
+    /// Makes all that was written durable.
+    ///
+    /// - Throws: `outcomeUnknown` if the records since the last sync may or may not be found when the file is opened again.
+    mutating func sync() throws(GraphError) {
+        try requireOpen()
+        guard unsyncedBytes > 0 else { return }
+        try requireSameFile()
+        do throws(IOError) {
+            try timedSync()
+        } catch {
+            throw fail(error)
+        }
+        didSync()
+    }
+
+    private mutating func timedSync() throws(IOError) {
+        let start = ContinuousClock.now
+        try file.dataSync()
+        syncTimes.add(ContinuousClock.now - start)
+    }
+
+    private mutating func didSync(isClosed: Bool = false) {
+        durableThrough = lastSequence
+        unsyncedBytes = 0
+        rememberEnd(isClosed: isClosed)
     }
 
     /// Ends the file with a close record and cuts off the zeros ahead.
@@ -163,6 +193,7 @@ struct JournalWriter: Sendable {
                 record, sequence: sequence, durableThrough: durableThrough, chain: nextChain, salt: salt, to: &group)
         }
         let groupEnd = end + UInt64(group.count)
+        let durably = durably || unsyncedBytes + UInt64(group.count) > JournalFormat.unsyncedLimitBytes
         do throws(IOError) {
             try file.writeFully(group.bytes, at: end)
         } catch {
@@ -171,11 +202,7 @@ struct JournalWriter: Sendable {
         var newFileEnd = max(fileEnd, groupEnd)
         do throws(IOError) {
             if zerosAhead, groupEnd > fileEnd { newFileEnd = try allocate(after: groupEnd) }
-            if durably {
-                let start = ContinuousClock.now
-                try file.dataSync()
-                syncTimes.add(ContinuousClock.now - start)
-            }
+            if durably { try timedSync() }
         } catch {
             throw fail(error)
         }
@@ -184,8 +211,9 @@ struct JournalWriter: Sendable {
         lastSequence = sequence
         chain = nextChain
         if durably {
-            durableThrough = sequence
-            rememberEnd(isClosed: records.last?.kind == .close)
+            didSync(isClosed: records.last?.kind == .close)
+        } else if records.contains(where: { $0.kind != .mark }) {
+            unsyncedBytes += UInt64(group.count)
         }
     }
 
@@ -223,6 +251,7 @@ struct JournalWriter: Sendable {
                 isZero = false
             }
             try file.dataSync()
+            if unsyncedBytes > 0 { didSync() }
             let target = isZero ? fileEnd : end
             if length != target {
                 try repeatingInterrupted { () throws(IOError) in try file.truncate(to: target) }

@@ -28,7 +28,7 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         case otherValues
         /// Values of a program's own type, or values that they have replaced since, have parts that this type does not read: a
         /// newer version of the program has written them, or the type has lost a property. They stay in the file until it is
-        /// compacted, so it is not compacted by itself. If they are not needed, call ``Coordinator/compact()``.
+        /// compacted, so it is not compacted by itself. If they are not needed, call ``Coordinator/compact(progress:)``.
         case unreadValues
         /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note,
         /// unless it is only read.

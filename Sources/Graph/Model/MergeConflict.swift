@@ -94,6 +94,8 @@ public struct ChangeOrigin: Sendable, Hashable, CustomStringConvertible {
     public internal(set) var commit: CommitNumber?
     /// Whether the context saved automatically; the change then has no call site.
     public internal(set) var isAutosave = false
+    /// Whether it is what opening a file of another schema has changed.
+    public internal(set) var isMigration = false
 
     /// What is known of the origin: `by import (App/Library.swift:12), commit 4`.
     public var description: String {
@@ -103,7 +105,7 @@ public struct ChangeOrigin: Sendable, Hashable, CustomStringConvertible {
 
     /// Author and place, as far as known.
     var who: String {
-        let place = isAutosave ? "autosave" : callSite?.description
+        let place = isMigration ? "migration" : isAutosave ? "autosave" : callSite?.description
         return [author.map { "by \($0)" }, place.map { "(\($0))" }].compactMap { $0 }.joined(separator: " ")
     }
 }

@@ -29,7 +29,7 @@ extension Commit: CustomStringConvertible {
 /// The commits of a store from the time on at which the program asked for them, each as part of exactly one element, in their
 /// order.
 ///
-/// The coordinator's ``Coordinator/commits`` has a commit as soon as it is durable; a context's ``Context/commits`` has it once
+/// The coordinator's ``Coordinator/commits`` has a commit as soon as its save returns; a context's ``Context/commits`` has it once
 /// the context has taken it over, so that its objects show it.
 ///
 /// Elements are made when they are asked for. A reader that falls behind by more than 64 commits gets one element for all of

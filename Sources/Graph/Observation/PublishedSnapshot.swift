@@ -1,4 +1,4 @@
-/// The newest durable state and the commits that led to it, available without waiting for the coordinator; or, for followers of
+/// The newest committed state and the commits that led to it, available without waiting for the coordinator; or, for followers of
 /// a context, the newest state that the context has taken over.
 ///
 /// A follower holds the last state that it has seen and asks for the next one at any time. A bounded number of states is kept,

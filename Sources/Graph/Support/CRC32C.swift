@@ -46,6 +46,20 @@ enum CRC32C {
         bytes.withUnsafeBytes { checksum($0, seed: seed) }
     }
 
+    /// The seed with which these bytes have a checksum: the register run backwards, which has one state before for each one after.
+    static func seed(of checksum: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        let reflectedPolynomial: UInt32 = 0x82F6_3B78
+        var state = ~checksum
+        for byte in bytes.reversed() {
+            // The polynomial alone sets the topmost bit.
+            for _ in 0..<8 {
+                state = state >> 31 == 1 ? (state ^ reflectedPolynomial) << 1 | 1 : state << 1
+            }
+            state ^= UInt32(byte)
+        }
+        return ~state
+    }
+
     private static func word(_ bytes: UnsafeRawBufferPointer, _ position: Int) -> UInt32 {
         UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
     }

@@ -189,6 +189,42 @@ struct AutomaticCompactionTests {
         try await coordinator.close()
     }
 
+    @Test func `once the program has compacted a file with values it does not read, the coordinator does so, too`()
+        async throws
+    {
+        let disk = SimulatedDisk()
+        var coordinator = try await Self.open(Newer.Item.self, disk)
+        let card = Newer.Card(text: "a", color: 7)
+        let id = try await coordinator.transaction { $0.insert(Newer.Item(card: card)).id.row }
+        try await coordinator.close()
+        coordinator = try await Self.open(Older.Item.self, disk)
+        #expect(coordinator.diagnostics.map(\.kind) == [.unreadValues])
+        try await coordinator.compact()
+        let generation = try await Self.generation(coordinator)
+        for number in 1...200 {
+            try await coordinator.transaction { $0[Older.Item.ID(row: id)]?.count = number }
+        }
+        #expect(try await Self.generation(coordinator) > generation)
+        try await coordinator.close()
+    }
+
+    @Test func `statistics tell why the last compaction failed, until one succeeds`() async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Self.open(disk)
+        #expect(try #require(await coordinator.statistics.file).lastCompactionFailure == nil)
+        for _ in 0..<30 { disk.fail(next: .rename, with: .error(.other, 5)) }
+        try await Self.change(60, in: coordinator)
+        let generation = try await Self.generation(coordinator)
+        let failure = try #require(await coordinator.statistics.file?.lastCompactionFailure)
+        #expect(failure.hasPrefix(JournalFixture.path))
+        #expect(await coordinator.statistics.description.contains("the last compaction failed: \(failure)"))
+        disk.stopFailing()
+        try await coordinator.compact()
+        #expect(try await Self.generation(coordinator) > generation)
+        #expect(try #require(await coordinator.statistics.file).lastCompactionFailure == nil)
+        try await coordinator.close()
+    }
+
     @Test func `a coordinator that is released during a compaction can be opened again at once`() async throws {
         let folder = try TemporaryFolder()
         let setup = try await Coordinator(for: Team.self, Person.self, at: folder.file())

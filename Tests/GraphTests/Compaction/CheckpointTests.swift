@@ -430,7 +430,7 @@ struct CheckpointTests {
             }
         }
         for (number, payload) in payloads.enumerated() {
-            for place in payload.indices {
+            for place in payload.indices where Sweep.tries(place) {
                 for _ in 0..<6 {
                     var changed = payloads
                     changed[number][place] = UInt8.random(in: .min ... .max, using: &random)
@@ -441,6 +441,7 @@ struct CheckpointTests {
                 check(changed, "payload \(number) ends at \(place)")
             }
         }
-        #expect(refused > 1_000 && taken > 20, "\(refused) refused, \(taken) taken")
+        #expect(
+            refused > Sweep.least(1_000) && taken >= Sweep.least(20), "\(refused) refused, \(taken) taken")
     }
 }

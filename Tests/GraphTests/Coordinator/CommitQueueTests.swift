@@ -15,7 +15,7 @@ struct CommitQueueTests {
         var sizes: [[Int?]] = []
         for _ in 0..<4 {
             sizes.append(queue.takeGroup(limitBytes: 144).map { $0.record?.count })
-            queue.passOn()
+            _ = queue.passOn()
         }
         #expect(sizes == [[8, 8, nil, 8], [1_000], [8], []])
         #expect(!queue.isBusy)

@@ -83,9 +83,9 @@ struct CoordinatorStateTests {
         let durable = state.commits.head
         var trace: CommitTrace?
         _ = try state.admit(Self.insert(1, "a", on: durable), at: 0, &trace)
-        _ = state.queue.takeGroup()
+        let group = state.queue.takeGroup()
         _ = try state.admit(Self.insert(2, "b", on: state.commits.head), at: 0, &trace)
-        let (followers, _) = state.fail(error, durable: durable, path: "albums.graph")
+        let (followers, _) = state.fail(group, error, published: durable, path: "albums.graph")
         #expect(followers.map(\.step?.snapshot.commit) == [CommitNumber(2)])
         #expect(state.commits.head.commit == durable.commit && state.queue.count == 0)
         if case .diskFull = error { #expect(state.ending == nil) } else { #expect(state.ending != nil) }

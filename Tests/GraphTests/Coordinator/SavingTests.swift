@@ -192,7 +192,7 @@ struct SavingTests {
         #expect(groupSize() == 1)
         for _ in 0..<3 { #expect(!come()) }
         #expect(!come(CommitQueue.Entry()))
-        queue.passOn()
+        _ = queue.passOn()
         #expect(!isWorthWaiting())
         #expect(groupSize() == 4)
         // Three saves were answered together; who only waited does not count.

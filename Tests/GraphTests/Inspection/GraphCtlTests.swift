@@ -221,6 +221,46 @@ import Testing
         try await LibraryV2.open(library.file()).close()
     }
 
+    // MARK: Salvaging
+
+    @Test(arguments: GoldenStore.allCases) func `a sound file is salvaged whole`(store: GoldenStore) async throws {
+        let folder = try store.copy()
+        let before = try contents(of: folder)
+        let salvage = await run("salvage", folder.file(), "--output", folder.file("new"))
+        #expect(salvage.code == 0 && salvage.output.hasSuffix("; nothing was dropped\n"), "\(salvage)")
+        #expect(await run("diff", folder.file(), folder.file("new")).code == 0)
+        #expect(await run("verify", folder.file("new")).code == 0)
+        let statistics = (await run("stat", folder.file()).lines, await run("stat", folder.file("new")).lines)
+        #expect(statistics.0.first { $0.hasPrefix("store: ") } == statistics.1.first { $0.hasPrefix("store: ") })
+        #expect(statistics.0.first { $0.hasPrefix("commit: ") } == statistics.1.first { $0.hasPrefix("commit: ") })
+        var after = try contents(of: folder)
+        let new = try #require(after.removeValue(forKey: "new") ?? nil)
+        #expect(after == before && new[48..<64] != before["store.graph"]??[48..<64])
+        let again = await run("salvage", "--output=\(folder.file("new"))", folder.file())
+        #expect(again.code == 1 && again.errors.contains("there is something of that name"))
+        try await store.open(folder.file("new")).close()
+    }
+
+    @Test func `a damaged file is salvaged in part, and the list says what is missing`() async throws {
+        let folder = try GoldenStore.library.copy()
+        try damage(folder.file(), at: 20_000)
+        let before = try contents(of: folder)
+        let salvage = await run("salvage", folder.file(), "--output", folder.file("new"))
+        #expect(salvage.code == 4 && salvage.lines.contains { $0.contains(" cannot be read: record ") }, "\(salvage)")
+        #expect(
+            salvage.output.contains(": objects of Author: ") && salvage.output.contains("what is listed above is not"))
+        #expect(await run("verify", folder.file("new")).code == 0)
+        try await LibraryV1.open(folder.file("new"), readOnly: true).close()
+        var after = try contents(of: folder)
+        after.removeValue(forKey: "new")
+        #expect(after == before)
+        let header = try GoldenStore.library.copy()
+        try damage(header.file(), at: 4_100)
+        let whole = await run("salvage", header.file(), "--output", header.file("new"))
+        #expect(whole.code == 0 && whole.errors.hasSuffix("the header's second copy is damaged\n"))
+        #expect(await run("salvage", header.file("missing"), "--output", header.file("other")).code == 1)
+    }
+
     // MARK: What is odd
 
     private func damage(_ file: String, at place: Int) throws {
@@ -333,7 +373,8 @@ import Testing
             ["nope", "a"], ["verify"], ["verify", "a", "b"], ["dump", "--format", "xml", "a"],
             ["dump", "a", "--format"],
             ["stat", "--format", "text", "a"], ["diff", "a"], ["diff", "a", "b", "c"], ["dump", "a", "--entity"],
-            ["-x"],
+            ["-x"], ["salvage", "a"], ["salvage", "--output", "b"], ["salvage", "a", "--output"],
+            ["verify", "--output", "b"],
         ] {
             var errors = ""
             let code = await GraphCtl(output: { _ in }, errors: { errors += $0 }).run(arguments)

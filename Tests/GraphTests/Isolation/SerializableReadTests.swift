@@ -207,6 +207,14 @@ struct SerializableReadTests {
                 _ = try context.fetchCount(Student.self, where: { $0.name == "Eve" })
             }, then: enrol),
         Example(
+            "a number of all that an insert meets", { context, _ in _ = try context.fetchCount(Student.self) },
+            then: enrol),
+        Example(
+            "a part of all that an insert meets",
+            { context, _ in
+                _ = try context.fetchIDs(Student.self, sortedBy: [.ascending(\.name)], offset: 1, limit: 1)
+            }, then: enrol),
+        Example(
             "a search that a delete meets", { context, _ in _ = try context.fetchIDs(Lecture.self) },
             then: {
                 context, school in

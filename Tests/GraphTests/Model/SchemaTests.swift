@@ -312,6 +312,20 @@ struct SchemaTests {
         )
     }
 
+    @Test func `a relationship to at least three objects and at most two`() {
+        struct Band: Entity {
+            var members: ToMany<Band> = [], bands: ToMany<Band> = []
+            static let schema = EntitySchema<Band>("Band") {
+                $0.toMany("members", \.members, inverse: \Band.bands, minimum: 3, maximum: 2)
+                $0.toMany("bands", \.bands)
+            }
+        }
+        #expect(
+            Self.problems(Band.self) == [
+                "Band.members: it cannot lead to at least 3 and at most 2 objects"
+            ])
+    }
+
     @Test func `all problems are reported at once`() {
         #expect(
             Set(Self.problems(LeftOut.self, Doubled.self, WrongName.self, Nameless.self)) == [

@@ -13,6 +13,8 @@ final class LedgerDisk: InterposedDisk {
     private let faults: Mutex<Faults>
     private static let path = "/data/ledger.graph"
     private static let options = JournalFixture.options()
+    /// What saves wait for. Below `.full` no sync fails, after which commits that others have seen may not be in the file.
+    let durability: Durability
 
     private struct Faults {
         var isActive = false
@@ -33,6 +35,8 @@ final class LedgerDisk: InterposedDisk {
                 (0..<(1 + operations / 4)).map { _ in Int.random(in: 1...operations, using: &random) })
         default: break
         }
+        durability = [.full, .full, .relaxed, .none][Int(seed >> 8 & 3)]
+        if durability != .full { faults.failingSync = nil }
         self.faults = Mutex(faults)
     }
 
@@ -53,8 +57,8 @@ final class LedgerDisk: InterposedDisk {
 
     func open(on executor: SeededExecutor? = nil) async throws -> Coordinator {
         try await Coordinator(
-            .ledger(), path: Self.path, fileSystem: self, options: Self.options, taskExecutor: executor,
-            clock: executor == nil ? ContinuousClock() : StepClock())
+            .ledger(), path: Self.path, fileSystem: self, options: Self.options, durability: durability,
+            taskExecutor: executor, clock: executor == nil ? ContinuousClock() : StepClock())
     }
 
     func hold(_ coordinator: Coordinator) -> HeldQueue {

@@ -53,7 +53,7 @@ struct LedgerRun: Sendable {
             await disturbance.disturb(tasks, coordinator)
             for task in tasks { await task.value }
             if await coordinator.isRetryTurnTaken { recorder.note("a turn to retry outlasts its transaction") }
-            try? await coordinator.close()
+            await coordinator.closeWhenThereIsRoom()
             let last = await follower?.value
             if let last, last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
         }
@@ -97,6 +97,17 @@ struct LedgerRun: Sendable {
 }
 
 extension Coordinator {
+    /// A disk that is full is so for some writes only.
+    fileprivate func closeWhenThereIsRoom() async {
+        for _ in 0..<100 {
+            do throws(GraphError) {
+                return try await close()
+            } catch {
+                guard case .diskFull = error else { return }
+            }
+        }
+    }
+
     fileprivate var isRetryTurnTaken: Bool { retryLine.holder != nil }
 }
 

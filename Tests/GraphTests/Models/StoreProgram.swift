@@ -126,6 +126,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
 
     static let contextCount = 3
     var steps: [Step]
+    /// Of the store, if it has a file of its own. What is closed in order has all commits on every level.
+    var durability = Durability.full
 
     init(steps: [Step]) {
         self.steps = steps
@@ -134,6 +136,7 @@ struct StoreProgram: CustomStringConvertible, Sendable {
     init(length: Int, seed: UInt64) {
         var generator = StoreProgramGenerator(seed: seed)
         steps = generator.steps(length)
+        durability = [.full, .relaxed, .none][Int(seed % 3)]
     }
 
     var description: String {

@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import Graph
 
 /// Runs a program on the engine and on the model side by side and compares all that can be seen.
@@ -13,6 +15,7 @@ struct StoreProgramRun {
     struct Abandoned: Error {}
 
     let path: String?
+    let durability: Durability
     /// For saves in flight.
     let disk: GatedDisk?
     /// Whether contexts keep groups to undo.
@@ -35,7 +38,7 @@ struct StoreProgramRun {
     static func mismatch(of program: StoreProgram, path: String?) async -> Mismatch? {
         do {
             let disk = program.hasFlights && path == nil ? GatedDisk() : nil
-            var run = try await StoreProgramRun(path: path, disk, undoes: program.hasUndo)
+            var run = try await StoreProgramRun(path: path, program.durability, disk, undoes: program.hasUndo)
             do {
                 try await run.perform(program)
             } catch {
@@ -49,9 +52,9 @@ struct StoreProgramRun {
         }
     }
 
-    init(path: String?, _ disk: GatedDisk?, undoes: Bool) async throws {
-        (self.path, self.disk, self.undoes) = (path, disk, undoes)
-        let coordinator = try await Self.open(path, disk)
+    init(path: String?, _ durability: Durability, _ disk: GatedDisk?, undoes: Bool) async throws {
+        (self.path, self.durability, self.disk, self.undoes) = (path, durability, disk, undoes)
+        let coordinator = try await Self.open(path, durability, disk)
         self.coordinator = coordinator
         contexts = (0..<StoreProgram.contextCount).map { _ in Context(coordinator) }
         // Objects that are held have to keep up; others are made anew each time.
@@ -68,7 +71,8 @@ struct StoreProgramRun {
         }
     }
 
-    private static func open(_ path: String?, _ disk: GatedDisk?) async throws -> Coordinator {
+    private static func open(_ path: String?, _ durability: Durability, _ disk: GatedDisk?) async throws -> Coordinator
+    {
         if let disk {
             let schema = try Schema(StoreShape.types.map { EntityDescription($0) })
             return try await Coordinator(
@@ -82,7 +86,8 @@ struct StoreProgramRun {
             Library.Tag.self,
             Library.Shelf.self,
             Library.Room.self,
-            at: path
+            at: path,
+            durability: durability
         )
     }
 
@@ -229,11 +234,24 @@ struct StoreProgramRun {
         }
     }
 
+    /// A copy has all that the store has, the numbers that come next among it.
+    private func goOnWithCopy(of path: String) async throws {
+        let copy = path + ".copy"
+        try await coordinator.copy(to: copy)
+        try await coordinator.close()
+        try await Coordinator.destroy(at: path)
+        guard rename(copy, path) == 0 else { throw Mismatch(description: "the copy cannot be renamed") }
+    }
+
     mutating func reopen() async throws {
         guard path != nil || disk != nil else { return }
         if isCompacted, head.commits.isMultiple(of: 2) { try await coordinator.compact() }
-        try await coordinator.close()
-        let coordinator = try await Self.open(path, disk)
+        if let path, head.commits % 5 == 3 {
+            try await goOnWithCopy(of: path)
+        } else {
+            try await coordinator.close()
+        }
+        let coordinator = try await Self.open(path, durability, disk)
         self.coordinator = coordinator
         contexts = contexts.map { _ in Context(coordinator) }
         held = held.map { $0 == nil ? nil : HeldObjects() }

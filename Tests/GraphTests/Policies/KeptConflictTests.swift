@@ -120,6 +120,24 @@ struct KeptConflictTests {
         #expect(context.coordinator.snapshot.commit == CommitNumber(2))
     }
 
+    @Test func `R33 after a refresh that named the overlap, the value of before is a value like any other`()
+        async throws
+    {
+        let (context, id) = try await Self.merged {
+            $0.balance = 1
+        } theirs: {
+            $0.balance = 7
+        }
+        let overlaps = await context.refresh()
+        #expect(overlaps == [RefreshConflict(id: AnyPersistentID(id), properties: ["balance"], isDeletedThere: false)])
+        await context.perform { context in
+            context[id]?.balance = 100
+            #expect(context[id]?.hasChanges == true && context[id]?.committedValue?.balance == 7)
+        }
+        try await context.save()
+        #expect(context.coordinator.snapshot.value(for: id)?.balance == 100)
+    }
+
     @Test func `R22 a change that is undone shows the value of now, and is over`() async throws {
         for isExplicit in [false, true] {
             let (context, id) = try await Self.merged(.mergeByPropertyObjectTrump) {

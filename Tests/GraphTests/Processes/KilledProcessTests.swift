@@ -35,6 +35,39 @@ import Testing
         }
     }
 
+    @Test func `a program killed at any moment loses nothing that it was told to be written, without a sync`()
+        async throws
+    {
+        for acknowledged in [1, 2, 5, 13, 34, 300] {
+            try? FileManager.default.removeItem(atPath: path)
+            let program = try StoreProcess()
+            #expect(try await program.run("open \(path) relaxed") == "opened 0")
+            try program.send("stream")
+            for number in 1...acknowledged { #expect(try await program.answer() == "saved \(number)") }
+            program.kill()
+            let last = acknowledged + program.remainingAnswers().count
+            try await expectAtLeast(last, "after \(acknowledged)")
+        }
+    }
+
+    @Test func `a program killed while its saves wait for nothing leaves the first of them`() async throws {
+        for acknowledged in [1, 2, 5, 13, 34, 300] {
+            try? FileManager.default.removeItem(atPath: path)
+            let program = try StoreProcess()
+            #expect(try await program.run("open \(path) none") == "opened 0")
+            try program.send("stream")
+            for number in 1...acknowledged { #expect(try await program.answer() == "saved \(number)") }
+            program.kill()
+            let second = try StoreProcess()
+            let opened = try await second.run("open \(path)")
+            let found = Int(opened.split(separator: " ").last ?? "") ?? 0
+            #expect(found <= acknowledged + program.remainingAnswers().count + 1, "after \(acknowledged)")
+            let numbers = try await second.run("numbers")
+            #expect(numbers == (["numbers"] + (1..<(found + 1)).map(String.init)).joined(separator: " "))
+            #expect(try await second.run("close") == "closed")
+        }
+    }
+
     @Test func `a program killed while it opens a store that was not closed harms nothing`() async throws {
         var program = try StoreProcess()
         #expect(try await program.run("open \(path)") == "opened 0")

@@ -46,7 +46,7 @@ struct IndexedSortTests {
         return work
     }
 
-    @Test(arguments: UInt64(0)..<25)
+    @Test(arguments: Sweep.seeds(0..<25))
     func `a snapshot gives what a stable sort gives, and asks about no row twice`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let count = [0, 1, 63, 64, 200, 700].randomElement(using: &random)!
@@ -75,7 +75,7 @@ struct IndexedSortTests {
         }
     }
 
-    @Test(arguments: UInt64(0)..<10)
+    @Test(arguments: Sweep.seeds(0..<10))
     func `a context finds its unsaved changes at their places`(seed: UInt64) async throws {
         let coordinator = try await Coordinator(for: Ranked.self)
         let context = Context(coordinator)
@@ -128,7 +128,7 @@ struct IndexedSortTests {
         }
     }
 
-    @Test(arguments: UInt64(0)..<15)
+    @Test(arguments: Sweep.seeds(0..<15))
     func `without a predicate a page is the same part of a stable sort, wherever it begins`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let count = [0, 1, 63, 64, 200, 700, 2_000].randomElement(using: &random)!

@@ -57,7 +57,7 @@ extension StoreProgramRun {
     /// The records of the journal that a program leaves behind.
     fileprivate static func records(of program: StoreProgram) async throws -> [JournalFixture.Replayed] {
         let disk = GatedDisk()
-        var run = try await StoreProgramRun(path: nil, disk, undoes: program.hasUndo)
+        var run = try await StoreProgramRun(path: nil, .full, disk, undoes: program.hasUndo)
         run.isCompacted = false
         try await run.perform(program)
         try await run.coordinator.close()

@@ -96,6 +96,30 @@ struct ErrorListTests {
         }
     }
 
+    @Test(
+        .bug(id: "rivals of rivals", "n new rows with one value were compared each with all others"),
+        arguments: [UniquenessPolicy.reject, .upsert, .replace, .keepExisting])
+    func `R10 as many rows are visited for one value as were written, up to a factor`(policy: UniquenessPolicy) throws {
+        func visitedCount<E: NumberedEntity>(_ type: E.Type, _ count: Int) throws -> Int {
+            var work = WorkingState(base: Snapshot(schema: try Schema([EntityDescription(type)])))
+            for row in 1...count { work.insert(RowNumber(row), E(key: "same", number: row)) }
+            guard policy == .reject else { return try work.resolveUniqueness().visitedCount }
+            var resolution = UniquenessResolution()
+            resolution.open = Set((1...count).map { RowID(entity: 0, row: RowNumber($0)) })
+            #expect(resolution.rowsSharingValues(in: work).first?.rows.count == count)
+            return resolution.visitedCount
+        }
+        let counts = try [200, 1_600].map { count in
+            switch policy {
+            case .reject: try visitedCount(Rejected.self, count)
+            case .upsert: try visitedCount(Upserted.self, count)
+            case .replace: try visitedCount(Replaced.self, count)
+            case .keepExisting: try visitedCount(KeptAsItIs.self, count)
+            }
+        }
+        #expect(counts[0] > 0 && counts[1] < 10 * 1_600 && counts[1] < 10 * counts[0], "\(counts)")
+    }
+
     @Test func `R41 one denied delete names its relationship once, with the first ten in the way and their number`()
         async throws
     {
@@ -185,6 +209,11 @@ struct ErrorListTests {
 protocol NumberedEntity: Entity {
     init(key: String, number: Int)
     var number: Int { get }
+}
+
+@Entity struct Rejected: NumberedEntity {
+    @Unique var key: String
+    var number: Int
 }
 
 @Entity struct Upserted: NumberedEntity {

@@ -393,6 +393,33 @@ struct RelationshipConcurrencyTests {
         #expect(store.snapshot.count(of: Lecture.self) == 0 && store.check() == [])
     }
 
+    @Test func `R13 a cascade along a chain of 100,000 rows`() async throws {
+        let store = try await Coordinator(for: Link.self)
+        let context = Context(store)
+        let first = try await context.transaction { context in
+            // A reference may be to a row that comes later, so none has to be found again.
+            var (first, last) = (Link.ID?.none, Link.ID?.none)
+            for _ in 0..<100_000 {
+                let link = context.insert(Link(parent: ToOne(last))).id
+                (first, last) = (first ?? link, link)
+            }
+            return first
+        }
+        try await context.transaction { context in
+            try context.object(for: #require(first)).delete()
+            #expect(try context.fetchCount(Link.self) == 0)
+        }
+        #expect(store.snapshot.count(of: Link.self) == 0 && store.check() == [])
+        await context.perform { context in
+            #expect(context.hasChanges == false)
+        }
+    }
+
+    @Entity struct Link {
+        var parent: ToOne<Link> = nil
+        @Relationship(.cascade, inverse: \Link.parent) var children: ToMany<Link> = []
+    }
+
     struct Ring1: Entity {
         var next: ToOne<Ring2> = nil
         static let schema = EntitySchema<Ring1>("Ring1") { $0.toOne("next", \.next, deleteRule: .cascade) }

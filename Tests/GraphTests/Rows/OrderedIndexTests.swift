@@ -180,7 +180,9 @@ extension OrderedIndexTests {
         }
     }
 
-    @Test(arguments: UInt64(0)..<30) func `entries in any order give the index that inserting them does`(seed: UInt64) {
+    @Test(arguments: Sweep.seeds(0..<30)) func `entries in any order give the index that inserting them does`(
+        seed: UInt64
+    ) {
         var random = SeededGenerator(seed: seed)
         let words = (0..<40).map { _ in AttributeValues.string(&random) }
         var (entries, index) = (IndexEntries(), OrderedIndex())
@@ -205,7 +207,7 @@ extension OrderedIndexTests {
         #expect(built.repeating.sorted() == repeating.sorted())
     }
 
-    @Test(arguments: UInt64(0)..<40) func `entries inserted in batches are there as if inserted one by one`(
+    @Test(arguments: Sweep.seeds(0..<40)) func `entries inserted in batches are there as if inserted one by one`(
         seed: UInt64
     ) {
         var random = SeededGenerator(seed: seed)
@@ -243,7 +245,7 @@ extension OrderedIndexTests {
         for (index, entries) in held { #expect(index.entries == entries) }
     }
 
-    @Test(arguments: UInt64(0)..<20) func `an insertion sees whether others have its key`(seed: UInt64) {
+    @Test(arguments: Sweep.seeds(0..<20)) func `an insertion sees whether others have its key`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var index = OrderedIndex()
         var rows: [Int: Int] = [:]

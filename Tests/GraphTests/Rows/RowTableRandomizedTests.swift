@@ -65,7 +65,7 @@ struct RowTableRandomizedTests {
         return rows
     }
 
-    @Test(arguments: Spread.allCases, UInt64(0)..<6)
+    @Test(arguments: Spread.allCases, Sweep.seeds(0..<6))
     func `a table does what a dictionary does, and its old versions stay`(spread: Spread, seed: UInt64) {
         let live = LiveCount()
         do {

@@ -1,0 +1,55 @@
+/// Texts that belong to the store as a whole.
+extension Coordinator {
+    private static let metadataLimitBytes = 64 << 10
+
+    /// What a program has kept with the store, by keys of its own: where a synchronization stands, which version made the file.
+    ///
+    /// It is in the file and in its copies, and stays when the schema changes. No commit has it: a snapshot is none the wiser, and a
+    /// rollback takes nothing back.
+    public var metadata: [String: String] { schemaRecord.metadata }
+
+    /// Keeps a text with the store. Durable when it returns.
+    ///
+    /// Each call writes a record as long as the description of the schema and all texts. What changes often is better an object.
+    ///
+    /// - Parameters:
+    ///   - text: nil removes the key.
+    ///   - key: not empty.
+    /// - Throws: `.transactionTooLarge` if all keys and texts together have more than 64 KiB; `.readOnly`, `.closed`, and what a
+    ///   save throws for reasons of the file. The text is then as before, unless it is `.outcomeUnknown`.
+    ///
+    /// Complexity: O(*s*) for a schema and texts of *s* bytes, besides one write and one sync.
+    public func setMetadata(_ text: String?, for key: String) async throws(GraphError) {
+        precondition(!key.isEmpty, "a key of metadata cannot be empty")
+        if let ending = state.ending { throw ending }
+        if case .readOnly(let path) = state.storage { throw .readOnly(path: path) }
+        if journal != nil { try await waitForTurn() }
+        defer { if journal != nil { passOn() } }
+        var record = schemaRecord
+        record.metadata[key] = text
+        let length = record.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard length <= Self.metadataLimitBytes else {
+            throw .transactionTooLarge(lengthBytes: length, limitBytes: Self.metadataLimitBytes)
+        }
+        guard record.metadata != schemaRecord.metadata else { return }
+        if let journal { try await append(record, to: journal) }
+        schemaRecord = record
+    }
+
+    private func append(_ record: SchemaRecord, to journal: Journal) async throws(GraphError) {
+        do throws(GraphError) {
+            try await journal.write([Journal.Record(kind: .schema, payload: record.bytes)])
+        } catch {
+            switch error {
+            case .diskFull, .transactionTooLarge: break
+            default:
+                let ending = error.asEarlierFailure(path: path)
+                state.end(ending)
+                doubtCommits(ending)
+            }
+            throw error
+        }
+        syncedCommit = written.snapshot.commit
+        automaticCompaction?.didWrite(UInt64(JournalFormat.frameBytes(payloadBytes: record.bytes.count)))
+    }
+}
