@@ -1,5 +1,7 @@
 import Synchronization
 
+@testable import Graph
+
 /// A clock that goes on when a test says so.
 final class ManualClock: Clock {
     struct Instant: InstantProtocol {
