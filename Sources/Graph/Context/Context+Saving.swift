@@ -236,9 +236,11 @@ extension Context {
     /// What a nested context starts from.
     var stateForChildren: ContextBase { state.stateForChildren }
 
-    /// Takes a nested context's changes.
+    /// Takes a nested context's changes, as one group to undo.
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
         try requireOpen()
+        state.endUndoGroup()
+        defer { state.endUndoGroup() }
         return try state.absorb(request)
     }
 

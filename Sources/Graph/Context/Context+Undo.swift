@@ -2,10 +2,10 @@ extension Context {
     /// How many groups of changes `undo()` can step back through; 0, the default, for none. A change from one positive limit
     /// to another keeps the groups that fit.
     ///
-    /// A group is what one `transaction`, one `perform` or one explicit group changes; changes made outside of these, up to
-    /// the next one, form a group too. What other work changes while a `perform` waits belongs to the same group, so use a
-    /// `transaction` for work that should be undone separately. Changes that cancel each other out form no group. Groups take
-    /// memory for what they changed.
+    /// A group is what one `transaction`, one `perform`, one save of a nested context or one explicit group changes; changes
+    /// made outside of these, up to the next one, form a group too. What other work changes while a `perform` waits belongs to
+    /// the same group, so use a `transaction` for work that should be undone separately. Changes that cancel each other out
+    /// form no group. Groups take memory for what they changed.
     ///
     /// Complexity: O(1) to read; O(*g*) to write, for *g* groups.
     public var undoLimit: Int {

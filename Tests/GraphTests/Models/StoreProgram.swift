@@ -65,13 +65,33 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         /// What happens here before the nested context saves.
         var meanwhile: [Action]
         let policy: StorePolicy
-        /// Work in a context nested in this one, which it takes over first.
-        var inner: [Change] = []
+        /// Work in a context nested in this one, which may take it over.
+        var inner: Inner?
         /// What comes first in a transaction, and is rolled back in it.
         var rolledBack: [Change] = []
         /// Whether this is a transaction that waits meanwhile.
         let isTransaction: Bool
         let isAbandoned: Bool
+    }
+
+    /// Work in a context that is nested in a nested one.
+    struct Inner: Sendable {
+        var steps: [InnerStep]
+        /// What happens in the context around it before it saves.
+        var meanwhile: [InnerStep]
+        let policy: StorePolicy
+        let isAbandoned: Bool
+    }
+
+    enum InnerStep: Sendable {
+        case change([Change])
+        /// The numbers are read modulo the count of changed objects.
+        case discard([Int])
+        case rollback
+        case rollbackToLatest
+        case refresh
+        case save(StorePolicy)
+        indirect case nested(Inner)
     }
 
     struct Flight: Sendable {
@@ -185,12 +205,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case .transaction(var transaction) where transaction.changes.indices.contains(position):
             transaction.changes.remove(at: position)
             program.steps[number] = Step(context: steps[number].context, action: .transaction(transaction))
-        case .nested(var nested) where position < nested.changes.count + nested.meanwhile.count:
-            if nested.changes.indices.contains(position) {
-                nested.changes.remove(at: position)
-            } else {
-                nested.meanwhile.remove(at: position - nested.changes.count)
-            }
+        case .nested(var nested) where position < nested.partCount:
+            nested.remove(position)
             program.steps[number] = Step(context: steps[number].context, action: .nested(nested))
         case .saveInFlight(var flight) where flight.changes.indices.contains(position):
             flight.changes.remove(at: position)
@@ -213,5 +229,74 @@ struct StoreProgram: CustomStringConvertible, Sendable {
             return nil
         }
         return program
+    }
+}
+
+extension StoreProgram.Nested {
+    fileprivate var partCount: Int { changes.count + meanwhile.count + (inner?.partCount ?? 0) }
+
+    /// Takes one of the parts out.
+    fileprivate mutating func remove(_ position: Int) {
+        if position < changes.count {
+            changes.remove(at: position)
+        } else if position < changes.count + meanwhile.count {
+            meanwhile.remove(at: position - changes.count)
+        } else {
+            inner = inner?.removing(position - changes.count - meanwhile.count)
+        }
+    }
+}
+
+extension StoreProgram.Inner {
+    /// All of it is one part, and each of its steps is one.
+    fileprivate var partCount: Int { 1 + Self.partCount(of: steps) + Self.partCount(of: meanwhile) }
+
+    private static func partCount(of steps: [StoreProgram.InnerStep]) -> Int {
+        steps.reduce(0) { count, step in
+            switch step {
+            case .nested(let inner): count + inner.partCount
+            case .change(let changes): count + 1 + changes.count
+            default: count + 1
+            }
+        }
+    }
+
+    /// nil if the part is all there is.
+    fileprivate func removing(_ position: Int) -> Self? {
+        guard position > 0 else { return nil }
+        var (inner, position) = (self, position - 1)
+        let count = Self.partCount(of: steps)
+        if position < count {
+            Self.remove(position, from: &inner.steps)
+        } else {
+            position -= count
+            Self.remove(position, from: &inner.meanwhile)
+        }
+        return inner
+    }
+
+    private static func remove(_ position: Int, from steps: inout [StoreProgram.InnerStep]) {
+        var first = 0
+        for index in steps.indices {
+            let next = first + partCount(of: [steps[index]])
+            guard position >= next else {
+                switch steps[index] {
+                case .nested(let inner):
+                    if let shorter = inner.removing(position - first) {
+                        steps[index] = .nested(shorter)
+                        return
+                    }
+                case .change(var changes) where position > first:
+                    changes.remove(at: position - first - 1)
+                    steps[index] = .change(changes)
+                    return
+                default:
+                    break
+                }
+                steps.remove(at: index)
+                return
+            }
+            first = next
+        }
     }
 }

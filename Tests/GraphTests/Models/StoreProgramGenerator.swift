@@ -158,11 +158,32 @@ struct StoreProgramGenerator {
             changes: changes(),
             meanwhile: chance(1, in: 2) ? [] : (0..<(1 + number(below: 2))).map { _ in meanwhile() },
             policy: policy(),
-            inner: chance(1, in: 3) ? changes() : [],
+            inner: chance(1, in: 2) ? inner(depth: 2) : nil,
             rolledBack: chance(1, in: 4) ? changes() : [],
             isTransaction: chance(1, in: 2),
             isAbandoned: chance(1, in: 5)
         )
+    }
+
+    private mutating func inner(depth: Int) -> StoreProgram.Inner {
+        StoreProgram.Inner(
+            steps: [.change(changes())] + (0..<number(below: 3)).map { _ in innerStep(depth: depth) },
+            meanwhile: (0..<number(below: 3)).map { _ in innerStep(depth: 3) },
+            policy: policy(),
+            isAbandoned: chance(1, in: 5)
+        )
+    }
+
+    /// Work in a context of its own starts in contexts up to the second level below those of the store.
+    private mutating func innerStep(depth: Int) -> StoreProgram.InnerStep {
+        switch number(below: 12) {
+        case ..<6: .change(changes())
+        case 6: .save(policy())
+        case 7: .refresh
+        case 8: .discard([any()] + (0..<number(below: 2)).map { _ in any() })
+        case 9: chance(1, in: 2) ? .rollback : .rollbackToLatest
+        default: depth < 3 ? .nested(inner(depth: depth + 1)) : .change(changes())
+        }
     }
 
     private mutating func meanwhile() -> StoreProgram.Action {

@@ -1,6 +1,6 @@
 @testable import Graph
 
-/// Transactions of contexts and of the coordinator, and nested contexts.
+/// Transactions of contexts and of the coordinator.
 extension StoreProgramRun {
     mutating func run(_ transaction: StoreProgram.Transaction, in c: Int) async throws {
         let (isAbandoned, policy) = (transaction.isAbandoned, transaction.policy)
@@ -39,68 +39,6 @@ extension StoreProgramRun {
             throw error
         }
         try await compareOutcome(c, expected, actual, replaced, since: oldHead)
-    }
-
-    mutating func run(_ nested: StoreProgram.Nested, in c: Int) async throws {
-        var child = models[c].nested
-        guard !nested.isTransaction else {
-            let rolledBack = nested.rolledBack.compactMap { child.perform($0, next: &next) }
-            child = models[c].nested
-            let changes = nested.changes.compactMap { child.perform($0, next: &next) }
-            return try await runTransaction(nested, child, rolledBack, changes, in: c)
-        }
-        let changes = nested.changes.compactMap { child.perform($0, next: &next) }
-        let context = await Context(parent: contexts[c], mergePolicy: nested.policy.mergePolicy)
-        try await context.perform { context in
-            try context.perform(changes)
-        }
-        try await run(inner: nested.inner, nested.policy, in: context, &child)
-        for action in nested.meanwhile { try await perform(StoreProgram.Step(context: c, action: action)) }
-        try await context.perform { [child] context in try context.compare(with: child, held: nil) }
-        guard !nested.isAbandoned else { return }
-        var expected: ContextModel.Failure?
-        do throws(ContextModel.Failure) {
-            try child.save(into: &models[c], nested.policy)
-        } catch {
-            expected = error
-        }
-        var actual: ContextModel.Failure?
-        do {
-            try await context.save()
-        } catch {
-            actual = try ContextModel.Failure(error, of: .parent)
-        }
-        try await compareOutcome(c, expected, actual, [:], since: head)
-        try await context.perform { [child] context in try context.compare(with: child, held: nil) }
-    }
-
-    /// A context nested in the nested one.
-    mutating func run(
-        inner: [StoreProgram.Change],
-        _ policy: StorePolicy,
-        in parent: Context,
-        _ model: inout ContextModel
-    ) async throws {
-        guard !inner.isEmpty else { return }
-        var child = model.nested
-        let changes = inner.compactMap { child.perform($0, next: &next) }
-        let context = await Context(parent: parent, mergePolicy: policy.mergePolicy)
-        try await context.perform { [child] context in
-            try context.perform(changes)
-            try context.compare(with: child, held: nil)
-        }
-        var (expected, actual): (ContextModel.Failure?, ContextModel.Failure?)
-        do throws(ContextModel.Failure) {
-            try child.save(into: &model, policy)
-        } catch {
-            expected = error
-        }
-        do {
-            try await context.save()
-        } catch {
-            actual = try ContextModel.Failure(error, of: .parent)
-        }
-        try demand(actual == expected) { "the innermost save gave \(actual as Any), not \(expected as Any)" }
     }
 
     /// Runs a transaction that tries again after conflicts.

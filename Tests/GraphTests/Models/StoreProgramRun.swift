@@ -172,11 +172,8 @@ struct StoreProgramRun {
         case .save(let rollsBackOnFailure, let policy):
             try await save(c, rollsBackOnFailure: rollsBackOnFailure, policy)
         case .discard(let numbers):
-            let changes = models[c].changes
-            let changed = changes.inserted.union(changes.updated).union(changes.deleted)
-                .union(models[c].required.keys).sorted()
-            guard !changed.isEmpty else { return }
-            let ids = Set(numbers.map { changed[$0 % changed.count] }).sorted()
+            let ids = models[c].changed(numbers)
+            guard !ids.isEmpty else { return }
             models[c].discard(ids)
             await contexts[c].perform { context in context.discard(ids.map { AnyPersistentID($0) }) }
         case .rollback:

@@ -20,6 +20,23 @@ struct UndoEdgeTests {
         #expect(await context.perform { $0[id]?.balance } == 4)
     }
 
+    @Test func `R36 each save of a nested context is a group of its own`() async throws {
+        let context = Context(try await Self.store())
+        await context.limit(10)
+        let id = try await context.transaction { $0.insert(Account()).id }
+        let nested = await Context(parent: context)
+        for balance in 1...2 {
+            await nested.perform { $0[id]?.balance = balance }
+            try await nested.save()
+        }
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id]?.balance } == 1)
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[id]?.balance } == 0)
+        #expect(await context.redo() == [])
+        #expect(await context.perform { $0[id]?.balance } == 1)
+    }
+
     @Test(arguments: [false, true]) func `R22 a related object that was taken from another goes back`(isReversed: Bool)
         async throws
     {
