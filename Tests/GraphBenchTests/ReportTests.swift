@@ -66,9 +66,21 @@ struct ReportTests {
         #expect(results[0].ratio(to: .native) == nil)
     }
 
+    @Test func `Graph with flat values is called what it is, and gets a verdict`() {
+        let results = [4e-6, 6e-6].map {
+            SampleResults.result("codable", engine: $0, native: 2e-6, targets: [.withinFlat(2.5)], baseline: .flat)
+        }
+        let lines = Report(results: results).table.split(separator: "\n").map(String.init)
+        #expect(lines[2].contains("2.00 µs (1.90 µs…2.10 µs) Graph, flat"))
+        #expect(lines[2].contains("≤ 2.5x flat"))
+        #expect(results.map(\.verdict) == [.met, .missed])
+    }
+
     @Test func `what stands in for native Swift is Graph only where the workload says so`() {
         let alone = EngineSuite.graph.joined(to: Workload.all).filter { $0.baseline == .alone }.map(\.name)
         #expect(alone == ["retry_storm", "read_while_writing_commit"])
+        let flat = EngineSuite.graph.joined(to: Workload.all).filter { $0.baseline == .flat }.map(\.name)
+        #expect(flat == ["codable_save", "codable_reopen", "codable_disk"])
     }
 
     @Test func `what sides do differently is told below the table and in the list`() {

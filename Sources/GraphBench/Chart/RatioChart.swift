@@ -96,7 +96,7 @@ struct RatioChart {
         switch target {
         case .timesSQLite(let factor): (.sqlite, factor)
         case .withinNative(let factor): (.native, 1 / factor)
-        case .withinAlone, .atMost: nil
+        case .withinAlone, .withinFlat, .atMost: nil
         }
     }
 }

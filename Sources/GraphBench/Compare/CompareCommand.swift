@@ -39,7 +39,8 @@ struct CompareCommand {
 
     private func basis(_ entry: Comparison.Entry) -> String {
         switch entry.basis {
-        case .ratio(.native) where entry.line.baseline == Baseline.alone.rawValue: "as fast as Graph alone"
+        case .ratio(.native):
+            "as fast as " + (entry.line.baseline.flatMap(Baseline.init)?.name ?? Side.native.rawValue)
         case .ratio(let side): "as fast as \(side.rawValue)"
         case .figure: printable(entry.line.unit)
         }

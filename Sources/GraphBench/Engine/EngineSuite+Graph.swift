@@ -4,7 +4,7 @@ extension EngineSuite {
         let families = [
             EngineInsert.contenders, EngineCommit.contenders, EngineRead.contenders, EngineTraversal.contenders,
             EngineLinks.contenders, EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
-            EngineContexts.contenders, EngineReadWhileWriting.contenders,
+            EngineContexts.contenders, EngineReadWhileWriting.contenders, EngineCodable.contenders,
         ]
         var suite = EngineSuite()
         for family in families {

@@ -6,6 +6,8 @@ enum Target: Equatable, Sendable {
     case withinNative(Double)
     /// At most so many times as slow as Graph alone: see ``Baseline/alone``.
     case withinAlone(Double)
+    /// At most so many times as slow (or as large) as with flat values: see ``Baseline/flat``.
+    case withinFlat(Double)
     /// At most so many seconds or bytes.
     case atMost(Double, Workload.Limit)
 
@@ -21,6 +23,7 @@ enum Target: Equatable, Sendable {
         case .timesSQLite(let factor): "≥ \(Figures.limit(factor))x SQLite"
         case .withinNative(let factor): "≤ \(Figures.limit(factor))x native"
         case .withinAlone(let factor): "≤ \(Figures.limit(factor))x alone"
+        case .withinFlat(let factor): "≤ \(Figures.limit(factor))x flat"
         case .atMost(let amount, .seconds): "≤ \(Figures.secondsLimit(amount))"
         case .atMost(let amount, .bytes): "≤ \(Figures.limit(amount)) B"
         }
@@ -33,7 +36,7 @@ enum Target: Equatable, Sendable {
         case .timesSQLite(let factor):
             guard let sqlite else { return .unknown }
             return sqlite >= factor * engine ? .met : .missed
-        case .withinNative(let factor), .withinAlone(let factor):
+        case .withinNative(let factor), .withinAlone(let factor), .withinFlat(let factor):
             guard let native else { return .unknown }
             return engine <= factor * native ? .met : .missed
         case .atMost(let amount, _):

@@ -35,7 +35,7 @@ struct Report {
         switch result.columns[side] {
         case .measured(let summary):
             spread(summary, result.workload.unit.text)
-                + (side == .native && result.workload.baseline == .alone ? " Graph alone" : "")
+                + (side == .native ? result.workload.baseline.name.map { " " + $0 } ?? "" : "")
         case .absent(let reason): reason
         case .failed: "failed"
         case nil: "–"

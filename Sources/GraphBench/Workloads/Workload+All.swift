@@ -3,7 +3,7 @@ extension Workload {
     static let all: [Workload] =
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
         + changeWorkloads + contextWorkloads + readWhileWritingWorkloads + reopenWorkloads + propertyWorkloads
-        + limitWorkloads
+        + codableWorkloads + limitWorkloads
 
     /// The suites and the workloads, for people.
     static func list(_ workloads: [Workload]) -> String {
