@@ -1,38 +1,41 @@
 import Foundation
+import Graph
 
 /// Runs the random models of the tests in a release build: `Campaign FIRST COUNT [KIND…]`.
 ///
-/// The seeds FIRST and on: COUNT programs in memory, a quarter as many on a file, four times as many schedules, and so on;
-/// of the kinds that are named, or of all. Prints a line for each, and every failure with the line that repeats it in the
-/// tests. Exits with 1 if there were failures.
+/// The seeds FIRST and on: COUNT programs in memory, a quarter as many on a file, as many schedules, and so on; of the kinds
+/// that are named, or of all. Prints a line for each, and every failure with the line that repeats it in the tests. Exits with
+/// 1 if there were failures.
 @main enum Campaign {
     private struct Kind {
         let name: String
-        /// How many of it run, in quarters of COUNT.
-        let share: UInt64
+        /// How many of it run, as a part of COUNT.
+        let share: Double
         let run: @Sendable (Range<UInt64>) async -> [String]
     }
 
     private static let kinds =
         [
-            Kind(name: "programs", share: 4) { seeds in
+            Kind(name: "programs", share: 1) { seeds in
                 await Seeds.failures(of: seeds) { await StoreProgram.failure(seed: $0) }
             },
-            Kind(name: "files", share: 1) { seeds in
+            Kind(name: "files", share: 0.25) { seeds in
                 let folder = NSTemporaryDirectory() + "campaign-" + UUID().uuidString
                 try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 defer { try? FileManager.default.removeItem(atPath: folder) }
                 return await Seeds.failures(of: seeds) { await StoreProgram.failure(seed: $0, folder: folder) }
             },
-            Kind(name: "nodes", share: 1) { seeds in
+            Kind(name: "nodes", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await NodeProgram.failure(seed: $0) }
             },
-            Kind(name: "undo", share: 1) { seeds in
+            Kind(name: "undo", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await UndoProgram.failure(seed: $0) }
             },
+            // CI's 5,000 take a minute.
+            Kind(name: "busy", share: 0.03, run: busyFile),
         ]
         + HistoryChecker.Level.allCases.flatMap { level in
-            [(LedgerRun.Medium.memory, 4), (.disk, 2), (.threads, 1)].map { medium, share in
+            [(LedgerRun.Medium.memory, 1.0), (.disk, 0.5), (.threads, 0.25)].map { medium, share in
                 Kind(name: "schedules-\(level)-\(medium)", share: share) { seeds in
                     await Schedules.run(seeds, suite: "ScheduleTests", "\(level), \(medium)") {
                         try await LedgerRun.result(seed: $0, level, on: medium)
@@ -40,6 +43,22 @@ import Foundation
                 }
             }
         }
+
+    /// Sixteen writers, two readers and compactions on one file, a round for each seed.
+    @Sendable private static func busyFile(_ seeds: Range<UInt64>) async -> [String] {
+        let path = NSTemporaryDirectory() + "campaign-" + UUID().uuidString + ".graph"
+        var file = BusyFile(path: path)
+        for seed in seeds {
+            do {
+                try await file.round(seed: seed, saves: 150)
+            } catch {
+                return ["busy \(seeds.lowerBound) +\(seeds.count), round \(seed): \(error); the file is at \(path)"]
+            }
+        }
+        try? await Coordinator.destroy(at: path)
+        print("busy: \(file.compactions) compactions")
+        return []
+    }
 
     static func main() async {
         let arguments = CommandLine.arguments.dropFirst()
@@ -52,11 +71,12 @@ import Foundation
         var failures = 0
         for kind in kinds where names.isEmpty || names.contains(where: { kind.name.hasPrefix($0) }) {
             let start = ContinuousClock.now
-            let found = await kind.run(numbers[0]..<(numbers[0] + max(numbers[1] * kind.share / 4, 1)))
+            let count = max(UInt64(Double(numbers[1]) * kind.share), 1)
+            let found = await kind.run(numbers[0]..<(numbers[0] + count))
             for failure in found { print(failure) }
             failures += found.count
             let seconds = (ContinuousClock.now - start).components.seconds
-            print("\(kind.name) \(numbers[0]) +\(numbers[1] * kind.share / 4): \(found.count) failures, \(seconds) s")
+            print("\(kind.name) \(numbers[0]) +\(count): \(found.count) failures, \(seconds) s")
         }
         exit(failures == 0 ? 0 : 1)
     }
