@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import Graph
+
 /// Disks that are too small, may not be written, or come and go under a program.
 @Suite(.serialized, .enabled(if: MountedFolder.isPermitted, "the system mounts nothing for this process"))
 struct SmallDiskTests {
@@ -87,6 +89,56 @@ struct SmallDiskTests {
         let numbers = try await third.run("numbers").split(separator: " ").compactMap { Int($0) }
         #expect(numbers.filter { $0 != 1_000 } == saved + [2_000], "\(kilobytes) KB")
         #expect(try await third.run("close") == "closed")
+        try disk.unmount()
+    }
+
+    /// By pages, from no room at all to more than a compaction takes.
+    @Test(.timeLimit(.minutes(10)))
+    func `a disk without room for a compaction keeps the file and takes saves, at two hundred sizes`() async throws {
+        let disk = try MountedFolder(bytes: 32 << 20, at: folder.path)
+        var store = try await Coordinator(for: Person.self, Team.self, at: path, compaction: .manual)
+        var names = (0..<220).map { "\($0) " + String(repeating: "n", count: 3_000) }
+        let ids: [Person.ID] = try await Context(store).transaction { [names] context in
+            context.insert(contentsOf: names.map { Person(name: $0) })
+        }
+        func save(_ number: Int, _ name: String) async throws {
+            try await Context(store).transaction { context in
+                try context.object(for: ids[number]).name = name
+            }
+            names[number] = name
+        }
+        var (refused, compacted) = (0, 0)
+        for pages in 0..<200 where Sweep.tries(pages) {
+            try disk.resize(bytes: 32 << 20)
+            // What no longer counts.
+            for number in 0..<4 { try await save((pages + number) % 220, "\(pages) " + names[number].dropFirst(4)) }
+            let system = try FileManager.default.attributesOfFileSystem(forPath: folder.path)
+            let size = try #require(system[.systemSize] as? NSNumber).intValue
+            let free = try #require(system[.systemFreeSize] as? NSNumber).intValue
+            try disk.resize(bytes: size - free + pages * 4_096)
+            do throws(GraphError) {
+                try await store.compact()
+                compacted += 1
+            } catch {
+                guard case .diskFull = error else { throw error }
+                refused += 1
+            }
+            do {
+                try await save(219, "after \(pages)")
+            } catch GraphError.diskFull {}
+            #expect(ids.map { store.snapshot.value(for: $0)?.name } == names, "\(pages) pages")
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+            #expect(files == ["store.graph", "store.graph.lock"], "\(pages) pages")
+            guard pages % 7 == 3 else { continue }
+            try disk.resize(bytes: 32 << 20)
+            try await store.close()
+            store = try await Coordinator(for: Person.self, Team.self, at: path, compaction: .manual)
+            #expect(ids.map { store.snapshot.value(for: $0)?.name } == names, "\(pages) pages, opened again")
+            #expect(store.check() == [] && store.diagnostics.isEmpty)
+        }
+        #expect(refused >= Sweep.least(100) && compacted >= Sweep.least(10), "\(refused) refused, \(compacted) done")
+        try disk.resize(bytes: 32 << 20)
+        try await store.close()
         try disk.unmount()
     }
 
