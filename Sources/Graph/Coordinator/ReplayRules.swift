@@ -67,7 +67,11 @@ struct ReplayRules: Sendable {
         }
         for (number, pair) in pairs {
             let list = snapshot.schema.linkTables[number]
-            try Self.fail(snapshot.disagreement(about: pair, in: number) ?? snapshot.missingEnd(of: pair, in: number))
+            if let violation = snapshot.disagreement(about: pair, in: number)
+                ?? snapshot.missingEnd(of: pair, in: number)
+            {
+                throw BrokenRule(reason: snapshot.schema.describe(violation, of: pair, in: number))
+            }
             guard list.inverse != nil else { continue }
             try checkCounts(of: RowID(entity: list.entity, row: pair.owner), in: snapshot)
             try checkCounts(of: RowID(entity: list.members, row: pair.member), in: snapshot)
@@ -132,17 +136,15 @@ struct ReplayRules: Sendable {
 
     private mutating func checkUniqueness(of id: RowID, in snapshot: Snapshot) throws(BrokenRule) {
         guard let address = snapshot.address(of: id) else { return }
-        for (number, index) in snapshot.schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
-            // A file may have any number of them.
-            let others = snapshot.rowsSharingKey(
-                of: id, at: address, index: number, limit: 1_000)
-            for other in others {
+        // A file may have any number of them.
+        for key in snapshot.sharedKeys(of: id, limit: 1_000) {
+            for other in key.others {
                 let otherAddress = snapshot.address(of: RowID(entity: id.entity, row: other))
-                guard let otherAddress, index.isIdentical(address, otherAddress) else {
+                guard let otherAddress, key.index.isIdentical(address, otherAddress) else {
                     if equivalents.last != id { equivalents.append(id) }
                     continue
                 }
-                throw BrokenRule(reason: snapshot.schema.describe(id, sharesKeyWith: other, in: index))
+                throw BrokenRule(reason: snapshot.schema.describe(id, sharesKeyWith: other, in: key.index))
             }
         }
     }
@@ -154,20 +156,19 @@ struct ReplayRules: Sendable {
         for id in equivalents.reversed() where violations.count < 100 {
             guard let address = snapshot.address(of: id) else { continue }
             let description = snapshot.schema.entities[id.entity]
-            for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                let others = snapshot.rowsSharingKey(of: id, at: address, index: number, limit: 1)
-                guard let other = others.first else { continue }
+            for key in snapshot.sharedKeys(of: id, limit: 1) {
+                guard let other = key.others.first else { continue }
                 let later = RowID(entity: id.entity, row: max(id.row, other))
                 let earlier = RowID(entity: id.entity, row: min(id.row, other))
                 guard found.insert(later).inserted else { continue }
-                let values = index.parts.map { part in
+                let values = key.index.parts.map { part in
                     description.properties[part.property].operations.describe(address + part.offset).shortened(to: 200)
                 }
                 violations.append(
                     UniquenessViolation(
                         id: snapshot.schema.id(of: later),
                         existing: snapshot.schema.id(of: earlier),
-                        property: description.name(of: index),
+                        property: description.name(of: key.index),
                         value: values.joined(separator: ", ")
                     )
                 )

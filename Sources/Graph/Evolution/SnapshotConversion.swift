@@ -265,12 +265,10 @@ extension Snapshot {
     func failures(afterIndexing candidates: [RowID], limit: Int = 100) -> ErrorList<ValidationFailure> {
         var failures = ErrorList<ValidationFailure>()
         for id in candidates where failures.count < limit {
-            guard let address = address(of: id) else { continue }
-            for (number, index) in schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
-                let others = rowsSharingKey(of: id, at: address, index: number, limit: 1)
-                guard let other = others.first else { continue }
+            for key in sharedKeys(of: id, limit: 1) {
+                guard let other = key.others.first else { continue }
                 let otherID = schema.id(of: RowID(entity: id.entity, row: other))
-                let name = schema.entities[id.entity].name(of: index)
+                let name = schema.entities[id.entity].name(of: key.index)
                 failures.append(
                     ValidationFailure(id: schema.id(of: id), property: name, reason: "has the same value as \(otherID)")
                 )
