@@ -13,6 +13,7 @@ struct CheckpointWriter {
         case rows(entity: Int, from: RowNumber)
         case links(table: Int, rank: Int)
         case entries(entity: Int, index: Int, rank: Int)
+        case end
     }
 
     private let snapshot: Snapshot
@@ -88,50 +89,67 @@ struct CheckpointWriter {
     mutating func next() throws(GraphError) -> [UInt8]? {
         while true {
             writer.removeAll()
+            let isPayload: Bool
             switch position {
             case .head:
                 appendHead()
                 position = .rows(entity: 0, from: 0)
-                return writer.bytes
-            case .rows(let entity, let row):
-                guard entity < schema.entities.count else {
-                    position = .links(table: 0, rank: 0)
-                    continue
-                }
-                let (next, isEmpty) = try appendRows(of: entity, from: row)
-                position = next.map { .rows(entity: entity, from: $0) } ?? .rows(entity: entity + 1, from: 0)
-                if !isEmpty { return writer.bytes }
-            case .links(let table, let rank):
-                guard table < schema.linkTables.count else {
-                    position = .entries(entity: 0, index: 0, rank: 0)
-                    continue
-                }
-                let list = schema.linkTables[table]
-                guard list.isRecorded(as: table), rank < snapshot.linkTables[table].members.count else {
-                    position = .links(table: table + 1, rank: 0)
-                    continue
-                }
-                position = .links(table: table, rank: appendLinks(of: table, from: rank))
-                return writer.bytes
-            case .entries(let entity, let number, let rank):
-                guard entity < schema.entities.count else { return nil }
-                guard number < schema.entities[entity].indexes.count else {
-                    position = .entries(entity: entity + 1, index: 0, rank: 0)
-                    continue
-                }
-                let place = StoredIndex.Place(entity: entity, number: number)
-                let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
-                // The same index may be declared twice.
-                guard places[name] == place, rank < snapshot.entities[entity].indexes[number].count else {
-                    position = .entries(entity: entity, index: number + 1, rank: 0)
-                    coding = FrontCodedEntries()
-                    continue
-                }
-                let next = appendEntries(of: place, name, from: rank)
-                position = .entries(entity: entity, index: number, rank: next)
-                return writer.bytes
+                isPayload = true
+            case .rows(let entity, let row): isPayload = try passRows(of: entity, from: row)
+            case .links(let table, let rank): isPayload = passLinks(of: table, from: rank)
+            case .entries(let entity, let index, let rank): isPayload = passEntries(of: entity, index, from: rank)
+            case .end: return nil
             }
+            if isPayload { return writer.bytes }
         }
+    }
+
+    /// Returns false if there were no rows.
+    private mutating func passRows(of entity: Int, from row: RowNumber) throws(GraphError) -> Bool {
+        guard entity < schema.entities.count else {
+            position = .links(table: 0, rank: 0)
+            return false
+        }
+        let (next, isEmpty) = try appendRows(of: entity, from: row)
+        position = next.map { .rows(entity: entity, from: $0) } ?? .rows(entity: entity + 1, from: 0)
+        return !isEmpty
+    }
+
+    /// Returns false if there were no links.
+    private mutating func passLinks(of table: Int, from rank: Int) -> Bool {
+        guard table < schema.linkTables.count else {
+            position = .entries(entity: 0, index: 0, rank: 0)
+            return false
+        }
+        let isRecorded = schema.linkTables[table].isRecorded(as: table)
+        guard isRecorded, rank < snapshot.linkTables[table].members.count else {
+            position = .links(table: table + 1, rank: 0)
+            return false
+        }
+        position = .links(table: table, rank: appendLinks(of: table, from: rank))
+        return true
+    }
+
+    /// Returns false if there were no entries.
+    private mutating func passEntries(of entity: Int, _ number: Int, from rank: Int) -> Bool {
+        guard entity < schema.entities.count else {
+            position = .end
+            return false
+        }
+        guard number < schema.entities[entity].indexes.count else {
+            position = .entries(entity: entity + 1, index: 0, rank: 0)
+            return false
+        }
+        let place = StoredIndex.Place(entity: entity, number: number)
+        let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
+        // The same index may be declared twice.
+        guard places[name] == place, rank < snapshot.entities[entity].indexes[number].count else {
+            position = .entries(entity: entity, index: number + 1, rank: 0)
+            coding = FrontCodedEntries()
+            return false
+        }
+        position = .entries(entity: entity, index: number, rank: appendEntries(of: place, name, from: rank))
+        return true
     }
 
     /// About how many bytes all payloads take, by some rows of each entity, pairs of each list and entries of each index.
