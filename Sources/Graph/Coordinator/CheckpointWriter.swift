@@ -1,6 +1,6 @@
 /// Encodes a state as a checkpoint, one payload after the other.
 struct CheckpointWriter {
-    /// A payload ends with the block, pair or entry that reaches this length. They are short enough to be checked and decoded in the
+    /// A payload ends with the block, link or entry that reaches this length. They are short enough to be checked and decoded in the
     /// processor's cache.
     private static let payloadBytes = 256 << 10
     /// A longer block is divided, so that payloads stay far below the limit of records.
@@ -24,7 +24,7 @@ struct CheckpointWriter {
     private var writer = ByteWriter()
     private var block = ByteWriter()
     private var coding = FrontCodedEntries()
-    /// How many rows, pairs and entries were written.
+    /// How many rows, links and entries were written.
     private var writtenCount: UInt64 = 0
     private let places: [CheckpointRecord.Index: StoredIndex.Place]
 
@@ -54,12 +54,12 @@ struct CheckpointWriter {
         meter?.report(.writing, count, of: count)
     }
 
-    /// How many rows, pairs and entries there are.
+    /// How many rows, links and entries there are.
     private var count: UInt64 {
         let rows = snapshot.entities.reduce(0) { $0 + $1.rows.count }
-        let pairs = schema.recordedLists.reduce(0) { $0 + snapshot.linkTables[$1].members.count }
+        let links = schema.recordedLists.reduce(0) { $0 + snapshot.linkTables[$1].members.count }
         let entries = snapshot.entities.reduce(0) { $1.indexes.reduce($0) { $0 + $1.count } }
-        return UInt64(rows + pairs + entries)
+        return UInt64(rows + links + entries)
     }
 
     /// Writes a file that has nothing but this checkpoint, and replaces nothing.
@@ -152,9 +152,9 @@ struct CheckpointWriter {
         return true
     }
 
-    /// About how many bytes all payloads take, by some rows of each entity, pairs of each list and entries of each index.
+    /// About how many bytes all payloads take, by some rows of each entity, links of each list and entries of each index.
     ///
-    /// Complexity: O(log *n*) for *n* rows and pairs.
+    /// Complexity: O(log *n*) for *n* rows and links.
     var estimatedBytes: UInt64 {
         var copy = self
         var bytes: UInt64 = 0
@@ -218,7 +218,7 @@ struct CheckpointWriter {
         writer.appendFixed(time)
         writer.appendCounters(counters)
         for entity in snapshot.entities { writer.appendVarint(UInt64(entity.rows.count)) }
-        for list in schema.recordedLists { writer.appendVarint(UInt64(snapshot.linkTables[list].members.count)) }
+        for table in schema.recordedLists { writer.appendVarint(UInt64(snapshot.linkTables[table].members.count)) }
     }
 
     /// Returns where the next payload begins, or nil at the end of the entity, and whether there were no rows.
@@ -271,19 +271,19 @@ struct CheckpointWriter {
 
     /// Returns where the next payload begins.
     private mutating func appendLinks(of table: Int, from rank: Int) -> Int {
-        let (list, members) = (schema.linkTables[table], snapshot.linkTables[table].members)
+        let (description, members) = (schema.linkTables[table], snapshot.linkTables[table].members)
         writer.append(CheckpointRecord.Part.links.rawValue)
-        writer.appendVarint(SchemaRecord.tag(list.entity))
-        writer.appendVarint(SchemaRecord.tag(list.property))
-        var (pairs, bytes): ([LinkTable.Pair], Int) = ([], 0)
+        writer.appendVarint(SchemaRecord.tag(description.entity))
+        writer.appendVarint(SchemaRecord.tag(description.property))
+        var (links, bytes): ([LinkTable.Link], Int) = ([], 0)
         var cursor = members.cursor(at: rank..<members.count)
-        while bytes < Self.payloadBytes, let pair = cursor.withNextEntry({ LinkTable.Pair($0) }) {
-            pairs.append(pair)
-            bytes += 4 + (pair.key?.bytes.count ?? 0)
+        while bytes < Self.payloadBytes, let link = cursor.withNextEntry({ LinkTable.Link($0) }) {
+            links.append(link)
+            bytes += 4 + (link.key?.bytes.count ?? 0)
         }
-        writer.appendPairs(pairs)
-        writtenCount += UInt64(pairs.count)
-        return rank + pairs.count
+        writer.appendPairs(links)
+        writtenCount += UInt64(links.count)
+        return rank + links.count
     }
 
     /// Returns where the next payload begins.

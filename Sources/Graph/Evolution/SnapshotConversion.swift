@@ -103,47 +103,48 @@ struct SnapshotConversion {
 
     /// Fills a link table from what the file has of the relationship, at either end.
     private mutating func convertLinks(of table: Int) {
-        let list = result.schema.linkTables[table]
-        let inverse = result.schema.end(list.entity, list.property)?.inverse
-        if case .relationship(let old) = comparison.entities[list.entity].properties[list.property],
-            let oldEntity = comparison.entities[list.entity].number
+        let description = result.schema.linkTables[table]
+        let inverse = result.schema.end(description.entity, description.property)?.inverse
+        if case .relationship(let old) = comparison.entities[description.entity].properties[description.property],
+            let oldEntity = comparison.entities[description.entity].number
         {
-            source.forEachPair(of: oldEntity, old) { add($0, to: table) }
-        } else if let inverse, case .relationship(let old) = comparison.entities[list.members].properties[inverse],
-            let oldEntity = comparison.entities[list.members].number
+            source.forEachLink(of: oldEntity, old) { add($0, to: table) }
+        } else if let inverse,
+            case .relationship(let old) = comparison.entities[description.members].properties[inverse],
+            let oldEntity = comparison.entities[description.members].number
         {
             // This end is new.
-            source.forEachPair(of: oldEntity, old) { pair in
-                add(LinkTable.Pair(owner: pair.member, member: pair.owner), to: table)
+            source.forEachLink(of: oldEntity, old) { link in
+                add(LinkTable.Link(owner: link.member, member: link.owner), to: table)
             }
         }
     }
 
     /// A new order is that of the members' numbers.
-    private mutating func add(_ pair: LinkTable.Pair, to table: Int) {
+    private mutating func add(_ link: LinkTable.Link, to table: Int) {
         var key: OrderKey?
         if result.schema.linkTables[table].isOrdered {
-            key = pair.key ?? OrderKey.between(result.linkTables[table].lastKey(of: pair.owner), nil)
+            key = link.key ?? OrderKey.between(result.linkTables[table].lastKey(of: link.owner), nil)
         }
-        result.linkTables[table].insert(pair.member, of: pair.owner, key: key)
+        result.linkTables[table].insert(link.member, of: link.owner, key: key)
     }
 }
 
 extension Snapshot {
-    /// Calls the body with each pair that a relationship joins, as its owners see it, in ascending order of one of the two.
-    fileprivate func forEachPair(of entity: Int, _ property: Int, _ body: (LinkTable.Pair) -> Void) {
+    /// Calls the body with each link of a relationship, as its owners see it, in ascending order of one of the two.
+    fileprivate func forEachLink(of entity: Int, _ property: Int, _ body: (LinkTable.Link) -> Void) {
         let description = schema.entities[entity]
         if let toOne = description.toOnes.first(where: { $0.property == property }) {
-            forEachReference(of: entity, toOne) { body(LinkTable.Pair(owner: $0, member: $1)) }
+            forEachReference(of: entity, toOne) { body(LinkTable.Link(owner: $0, member: $1)) }
         } else if let toMany = description.toManys.first(where: { $0.property == property }) {
             if let table = toMany.linkTable {
                 linkTables[table].members.forEachEntry { entry in
-                    body(LinkTable.Pair(entry))
+                    body(LinkTable.Link(entry))
                     return true
                 }
             } else if let toOne = toMany.toOne {
                 forEachReference(of: toMany.source, schema.entities[toMany.source].toOnes[toOne]) {
-                    body(LinkTable.Pair(owner: $1, member: $0))
+                    body(LinkTable.Link(owner: $1, member: $0))
                 }
             }
         }

@@ -49,7 +49,7 @@ struct SalvageRepair {
     private mutating func joinLinks(of number: Int) {
         let (table, members) = (schema.linkTables[number], snapshot.linkTables[number].members)
         members.forEachEntry { entry in
-            let link = LinkTable.Pair(entry)
+            let link = LinkTable.Link(entry)
             switch snapshot.missingEnd(of: link, in: number) ?? snapshot.disagreement(about: link, in: number) {
             case nil: break
             case .oneDirection: completeLink(link, in: number)
@@ -65,7 +65,7 @@ struct SalvageRepair {
         }
     }
 
-    private mutating func completeLink(_ link: LinkTable.Pair, in number: Int) {
+    private mutating func completeLink(_ link: LinkTable.Link, in number: Int) {
         guard let inverse = schema.linkTables[number].inverse else { return }
         let key = snapshot.newKey(nil, of: link.member, in: inverse)
         snapshot.linkTables[inverse].insert(link.owner, of: link.member, key: key)
@@ -103,7 +103,7 @@ struct SalvageRepair {
     /// Gives a row that refers to a target its position there.
     private mutating func checkPosition(of row: RowNumber, in target: RowNumber, _ toOne: ToOneDescription) {
         guard target != 0, let order = toOne.order,
-            snapshot.disagreement(about: LinkTable.Pair(owner: target, member: row), in: order) != nil
+            snapshot.disagreement(about: LinkTable.Link(owner: target, member: row), in: order) != nil
         else { return }
         snapshot.linkTables[order].insert(row, of: target, key: snapshot.newKey(nil, of: target, in: order))
         notePosition(of: row, in: target, order)
@@ -213,7 +213,7 @@ struct SalvageRepair {
         for reference in schema.entities[id.entity].references {
             queue += snapshot.referrers(to: id.row, through: reference).map { RowID(entity: reference.entity, row: $0) }
         }
-        for number in schema.entities[id.entity].linkLists {
+        for number in schema.entities[id.entity].linkTables {
             for member in snapshot.linkTables[number].memberRows(of: id.row) {
                 snapshot.unlink(member, from: id.row, in: number)
                 queue.append(RowID(entity: schema.linkTables[number].members, row: member))

@@ -139,7 +139,7 @@ extension SchemaAssembly {
             entities[other.entity].toOnes[toOne].order = number
             entities[other.entity].hasInversesToMaintain = true
         } else {
-            entities[entity].linkLists.append(number)
+            entities[entity].linkTables.append(number)
         }
     }
 

@@ -62,7 +62,7 @@ extension Schema {
         }
     }
 
-    func describe(_ violation: LinkViolation, of link: LinkTable.Pair, in number: Int) -> String {
+    func describe(_ violation: LinkViolation, of link: LinkTable.Link, in number: Int) -> String {
         let name = name(of: linkTables[number])
         switch violation {
         case .missingEnd:
@@ -96,8 +96,8 @@ extension Schema {
         AnyPersistentID(entityName: entities[id.entity].name, row: id.row)
     }
 
-    func name(of list: LinkTableDescription) -> String {
-        "\(entities[list.entity].name).\(entities[list.entity].properties[list.property].name)"
+    func name(of table: LinkTableDescription) -> String {
+        "\(entities[table.entity].name).\(entities[table.entity].properties[table.property].name)"
     }
 
     /// The name of the relationship on the entity that refers.

@@ -16,7 +16,7 @@ extension Snapshot {
         }
         for number in linkTables.indices {
             linkTables[number].members.forEachEntry { entry in
-                let link = LinkTable.Pair(entry)
+                let link = LinkTable.Link(entry)
                 if let violation = missingEnd(of: link, in: number) {
                     failures.append(schema.describe(violation, of: link, in: number))
                 }
@@ -60,19 +60,19 @@ extension Snapshot {
 
     /// Checks a link table, and that it agrees with the inverse table or with the references that it orders.
     private func checkLinkTable(_ number: Int) -> [String] {
-        let list = schema.linkTables[number]
-        let name = schema.name(of: list)
-        var failures = linkTables[number].checkInvariants(isOrdered: list.isOrdered).map { "\(name): \($0)" }
+        let table = schema.linkTables[number]
+        let name = schema.name(of: table)
+        var failures = linkTables[number].checkInvariants(isOrdered: table.isOrdered).map { "\(name): \($0)" }
         linkTables[number].members.forEachEntry { entry in
-            let link = LinkTable.Pair(entry)
+            let link = LinkTable.Link(entry)
             if let violation = disagreement(about: link, in: number) {
                 failures.append(schema.describe(violation, of: link, in: number))
             }
             return true
         }
-        if let toOne = list.toOne {
-            let index = schema.entities[list.members].toOnes[toOne].index
-            let count = entities[list.members].indexes[index].count
+        if let toOne = table.toOne {
+            let index = schema.entities[table.members].toOnes[toOne].index
+            let count = entities[table.members].indexes[index].count
             if linkTables[number].members.count != count {
                 failures.append("\(name): \(linkTables[number].members.count) places for \(count) references")
             }

@@ -48,7 +48,7 @@ extension Snapshot {
         where countReferrers(to: id.row, through: reference) > 0 {
             return "row \(id.row) is deleted while others refer to it"
         }
-        for number in schema.entities[id.entity].linkLists where !linkTables[number].memberRows(of: id.row).isEmpty {
+        for number in schema.entities[id.entity].linkTables where !linkTables[number].memberRows(of: id.row).isEmpty {
             return "row \(id.row) is deleted while it has links"
         }
         return nil
@@ -58,7 +58,7 @@ extension Snapshot {
 
     /// The rule that a link, or a position in an order, breaks by contradicting the inverse link table or the member's row. A
     /// link that the table lacks can break it, too.
-    func disagreement(about link: LinkTable.Pair, in number: Int) -> LinkViolation? {
+    func disagreement(about link: LinkTable.Link, in number: Int) -> LinkViolation? {
         let table = schema.linkTables[number]
         let isLinked = linkTables[number].contains(link.member, of: link.owner)
         if let inverse = table.inverse, linkTables[inverse].contains(link.owner, of: link.member) != isLinked {
@@ -75,7 +75,7 @@ extension Snapshot {
     }
 
     /// The rule that a link breaks of which an end does not exist; nil if there is no such link.
-    func missingEnd(of link: LinkTable.Pair, in number: Int) -> LinkViolation? {
+    func missingEnd(of link: LinkTable.Link, in number: Int) -> LinkViolation? {
         let table = schema.linkTables[number]
         guard linkTables[number].contains(link.member, of: link.owner),
             !entities[table.entity].rows.contains(link.owner) || !entities[table.members].rows.contains(link.member)
