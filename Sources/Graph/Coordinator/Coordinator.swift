@@ -260,7 +260,7 @@ public actor Coordinator {
         published.finish()
         followed.close()
         do throws(GraphError) {
-            try await journal?.close(Self.encode(counters: usedCounters))
+            try await journal?.close(RowCounters.encode(usedCounters))
         } catch {
             throw commitsInDoubt ?? (hasUnsyncedCommits ? error.about(syncedCommit.next) : error)
         }

@@ -64,7 +64,7 @@ extension StoreOpening {
             let checkpoint = CheckpointWriter(
                 migrated.snapshot, record, counters: migrated.counters, time: PosixFileSystem.nanosecondsSince1970())
             try await checkpoint.write(to: successor, meter)
-            let seal = Coordinator.encode(counters: migrated.counters)
+            let seal = RowCounters.encode(migrated.counters)
             try await journal.replace(by: try await successor.seal(seal), keepsOld: true)
         } catch {
             await successor.abandon()

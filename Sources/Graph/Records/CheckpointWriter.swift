@@ -74,7 +74,7 @@ struct CheckpointWriter {
             options: options)
         do throws(GraphError) {
             try await write(to: copy, meter)
-            _ = try await copy.seal(Coordinator.encode(counters: counters))
+            _ = try await copy.seal(RowCounters.encode(counters))
             try await copy.place()
         } catch {
             await copy.abandon()
