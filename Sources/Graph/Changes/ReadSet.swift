@@ -9,20 +9,20 @@ private import Synchronization
 /// cascaded to. `WorkingState` notes these reads.
 struct ReadSet: Sendable {
     private var rows: Set<RowID> = []
-    private var referrers: Set<ReferrerList> = []
-    private var lists: Set<OwnerList> = []
-    private var links: Set<Link> = []
+    private var referrers: Set<Referrers> = []
+    private var members: Set<Members> = []
+    private var links: Set<LinkID> = []
     private var entities: Set<Int> = []
 
     /// The rows that refer to `target`.
-    private struct ReferrerList: Hashable {
+    private struct Referrers: Hashable {
         let reference: Reference
         let target: RowNumber
     }
 
     /// One owner's members in a link table.
-    private struct OwnerList: Hashable {
-        let list: Int
+    private struct Members: Hashable {
+        let table: Int
         let owner: RowNumber
     }
 
@@ -32,8 +32,8 @@ struct ReadSet: Sendable {
 
     /// Notes all members of an owner, and their order if there is one.
     mutating func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
-        if let list = relationship.linkTable {
-            readMembers(of: owner, in: list)
+        if let table = relationship.linkTable {
+            readMembers(of: owner, in: table)
         } else if let toOne = relationship.toOne {
             readReferrers(to: owner, through: Reference(entity: relationship.source, toOne: toOne))
         }
@@ -41,19 +41,19 @@ struct ReadSet: Sendable {
 
     /// Notes whether a row is a member of an owner.
     mutating func readMember(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) {
-        if relationship.toOne == nil, let list = relationship.linkTable {
-            links.insert(Link(list: list, owner: owner, member: row))
+        if relationship.toOne == nil, let table = relationship.linkTable {
+            links.insert(LinkID(table: table, owner: owner, member: row))
         } else {
             readRow(RowID(entity: relationship.source, row: row))
         }
     }
 
-    mutating func readMembers(of owner: RowNumber, in list: Int) {
-        lists.insert(OwnerList(list: list, owner: owner))
+    mutating func readMembers(of owner: RowNumber, in table: Int) {
+        members.insert(Members(table: table, owner: owner))
     }
 
     mutating func readReferrers(to target: RowNumber, through reference: Reference) {
-        referrers.insert(ReferrerList(reference: reference, target: target))
+        referrers.insert(Referrers(reference: reference, target: target))
     }
 
     mutating func readAll(of entity: Int) {
@@ -86,30 +86,30 @@ struct ReadSet: Sendable {
         let schema = head.schema
         var ids: Set<RowID> = []
         for id in rows where base.version(of: id) != head.version(of: id) { ids.insert(id) }
-        for list in referrers {
-            let old = base.referrers(to: list.target, through: list.reference)
-            let new = head.referrers(to: list.target, through: list.reference)
+        for read in referrers {
+            let old = base.referrers(to: read.target, through: read.reference)
+            let new = head.referrers(to: read.target, through: read.reference)
             guard old != new else { continue }
-            for row in Set(old).symmetricDifference(new) { ids.insert(RowID(entity: list.reference.entity, row: row)) }
+            for row in Set(old).symmetricDifference(new) { ids.insert(RowID(entity: read.reference.entity, row: row)) }
         }
-        for list in lists {
-            let (old, new) = (base.linkTables[list.list], head.linkTables[list.list])
-            let description = schema.linkTables[list.list]
-            let changed = Set(old.memberRows(of: list.owner)).symmetricDifference(new.memberRows(of: list.owner))
+        for read in members {
+            let (old, new) = (base.linkTables[read.table], head.linkTables[read.table])
+            let description = schema.linkTables[read.table]
+            let changed = Set(old.memberRows(of: read.owner)).symmetricDifference(new.memberRows(of: read.owner))
             for row in changed { ids.insert(RowID(entity: description.members, row: row)) }
             // The same members in another order: an insertion between two of them depends on their keys.
             if changed.isEmpty, description.isOrdered,
-                !old.keys(of: list.owner).elementsEqual(new.keys(of: list.owner), by: ==)
+                !old.keys(of: read.owner).elementsEqual(new.keys(of: read.owner), by: ==)
             {
-                ids.insert(RowID(entity: description.entity, row: list.owner))
+                ids.insert(RowID(entity: description.entity, row: read.owner))
             }
         }
         for link in links {
-            let (old, new) = (base.linkTables[link.list], head.linkTables[link.list])
+            let (old, new) = (base.linkTables[link.table], head.linkTables[link.table])
             guard old.contains(link.member, of: link.owner) != new.contains(link.member, of: link.owner) else {
                 continue
             }
-            ids.insert(RowID(entity: schema.linkTables[link.list].members, row: link.member))
+            ids.insert(RowID(entity: schema.linkTables[link.table].members, row: link.member))
         }
         for entity in entities {
             head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in

@@ -7,7 +7,7 @@ struct UniquenessResolution {
         /// The row refers to the owner, with this number among its own `toOnes`.
         case member(toOne: Int)
         /// The owner has the row in this link table.
-        case link(list: Int)
+        case link(table: Int)
     }
 
     /// A surviving row lost its one-to-one related object, and its delete rule denies that.

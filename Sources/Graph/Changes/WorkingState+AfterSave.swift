@@ -83,7 +83,7 @@ extension WorkingState {
                 changes[entity].removeRequirement(row)
                 forgetMissingMembers(of: id)
                 forgetReferences(to: id, since: savepoint.snapshot)
-                for number in schema.entities[entity].linkLists {
+                for number in schema.entities[entity].linkTables {
                     for member in snapshot.linkTables[number].memberRows(of: row) {
                         snapshot.unlink(member, from: row, in: number)
                     }

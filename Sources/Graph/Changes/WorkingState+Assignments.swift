@@ -10,7 +10,9 @@ extension WorkingState {
         }
         // Assignments of one relationship keep their order; the others concern other link tables.
         let groups = Dictionary(grouping: assignments) { assignment in
-            assignment.relationship.linkTable.flatMap { list in schema.linkTables[list].inverse.map { min(list, $0) } }
+            assignment.relationship.linkTable.flatMap { number in
+                schema.linkTables[number].inverse.map { min(number, $0) }
+            }
         }
         for group in groups.values {
             var rest = group[...]
@@ -26,12 +28,12 @@ extension WorkingState {
     /// Applies the leading assignments that only add unordered links, to owners that follow all that have links, as new rows
     /// do. The links go into both link tables sorted, leaf by leaf. Returns the number of assignments.
     private mutating func addLinks(of assignments: ArraySlice<ToManyAssignment>) -> Int {
-        guard let relationship = assignments.first?.relationship, let list = relationship.linkTable,
-            let inverse = schema.linkTables[list].inverse, inverse != list,
-            !schema.linkTables[list].isOrdered, !schema.linkTables[inverse].isOrdered,
+        guard let relationship = assignments.first?.relationship, let table = relationship.linkTable,
+            let inverse = schema.linkTables[table].inverse, inverse != table,
+            !schema.linkTables[table].isOrdered, !schema.linkTables[inverse].isOrdered,
             missingMembers.isEmpty, denyingLinks.isEmpty
         else { return 0 }
-        var last = snapshot.linkTables[list].lastOwner ?? 0
+        var last = snapshot.linkTables[table].lastOwner ?? 0
         let group = assignments.prefix(Self.mostAtOnce).prefix { assignment in
             guard assignment.relationship.isSame(as: relationship), assignment.owner > last,
                 snapshot.entities[relationship.entity].rows.contains(assignment.owner)
@@ -48,11 +50,11 @@ extension WorkingState {
                     missingMembers[MemberList(relationship, of: assignment.owner), default: []].insert(member)
                     continue
                 }
-                LinkTable.withPair(assignment.owner, member) { links.append($0) }
-                LinkTable.withPair(member, assignment.owner) { inverseLinks.append($0) }
+                LinkTable.withEntry(assignment.owner, member) { links.append($0) }
+                LinkTable.withEntry(member, assignment.owner) { inverseLinks.append($0) }
             }
         }
-        snapshot.linkTables[list].insert(links)
+        snapshot.linkTables[table].insert(links)
         snapshot.linkTables[inverse].insert(inverseLinks)
         return group.count
     }

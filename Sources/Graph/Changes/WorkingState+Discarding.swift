@@ -66,7 +66,7 @@ extension WorkingState {
                 setReference(of: RowID(entity: reference.entity, row: referrer), through: toOne, to: 0)
             }
         }
-        for number in description.linkLists {
+        for number in description.linkTables {
             for member in snapshot.linkTables[number].memberRows(of: id.row) {
                 snapshot.unlink(member, from: id.row, in: number)
             }
@@ -193,26 +193,26 @@ extension WorkingState {
         guard let address = snapshot.address(of: id) else { return }
         for toOne in schema.entities[id.entity].toOnes {
             let target = toOne.target(ofRowAt: address)
-            guard let list = toOne.order, target != 0,
-                let key = base.linkTables[list].key(of: id.row, of: target)
+            guard let table = toOne.order, target != 0,
+                let key = base.linkTables[table].key(of: id.row, of: target)
             else { continue }
-            snapshot.linkTables[list].insert(id.row, of: target, key: key)
+            snapshot.linkTables[table].insert(id.row, of: target, key: key)
         }
     }
 
     /// Restores one row's links as in the base, where the other ends exist.
     private mutating func discardLinks(of id: RowID) {
-        for (number, list) in schema.linkTables.enumerated() where list.entity == id.entity {
+        for (number, table) in schema.linkTables.enumerated() where table.entity == id.entity {
             let (ours, theirs) = (snapshot.linkTables[number], base.linkTables[number])
             guard !ours.isIdentical(to: theirs) else { continue }
-            if list.inverse != nil {
+            if table.inverse != nil {
                 let known = Set(theirs.memberRows(of: id.row))
                 for member in ours.memberRows(of: id.row) where !known.contains(member) {
                     snapshot.unlink(member, from: id.row, in: number)
                 }
-                for member in known { restoreLink(Link(list: number, owner: id.row, member: member)) }
+                for member in known { restoreLink(LinkID(table: number, owner: id.row, member: member)) }
             }
-            guard list.isOrdered else { continue }
+            guard table.isOrdered else { continue }
             for (key, member) in theirs.keys(of: id.row)
             where snapshot.linkTables[number].contains(member, of: id.row) {
                 snapshot.linkTables[number].insert(member, of: id.row, key: key)
@@ -222,17 +222,17 @@ extension WorkingState {
 
     /// Restores a link of the base with its positions, if both ends exist. If one is deleted, the link denies that where the
     /// rule says so.
-    private mutating func restoreLink(_ link: Link) {
-        let list = schema.linkTables[link.list]
+    private mutating func restoreLink(_ link: LinkID) {
+        let table = schema.linkTables[link.table]
         let other = link.reversed(in: schema)
-        let hasOwner = snapshot.entities[list.entity].rows.contains(link.owner)
-        let hasMember = snapshot.entities[list.members].rows.contains(link.member)
-        if hasOwner, !hasMember, schema.linkTables[other.list].rule == .deny { denyingLinks.insert(other) }
-        if hasMember, !hasOwner, list.rule == .deny { denyingLinks.insert(link) }
-        guard hasOwner, hasMember, snapshot.link(link.member, to: link.owner, in: link.list) else { return }
-        for link in [link, other] where schema.linkTables[link.list].isOrdered {
-            guard let key = base.linkTables[link.list].key(of: link.member, of: link.owner) else { continue }
-            snapshot.linkTables[link.list].insert(link.member, of: link.owner, key: key)
+        let hasOwner = snapshot.entities[table.entity].rows.contains(link.owner)
+        let hasMember = snapshot.entities[table.members].rows.contains(link.member)
+        if hasOwner, !hasMember, schema.linkTables[other.table].rule == .deny { denyingLinks.insert(other) }
+        if hasMember, !hasOwner, table.rule == .deny { denyingLinks.insert(link) }
+        guard hasOwner, hasMember, snapshot.link(link.member, to: link.owner, in: link.table) else { return }
+        for link in [link, other] where schema.linkTables[link.table].isOrdered {
+            guard let key = base.linkTables[link.table].key(of: link.member, of: link.owner) else { continue }
+            snapshot.linkTables[link.table].insert(link.member, of: link.owner, key: key)
         }
         denyingLinks.remove(link)
         denyingLinks.remove(other)
@@ -261,9 +261,9 @@ extension WorkingState {
         for id in ids {
             restoreReferences(from: id)
             restoreReferences(to: id)
-            for number in schema.entities[id.entity].linkLists {
+            for number in schema.entities[id.entity].linkTables {
                 for member in base.linkTables[number].memberRows(of: id.row) {
-                    restoreLink(Link(list: number, owner: id.row, member: member))
+                    restoreLink(LinkID(table: number, owner: id.row, member: member))
                 }
             }
         }
@@ -344,7 +344,7 @@ extension Snapshot {
             let referrers = referrers(to: id.row, through: reference)
             owners += referrers.map { RowID(entity: reference.entity, row: $0) }
         }
-        for number in description.linkLists {
+        for number in description.linkTables {
             guard let inverse = schema.linkTables[number].inverse, schema.linkTables[inverse].rule == .cascade else {
                 continue
             }

@@ -1,12 +1,12 @@
 /// A link of a many-to-many relationship, as one of its two link tables has it.
-struct Link: Hashable, Sendable {
-    let list: Int
+struct LinkID: Hashable, Sendable {
+    let table: Int
     let owner: RowNumber
     let member: RowNumber
 
     /// The same link as the other link table has it.
-    func reversed(in schema: Schema) -> Link {
-        Link(list: schema.linkTables[list].inverse ?? list, owner: member, member: owner)
+    func reversed(in schema: Schema) -> LinkID {
+        LinkID(table: schema.linkTables[table].inverse ?? table, owner: member, member: owner)
     }
 }
 
@@ -23,9 +23,9 @@ struct MemberList: Hashable, Sendable {
     }
 
     /// The list that contains a link's member.
-    init(_ link: Link, in schema: Schema) {
-        entity = schema.linkTables[link.list].entity
-        property = schema.linkTables[link.list].property
+    init(_ link: LinkID, in schema: Schema) {
+        entity = schema.linkTables[link.table].entity
+        property = schema.linkTables[link.table].property
         owner = link.owner
     }
 }
@@ -75,12 +75,12 @@ extension WorkingState {
             let description = schema.entities[relationship.source].toOnes[toOne]
             return setReference(of: RowID(entity: relationship.source, row: row), through: description, to: owner)
         }
-        guard let list = relationship.linkTable, snapshot.entities[relationship.source].rows.contains(row) else {
+        guard let table = relationship.linkTable, snapshot.entities[relationship.source].rows.contains(row) else {
             return false
         }
-        noteOrder(of: owner, in: list)
-        if let inverse = schema.linkTables[list].inverse { noteOrder(of: row, in: inverse) }
-        return snapshot.link(row, to: owner, in: list)
+        noteOrder(of: owner, in: table)
+        if let inverse = schema.linkTables[table].inverse { noteOrder(of: row, in: inverse) }
+        return snapshot.link(row, to: owner, in: table)
     }
 
     /// Removes a member. Returns false if the row was none.
@@ -105,24 +105,24 @@ extension WorkingState {
     ) {
         noteMembers(of: owner, through: relationship)
         insertMember(row, of: owner, through: relationship)
-        guard let list = relationship.linkTable, let present = snapshot.linkTables[list].offset(of: row, of: owner),
+        guard let table = relationship.linkTable, let present = snapshot.linkTables[table].offset(of: row, of: owner),
             present != offset
         else { return }
-        snapshot.linkTables[list].remove(row, of: owner)
-        let lower = offset > 0 ? snapshot.linkTables[list].key(at: offset - 1, of: owner) : nil
-        let upper = snapshot.linkTables[list].key(at: offset, of: owner)
+        snapshot.linkTables[table].remove(row, of: owner)
+        let lower = offset > 0 ? snapshot.linkTables[table].key(at: offset - 1, of: owner) : nil
+        let upper = snapshot.linkTables[table].key(at: offset, of: owner)
         guard let lower, lower == upper else {
-            snapshot.linkTables[list].insert(row, of: owner, key: .between(lower, upper))
+            snapshot.linkTables[table].insert(row, of: owner, key: .between(lower, upper))
             return
         }
         // Members from different commits may have the same key. Those behind the new one get new keys.
-        let others = snapshot.linkTables[list].keys(of: owner)[offset...]
+        let others = snapshot.linkTables[table].keys(of: owner)[offset...]
         let tied = others.prefix { $0.key == lower }
         let end = tied.endIndex < others.endIndex ? others[tied.endIndex].key : nil
         var last = lower
         for member in [row] + tied.map(\.member) {
             last = .between(last, end)
-            snapshot.linkTables[list].insert(member, of: owner, key: last)
+            snapshot.linkTables[table].insert(member, of: owner, key: last)
         }
     }
 
@@ -146,13 +146,13 @@ extension WorkingState {
                 missingMembers[list, default: []].insert(row)
             }
         }
-        if relationship.isOrdered, let list = relationship.linkTable { order(members, of: owner, in: list) }
+        if relationship.isOrdered, let table = relationship.linkTable { order(members, of: owner, in: table) }
     }
 
     /// Orders an owner's members. The longest run that is already in order keeps its keys.
-    private mutating func order(_ members: [RowNumber], of owner: RowNumber, in list: Int) {
+    private mutating func order(_ members: [RowNumber], of owner: RowNumber, in table: Int) {
         let keys = Dictionary(
-            uniqueKeysWithValues: snapshot.linkTables[list].keys(of: owner).map { ($0.member, $0.key) })
+            uniqueKeysWithValues: snapshot.linkTables[table].keys(of: owner).map { ($0.member, $0.key) })
         let placed = members.compactMap { row in keys[row].map { (key: $0, member: row) } }
         let kept = placed.longestIncreasingRun { $0.key < $1.key }
         var last: OrderKey?
@@ -163,7 +163,7 @@ extension WorkingState {
                 next += 1
             } else {
                 let key = OrderKey.between(last, next < kept.endIndex ? placed[kept[next]].key : nil)
-                snapshot.linkTables[list].insert(place.member, of: owner, key: key)
+                snapshot.linkTables[table].insert(place.member, of: owner, key: key)
                 last = key
             }
         }
@@ -174,8 +174,8 @@ extension WorkingState {
     /// Removes a link from both link tables.
     ///
     /// - Parameter denies: whether the owner's delete is denied while the member exists.
-    mutating func endLink(_ link: Link, denies: Bool) {
-        if snapshot.unlink(link.member, from: link.owner, in: link.list), denies { denyingLinks.insert(link) }
+    mutating func endLink(_ link: LinkID, denies: Bool) {
+        if snapshot.unlink(link.member, from: link.owner, in: link.table), denies { denyingLinks.insert(link) }
     }
 
     /// Forgets links with deleted rows, which are in no link table any more.
@@ -183,7 +183,7 @@ extension WorkingState {
         guard !denyingLinks.isEmpty, let number = relationship.linkTable else { return }
         denyingLinks = denyingLinks.filter { link in
             let other = link.reversed(in: schema)
-            return other.list != number || other.owner != owner
+            return other.table != number || other.owner != owner
         }
     }
 

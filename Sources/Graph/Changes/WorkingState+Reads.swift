@@ -22,11 +22,11 @@ extension WorkingState {
     }
 
     /// Notes that a change picks a position in an order. Link tables without an order have none.
-    func noteOrder(of owner: RowNumber, in list: Int) {
-        guard let reads, schema.linkTables[list].isOrdered,
-            base.entities[schema.linkTables[list].entity].rows.contains(owner)
+    func noteOrder(of owner: RowNumber, in table: Int) {
+        guard let reads, schema.linkTables[table].isOrdered,
+            base.entities[schema.linkTables[table].entity].rows.contains(owner)
         else { return }
-        reads.note { $0.readMembers(of: owner, in: list) }
+        reads.note { $0.readMembers(of: owner, in: table) }
     }
 
     /// Notes what a delete has found: the rows that it cascades to, and all references and links to them.
@@ -38,7 +38,7 @@ extension WorkingState {
                 for row in rows where base.entities[entity].rows.contains(row) {
                     set.readRow(RowID(entity: entity, row: row))
                     for reference in description.references { set.readReferrers(to: row, through: reference) }
-                    for list in description.linkLists { set.readMembers(of: row, in: list) }
+                    for table in description.linkTables { set.readMembers(of: row, in: table) }
                 }
             }
         }

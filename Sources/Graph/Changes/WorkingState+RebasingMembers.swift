@@ -2,54 +2,54 @@
 extension WorkingState {
     /// Applies the members that `later` added to one link table or removed, and the positions that it set.
     mutating func rebaseMembers(_ number: Int, of later: WorkingState, _ replacements: Replacements) {
-        let list = schema.linkTables[number]
-        guard list.isRecorded(as: number) else { return }
-        func current(_ pair: LinkTable.Pair) -> LinkTable.Pair {
-            LinkTable.Pair(
-                owner: replacements[list.entity]?[pair.owner] ?? pair.owner,
-                member: replacements[list.members]?[pair.member] ?? pair.member,
-                key: pair.key
+        let table = schema.linkTables[number]
+        guard table.isRecorded(as: number) else { return }
+        func current(_ link: LinkTable.Link) -> LinkTable.Link {
+            LinkTable.Link(
+                owner: replacements[table.entity]?[link.owner] ?? link.owner,
+                member: replacements[table.members]?[link.member] ?? link.member,
+                key: link.key
             )
         }
         let difference = later.snapshot.linkTables[number].difference(from: later.base.linkTables[number])
         // Of two ordered link tables, the first one determines the links.
-        let determinesLinks = list.inverse.map { number <= $0 } ?? false
+        let determinesLinks = table.inverse.map { number <= $0 } ?? false
         if determinesLinks {
-            let links = Set(difference.added.map { Link(list: number, owner: $0.owner, member: $0.member) })
-            for pair in difference.removed {
-                let link = Link(list: number, owner: pair.owner, member: pair.member)
+            let links = Set(difference.added.map { LinkID(table: number, owner: $0.owner, member: $0.member) })
+            for removed in difference.removed {
+                let link = LinkID(table: number, owner: removed.owner, member: removed.member)
                 guard !links.contains(link), !denies(link, in: later), !denies(link.reversed(in: schema), in: later)
                 else { continue }
-                snapshot.unlink(current(pair).member, from: current(pair).owner, in: number)
+                snapshot.unlink(current(removed).member, from: current(removed).owner, in: number)
             }
         }
         for added in difference.added {
-            let pair = current(added)
-            if snapshot.linkTables[number].contains(pair.member, of: pair.owner) {
-                snapshot.linkTables[number].insert(pair.member, of: pair.owner, key: pair.key)
+            let link = current(added)
+            if snapshot.linkTables[number].contains(link.member, of: link.owner) {
+                snapshot.linkTables[number].insert(link.member, of: link.owner, key: link.key)
             } else if determinesLinks, !later.base.linkTables[number].contains(added.member, of: added.owner) {
                 // A link that was only moved here, and that others have ended, is not made again.
-                makeLink(pair, in: number)
+                makeLink(link, in: number)
             }
         }
     }
 
     /// Whether a link is kept only because it denies its owner's delete. A row that was never saved has no such links.
-    private func denies(_ link: Link, in later: WorkingState) -> Bool {
+    private func denies(_ link: LinkID, in later: WorkingState) -> Bool {
         later.denyingLinks.contains(link)
-            && base.entities[schema.linkTables[link.list].entity].rows.contains(link.owner)
+            && base.entities[schema.linkTables[link.table].entity].rows.contains(link.owner)
     }
 
     /// Makes a link, or notes that an end is missing.
-    private mutating func makeLink(_ pair: LinkTable.Pair, in number: Int) {
-        let list = schema.linkTables[number]
-        let hasOwner = snapshot.entities[list.entity].rows.contains(pair.owner)
-        let hasMember = snapshot.entities[list.members].rows.contains(pair.member)
-        let link = Link(list: number, owner: pair.owner, member: pair.member)
+    private mutating func makeLink(_ link: LinkTable.Link, in number: Int) {
+        let table = schema.linkTables[number]
+        let hasOwner = snapshot.entities[table.entity].rows.contains(link.owner)
+        let hasMember = snapshot.entities[table.members].rows.contains(link.member)
+        let id = LinkID(table: number, owner: link.owner, member: link.member)
         if hasOwner, hasMember {
-            snapshot.link(pair.member, to: pair.owner, in: number, key: pair.key)
+            snapshot.link(link.member, to: link.owner, in: number, key: link.key)
         } else {
-            noteMissing(hasMember ? link.reversed(in: schema) : link)
+            noteMissing(hasMember ? id.reversed(in: schema) : id)
         }
     }
 
@@ -69,7 +69,7 @@ extension WorkingState {
     }
 
     /// Notes a link whose member is missing.
-    private mutating func noteMissing(_ link: Link) {
+    private mutating func noteMissing(_ link: LinkID) {
         missingMembers[MemberList(link, in: schema), default: []].insert(link.member)
     }
 }

@@ -50,18 +50,18 @@ extension WorkingState {
                 (merged + toOne.offset).storeBytes(of: isItself ? survivor : target, as: RowNumber.self)
             }
             // The survivor takes the new row's position among the members of what it refers to.
-            var positions: [(list: Int, owner: RowNumber, key: OrderKey)] = []
+            var positions: [(table: Int, owner: RowNumber, key: OrderKey)] = []
             for toOne in description.toOnes {
                 let (old, target) = (toOne.target(ofRowAt: new), toOne.target(ofRowAt: merged))
-                guard takesOver, let list = toOne.order, old != 0,
-                    let key = snapshot.linkTables[list].key(of: row, of: old)
+                guard takesOver, let table = toOne.order, old != 0,
+                    let key = snapshot.linkTables[table].key(of: row, of: old)
                 else { continue }
-                positions.append((list, target, key))
+                positions.append((table, target, key))
             }
             for toOne in description.toOnes { setReference(of: RowID(entity: entity, row: row), through: toOne, to: 0) }
             update(RowID(entity: entity, row: survivor), copying: merged)
             for position in positions {
-                snapshot.linkTables[position.list].insert(survivor, of: position.owner, key: position.key)
+                snapshot.linkTables[position.table].insert(survivor, of: position.owner, key: position.key)
             }
         }
     }
@@ -86,9 +86,9 @@ extension WorkingState {
 
     /// Hands over the members of a row's own relationships, also those that the state does not have yet.
     private mutating func handOverMembers(of row: RowNumber, to survivor: RowNumber, of entity: Int) {
-        for number in schema.entities[entity].linkLists {
+        for number in schema.entities[entity].linkTables {
             for member in snapshot.linkTables[number].memberRowsInOrder(of: row) {
-                handOver(Link(list: number, owner: row, member: member), to: survivor)
+                handOver(LinkID(table: number, owner: row, member: member), to: survivor)
             }
         }
         guard !missingMembers.isEmpty else { return }
@@ -99,15 +99,15 @@ extension WorkingState {
     }
 
     /// Moves a link to another owner. In the member's list, that one takes the former owner's position.
-    private mutating func handOver(_ link: Link, to owner: RowNumber) {
-        let list = schema.linkTables[link.list]
-        let key = list.inverse.flatMap { snapshot.linkTables[$0].key(of: link.owner, of: link.member) }
-        snapshot.unlink(link.member, from: link.owner, in: link.list)
-        if link.member == link.owner, list.members == list.entity {
-            snapshot.link(owner, to: owner, in: link.list)
+    private mutating func handOver(_ link: LinkID, to owner: RowNumber) {
+        let table = schema.linkTables[link.table]
+        let key = table.inverse.flatMap { snapshot.linkTables[$0].key(of: link.owner, of: link.member) }
+        snapshot.unlink(link.member, from: link.owner, in: link.table)
+        if link.member == link.owner, table.members == table.entity {
+            snapshot.link(owner, to: owner, in: link.table)
         } else {
-            snapshot.link(link.member, to: owner, in: link.list)
-            guard let inverse = list.inverse, let key else { return }
+            snapshot.link(link.member, to: owner, in: link.table)
+            guard let inverse = table.inverse, let key else { return }
             snapshot.linkTables[inverse].insert(owner, of: link.member, key: key)
         }
     }
@@ -163,7 +163,7 @@ extension WorkingState {
         return description.references.contains {
             $0.entity == entity && schema.toOne($0).ruleOfInverse == .cascade
         }
-            || description.linkLists.contains {
+            || description.linkTables.contains {
                 schema.linkTables[$0].rule == .cascade && schema.linkTables[$0].members == entity
             }
     }
@@ -222,10 +222,10 @@ extension WorkingState {
                 owned.append((RowID(entity: reference.entity, row: member), .member(toOne: reference.toOne)))
             }
         }
-        for number in description.linkLists where schema.linkTables[number].rule == .cascade {
+        for number in description.linkTables where schema.linkTables[number].rule == .cascade {
             for member in snapshot.linkTables[number].memberRows(of: owner.row) {
                 owned.append(
-                    (RowID(entity: schema.linkTables[number].members, row: member), .link(list: number)))
+                    (RowID(entity: schema.linkTables[number].members, row: member), .link(table: number)))
             }
         }
         return owned
@@ -242,7 +242,7 @@ extension WorkingState {
         switch ownership {
         case .reference(let toOne): cutReference(of: owner, toOne, to: id.row)
         case .member(let toOne): cutReference(of: id, toOne, to: owner.row)
-        case .link(let list): snapshot.unlink(id.row, from: owner.row, in: list)
+        case .link(let table): snapshot.unlink(id.row, from: owner.row, in: table)
         }
     }
 }

@@ -14,19 +14,19 @@ extension WorkingState {
                 default: found.insert(conflict(id, nil))
                 }
             }
-            difference.forEachLinkTable { number, list, links in
-                guard list.isRecorded(as: number) else { return }
+            difference.forEachLinkTable { number, table, links in
+                guard table.isRecorded(as: number) else { return }
                 let (wanted, current) = (wanted.linkTables[number], snapshot.linkTables[number])
-                for pair in links.added + links.removed
-                where wanted.contains(pair.member, of: pair.owner) != current.contains(pair.member, of: pair.owner) {
-                    found.insert(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
+                for link in links.added + links.removed
+                where wanted.contains(link.member, of: link.owner) != current.contains(link.member, of: link.owner) {
+                    found.insert(conflict(RowID(entity: table.entity, row: link.owner), table.property))
                 }
                 let moved = difference.after.linkTables[number]
-                for pair in links.removed where list.isOrdered && moved.contains(pair.member, of: pair.owner) {
-                    guard let key = current.key(of: pair.member, of: pair.owner),
-                        key != wanted.key(of: pair.member, of: pair.owner)
+                for link in links.removed where table.isOrdered && moved.contains(link.member, of: link.owner) {
+                    guard let key = current.key(of: link.member, of: link.owner),
+                        key != wanted.key(of: link.member, of: link.owner)
                     else { continue }
-                    found.insert(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
+                    found.insert(conflict(RowID(entity: table.entity, row: link.owner), table.property))
                 }
             }
         }
@@ -232,10 +232,10 @@ extension WorkingState {
         through toOne: ToOneDescription,
         as old: Snapshot
     ) {
-        guard let list = toOne.order, target != 0, snapshot.linkTables[list].contains(row, of: target),
-            let key = old.linkTables[list].key(of: row, of: target)
+        guard let table = toOne.order, target != 0, snapshot.linkTables[table].contains(row, of: target),
+            let key = old.linkTables[table].key(of: row, of: target)
         else { return }
-        snapshot.linkTables[list].insert(row, of: target, key: key)
+        snapshot.linkTables[table].insert(row, of: target, key: key)
     }
 
     /// Makes links that ended, ends links that were made, and moves members back.
@@ -244,37 +244,37 @@ extension WorkingState {
         _ stayed: Set<RowID>,
         _ conflicts: inout [UndoConflict]
     ) {
-        change.forEachLinkTable { number, list, difference in
+        change.forEachLinkTable { number, table, difference in
             let (old, new) = (change.before.linkTables[number], change.after.linkTables[number])
             // Of the two link tables of a relationship, the first one determines the links.
-            if let inverse = list.inverse, number <= inverse {
-                for pair in difference.added where !old.contains(pair.member, of: pair.owner) {
-                    snapshot.unlink(pair.member, from: pair.owner, in: number)
+            if let inverse = table.inverse, number <= inverse {
+                for link in difference.added where !old.contains(link.member, of: link.owner) {
+                    snapshot.unlink(link.member, from: link.owner, in: number)
                 }
-                for pair in difference.removed where !new.contains(pair.member, of: pair.owner) {
+                for link in difference.removed where !new.contains(link.member, of: link.owner) {
                     let ends = [
-                        RowID(entity: list.entity, row: pair.owner),
-                        RowID(entity: list.members, row: pair.member),
+                        RowID(entity: table.entity, row: link.owner),
+                        RowID(entity: table.members, row: link.member),
                     ]
                     guard stayed.isDisjoint(with: ends) else { continue }
-                    guard snapshot.entities[list.entity].rows.contains(pair.owner),
-                        snapshot.entities[list.members].rows.contains(pair.member)
+                    guard snapshot.entities[table.entity].rows.contains(link.owner),
+                        snapshot.entities[table.members].rows.contains(link.member)
                     else {
-                        conflicts.append(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
+                        conflicts.append(conflict(RowID(entity: table.entity, row: link.owner), table.property))
                         continue
                     }
-                    snapshot.link(pair.member, to: pair.owner, in: number)
+                    snapshot.link(link.member, to: link.owner, in: number)
                 }
             }
-            guard list.isOrdered else { return }
-            for pair in difference.removed where snapshot.linkTables[number].contains(pair.member, of: pair.owner) {
-                let current = snapshot.linkTables[number].key(of: pair.member, of: pair.owner)
+            guard table.isOrdered else { return }
+            for link in difference.removed where snapshot.linkTables[number].contains(link.member, of: link.owner) {
+                let current = snapshot.linkTables[number].key(of: link.member, of: link.owner)
                 // Its reference came back before, and its position with it.
-                guard current != pair.key else { continue }
-                if let result = new.key(of: pair.member, of: pair.owner), result != current {
-                    conflicts.append(conflict(RowID(entity: list.entity, row: pair.owner), list.property))
+                guard current != link.key else { continue }
+                if let result = new.key(of: link.member, of: link.owner), result != current {
+                    conflicts.append(conflict(RowID(entity: table.entity, row: link.owner), table.property))
                 } else {
-                    snapshot.linkTables[number].insert(pair.member, of: pair.owner, key: pair.key)
+                    snapshot.linkTables[number].insert(link.member, of: link.owner, key: link.key)
                 }
             }
         }
@@ -315,7 +315,7 @@ extension WorkingState {
                 return true
             }
         }
-        return description.linkLists.contains { number in
+        return description.linkTables.contains { number in
             let known = Set(state.linkTables[number].memberRows(of: id.row))
             let members = closure[schema.linkTables[number].members]
             return snapshot.linkTables[number].memberRows(of: id.row)

@@ -18,9 +18,9 @@ extension WorkingState {
             changedRows = true
         }
         forEachLink(ofDeleted: .cascade) { state, link in
-            let list = state.schema.linkTables[link.list]
-            let cause = state.changes[list.entity].delete(of: link.owner)
-            state.delete(RowID(entity: list.members, row: link.member), cause: cause)
+            let table = state.schema.linkTables[link.table]
+            let cause = state.changes[table.entity].delete(of: link.owner)
+            state.delete(RowID(entity: table.members, row: link.member), cause: cause)
             state.endLink(link, denies: false)
             changedRows = true
         }
@@ -108,12 +108,12 @@ extension WorkingState {
     }
 
     /// Calls the body with each link that a deleted row still has in link tables with this rule.
-    private mutating func forEachLink(ofDeleted rule: DeleteRule, _ body: (inout WorkingState, Link) -> Void) {
+    private mutating func forEachLink(ofDeleted rule: DeleteRule, _ body: (inout WorkingState, LinkID) -> Void) {
         for (entity, changes) in changes.entities where changes.hasDeletes {
-            for number in schema.entities[entity].linkLists where schema.linkTables[number].rule == rule {
+            for number in schema.entities[entity].linkTables where schema.linkTables[number].rule == rule {
                 for owner in deletedRows(of: entity) {
                     for member in snapshot.linkTables[number].memberRows(of: owner) {
-                        body(&self, Link(list: number, owner: owner, member: member))
+                        body(&self, LinkID(table: number, owner: owner, member: member))
                     }
                 }
             }
@@ -121,26 +121,27 @@ extension WorkingState {
     }
 
     private func appendDeletesDeniedByLinks(to denied: inout ErrorList<DeniedDelete>) {
-        var members: [MemberList: (link: Link, rows: [RowNumber])] = [:]
+        var members: [MemberList: (link: LinkID, rows: [RowNumber])] = [:]
         for link in denyingLinks {
-            let list = schema.linkTables[link.list]
+            let table = schema.linkTables[link.table]
             // A row that was never saved leaves no delete.
-            guard snapshot.entities[list.members].rows.contains(link.member),
-                !snapshot.entities[list.entity].rows.contains(link.owner),
-                base.entities[list.entity].rows.contains(link.owner)
+            guard snapshot.entities[table.members].rows.contains(link.member),
+                !snapshot.entities[table.entity].rows.contains(link.owner),
+                base.entities[table.entity].rows.contains(link.owner)
             else { continue }
             members[MemberList(link, in: schema), default: (link, [])].rows.append(link.member)
         }
-        for (link, rows) in members.values.sorted(by: { ($0.link.list, $0.link.owner) < ($1.link.list, $1.link.owner) })
-        {
-            let list = schema.linkTables[link.list]
-            let description = schema.entities[list.entity]
+        for (link, rows) in members.values.sorted(by: {
+            ($0.link.table, $0.link.owner) < ($1.link.table, $1.link.owner)
+        }) {
+            let table = schema.linkTables[link.table]
+            let description = schema.entities[table.entity]
             denied.append(
                 DeniedDelete(
-                    id: schema.id(of: RowID(entity: list.entity, row: link.owner)),
-                    relationship: "\(description.name).\(description.properties[list.property].name)",
+                    id: schema.id(of: RowID(entity: table.entity, row: link.owner)),
+                    relationship: "\(description.name).\(description.properties[table.property].name)",
                     remaining: rows.sorted().prefix(DeniedDelete.remainingLimit).map {
-                        schema.id(of: RowID(entity: list.members, row: $0))
+                        schema.id(of: RowID(entity: table.members, row: $0))
                     },
                     remainingCount: rows.count
                 )
@@ -224,9 +225,9 @@ extension WorkingState {
                 }
             }
         }
-        difference.forEachLinkTable { _, list, difference in
-            guard list.inverse != nil, schema.entities[list.entity].hasCounts else { return }
-            for pair in difference.removed + difference.added { touched[list.entity].insert(pair.owner) }
+        difference.forEachLinkTable { _, table, difference in
+            guard table.inverse != nil, schema.entities[table.entity].hasCounts else { return }
+            for link in difference.removed + difference.added { touched[table.entity].insert(link.owner) }
         }
         for (entity, rows) in touched.enumerated() where schema.entities[entity].hasCounts {
             for row in rows.sorted() {

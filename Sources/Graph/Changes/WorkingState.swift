@@ -10,7 +10,7 @@ struct WorkingState: Sendable {
         var snapshot: Snapshot
         var changes: ChangeSet
         var missingMembers: [MemberList: Set<RowNumber>] = [:]
-        var denyingLinks: Set<Link> = []
+        var denyingLinks: Set<LinkID> = []
         var assignments: [ToManyAssignment] = []
         var candidates: Set<RowID> = []
         var restorable: Set<RowID> = []
@@ -140,7 +140,7 @@ struct WorkingState: Sendable {
     }
 
     /// Links of rows deleted here that deny the delete while the row at the other end exists. No link table has them any more.
-    var denyingLinks: Set<Link> {
+    var denyingLinks: Set<LinkID> {
         _read { yield box[0].denyingLinks }
         _modify { yield &box[0].denyingLinks }
     }
@@ -243,7 +243,7 @@ struct WorkingState: Sendable {
     private mutating func forgetDelete(of id: RowID) {
         changes.removeLastRow(id)
         guard !denyingLinks.isEmpty else { return }
-        denyingLinks = denyingLinks.filter { $0.owner != id.row || schema.linkTables[$0.list].entity != id.entity }
+        denyingLinks = denyingLinks.filter { $0.owner != id.row || schema.linkTables[$0.table].entity != id.entity }
     }
 
     /// Replaces an existing row. Writing the same values is no change, and a row that equals its base again has none. Returns
@@ -293,12 +293,12 @@ struct WorkingState: Sendable {
                     }
                 }
             }
-            for listNumber in schema.entities[entity].linkLists {
-                let list = schema.linkTables[listNumber]
+            for number in schema.entities[entity].linkTables {
+                let table = schema.linkTables[number]
                 for row in rows {
-                    for member in snapshot.linkTables[listNumber].memberRows(of: row) {
-                        let denies = list.rule == .deny && !closure[list.members].contains(member)
-                        endLink(Link(list: listNumber, owner: row, member: member), denies: denies)
+                    for member in snapshot.linkTables[number].memberRows(of: row) {
+                        let denies = table.rule == .deny && !closure[table.members].contains(member)
+                        endLink(LinkID(table: number, owner: row, member: member), denies: denies)
                     }
                 }
             }
@@ -370,7 +370,7 @@ extension Snapshot {
                     return true
                 }
             }
-            for number in description.linkLists where schema.linkTables[number].rule == .cascade {
+            for number in description.linkTables where schema.linkTables[number].rule == .cascade {
                 let members = linkTables[number].memberRows(of: id.row)
                 open += members.map { RowID(entity: schema.linkTables[number].members, row: $0) }
             }

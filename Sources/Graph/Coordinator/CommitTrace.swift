@@ -63,8 +63,8 @@ public struct CommitTrace: Sendable, CustomStringConvertible {
             }
             rows.append(count)
         }
-        state.difference.forEachLinkTable { number, list, difference in
-            guard list.isRecorded(as: number) else { return }
+        state.difference.forEachLinkTable { number, table, difference in
+            guard table.isRecorded(as: number) else { return }
             addedLinks += difference.added.count
             removedLinks += difference.removed.count
         }

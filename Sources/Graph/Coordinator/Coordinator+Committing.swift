@@ -151,24 +151,28 @@ extension Coordinator {
             fail(&group, failure)
             state.queue.stall()
         } else {
-            if let last = group.last(where: { $0.record != nil }), let step = last.step, let counters = last.counters {
-                written = (step.snapshot, counters)
-            }
-            if isSynced { syncedCommit = written.snapshot.commit }
-            published.publish(group.filter { !$0.isPublished }.compactMap(\.step))
-            for place in group.indices {
-                report(&group[place].trace)
-                group[place].answer(.success(()))
-            }
-            if !records.isEmpty {
-                startMarkTimer()
-                automaticCompaction?.didWrite(
-                    records.reduce(0) { $0 + UInt64(JournalFormat.frameBytes(payloadBytes: $1.payload.count)) })
-                compactIfWorthwhile()
-            }
+            publish(&group, after: records, isSynced: isSynced)
             passOn()
         }
         return failure.map { .failure($0.about(group.first?.step?.snapshot.commit)) } ?? .success(())
+    }
+
+    /// Takes note of what was written, publishes the group and answers its saves.
+    private func publish(_ group: inout [CommitQueue.Entry], after records: [Journal.Record], isSynced: Bool) {
+        if let last = group.last(where: { $0.record != nil }), let step = last.step, let counters = last.counters {
+            written = (step.snapshot, counters)
+        }
+        if isSynced { syncedCommit = written.snapshot.commit }
+        published.publish(group.filter { !$0.isPublished }.compactMap(\.step))
+        for place in group.indices {
+            report(&group[place].trace)
+            group[place].answer(.success(()))
+        }
+        guard !records.isEmpty else { return }
+        startMarkTimer()
+        automaticCompaction?.didWrite(
+            records.reduce(0) { $0 + UInt64(JournalFormat.frameBytes(payloadBytes: $1.payload.count)) })
+        compactIfWorthwhile()
     }
 
     /// Unless it is published, the group is not in the store, and neither is what was checked on top of it.

@@ -143,7 +143,7 @@ extension Coordinator {
         defer { passOn() }
         try Self.requireGoingOn(path)
         try await successor.copyCommits(through: await journal.lengthBytes)
-        try await journal.replace(by: try await successor.seal(Self.encode(counters: written.counters)))
+        try await journal.replace(by: try await successor.seal(RowCounters.encode(written.counters)))
         syncedCommit = written.snapshot.commit
     }
 

@@ -85,7 +85,7 @@ extension Coordinator {
         markTimer = nil
         // After a failure that is more than a full disk the journal takes no more groups, and the next save says so.
         let counters = usedCounters
-        if (try? await journal.mark(Self.encode(counters: counters))) != nil { written.counters = counters }
+        if (try? await journal.mark(RowCounters.encode(counters))) != nil { written.counters = counters }
         passOn()
         return nil
     }

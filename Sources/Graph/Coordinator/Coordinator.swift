@@ -136,62 +136,54 @@ public actor Coordinator {
         tracer = trace ?? CommitTrace.printer
         self.taskExecutor = taskExecutor
         self.clock = clock
-        var snapshot = initial?.snapshot ?? Snapshot(schema: schema)
-        var next = initial?.counters ?? schema.firstRows
-        var storage = CoordinatorState.Storage.memory
+        idleMarkDelay = options.idleMarkDelay
         automaticMinimumBytes = compaction == .automatic ? options.compactionMinimumBytes : nil
+        let opened: OpenedStore
         if let path {
-            let opening = StoreOpening(
+            opened = try await StoreOpening(
                 path: path, schema: schema, fileSystem: fileSystem, options: options, dropping: dropping,
-                plan: migration, isReadOnly: readOnly, meter: progress.map { ProgressMeter($0) })
-            let opened = try await opening.open()
-            journal = opened.source.journal
-            self.path = opened.source.path
-            storage =
-                readOnly
-                ? .readOnly(path: self.path)
-                : .file(path: self.path, transactionBytes: options.transactionLimitBytes)
-            isPartial = opened.isPartial
-            storeID = opened.source.storeID
-            schemaRecord = opened.record
-            diagnostics = opened.diagnostics
-            StoreDiagnostic.trace(diagnostics, path: self.path)
-            if opened.isMigrated, let tracer {
-                var origin = ChangeOrigin()
-                (origin.commit, origin.isMigration) = (opened.snapshot.commit, true)
-                tracer(CommitTrace(store: self.path, origin: origin))
-            }
-            snapshot = opened.snapshot
-            next = opened.counters
-            checkpoint = opened.checkpoint
-            if let journal, compaction == .automatic, !diagnostics.contains(where: { $0.kind == .unreadValues }) {
-                automaticCompaction = AutomaticCompaction(
-                    fileBytes: await journal.lengthBytes, checkpointBytes: opened.checkpoint.bytes,
-                    minimumBytes: options.compactionMinimumBytes)
-            }
+                plan: migration, isReadOnly: readOnly, meter: progress.map { ProgressMeter($0) }
+            ).open()
         } else {
             guard !readOnly else {
                 throw .unusableFile(path: "memory", reason: "read-only opening needs a file: name one")
             }
-            schemaRecord = SchemaRecord(schema)
-            journal = nil
-            isPartial = false
-            self.path = "memory"
-            storeID = StoreID(random: options.random)
-            diagnostics = []
+            opened = OpenedStore(
+                inMemory: initial ?? (Snapshot(schema: schema), schema.firstRows), StoreID(random: options.random))
         }
-        idleMarkDelay = options.idleMarkDelay
-        counters = RowCounters(next: next)
-        written = (snapshot, next)
-        syncedCommit = snapshot.commit
-        published = PublishedSnapshot(snapshot)
+        (self.path, storeID, journal) = (opened.source.path, opened.source.storeID, opened.source.journal)
+        (schemaRecord, isPartial, checkpoint) = (opened.record, opened.isPartial, opened.checkpoint)
+        diagnostics = opened.diagnostics
+        counters = RowCounters(next: opened.counters)
+        written = (opened.snapshot, opened.counters)
+        syncedCommit = opened.snapshot.commit
+        published = PublishedSnapshot(opened.snapshot)
         state = CoordinatorState(
-            snapshot,
+            opened.snapshot,
             counters: counters,
-            storage: storage,
+            storage: .init(opened.source, isInMemory: path == nil, options),
             durability: durability,
             checksEveryCommit: checksEveryCommit
         )
+        report(opened)
+        await startAutomaticCompaction()
+    }
+
+    /// Tells what opening the store has found and done.
+    private func report(_ opened: OpenedStore) {
+        StoreDiagnostic.trace(diagnostics, path: path)
+        guard opened.isMigrated, let tracer else { return }
+        var origin = ChangeOrigin()
+        (origin.commit, origin.isMigration) = (opened.snapshot.commit, true)
+        tracer(CommitTrace(store: path, origin: origin))
+    }
+
+    private func startAutomaticCompaction() async {
+        guard let journal, let automaticMinimumBytes, !diagnostics.contains(where: { $0.kind == .unreadValues })
+        else { return }
+        automaticCompaction = AutomaticCompaction(
+            fileBytes: await journal.lengthBytes, checkpointBytes: checkpoint.bytes,
+            minimumBytes: automaticMinimumBytes)
         compactIfWorthwhile()
     }
 
@@ -268,7 +260,7 @@ public actor Coordinator {
         published.finish()
         followed.close()
         do throws(GraphError) {
-            try await journal?.close(Self.encode(counters: usedCounters))
+            try await journal?.close(RowCounters.encode(usedCounters))
         } catch {
             throw commitsInDoubt ?? (hasUnsyncedCommits ? error.about(syncedCommit.next) : error)
         }

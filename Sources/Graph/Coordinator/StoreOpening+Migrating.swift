@@ -64,7 +64,7 @@ extension StoreOpening {
             let checkpoint = CheckpointWriter(
                 migrated.snapshot, record, counters: migrated.counters, time: PosixFileSystem.nanosecondsSince1970())
             try await checkpoint.write(to: successor, meter)
-            let seal = Coordinator.encode(counters: migrated.counters)
+            let seal = RowCounters.encode(migrated.counters)
             try await journal.replace(by: try await successor.seal(seal), keepsOld: true)
         } catch {
             await successor.abandon()
@@ -137,23 +137,31 @@ extension StoreOpening {
     /// What the program says of its schema.
     var programRecord: SchemaRecord { SchemaRecord(schema, version: plan?.newestVersion) }
 
-    /// Finds the version of the plan that a file has. It is certain if the file names it or has exactly its schema; of several
-    /// with that schema it is the oldest, since programs of the later ones have a plan and name them. Otherwise a file that no
-    /// step has to touch must not run one, and none may be left out: if either is possible, it is refused.
-    ///
-    /// - Throws: `.schemaMismatch` if the file names a version that the plan lacks, or fits neither the program's schema nor a
-    ///   version of its plan, or several.
+    /// - Throws: `.schemaMismatch` if the file is newer than the program, fits neither the program's schema nor a version of its
+    ///   plan, or has something that cannot be converted.
     private func route(from original: Original) throws(GraphError) -> Route {
-        let old = original.snapshot.schema
-        let direct = SchemaComparison(
-            from: old, to: schema, rowCounts: original.rowCounts, dropping: dropping)
-        let isOlder = isOlder(than: original.record)
-        let unknownVersion = plan?.unknownVersion(of: original.record)
-        // It may look at a file that has all that it knows, unchanged, and more.
-        if isOlder || unknownVersion != nil, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) {
-            return Route(direct: direct, comparison: direct, steps: [])
+        let comparison = { (schema: Schema) in
+            SchemaComparison(
+                from: original.snapshot.schema, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         }
-        if let unknownVersion {
+        let direct = comparison(schema)
+        let directRoute = Route(direct: direct, comparison: direct, steps: [])
+        let isNewer = isOlder(than: original.record) || plan?.unknownVersion(of: original.record) != nil
+        // It may look at a file that has all that it knows, unchanged, and more.
+        if isNewer, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) { return directRoute }
+        try refuseNewerFile(original.record, direct)
+        guard let plan, !plan.steps.isEmpty else { return try checked(directRoute) }
+        let schemas = try plan.schemas()
+        let comparisons = schemas.map(comparison)
+        let number = try number(of: original.record, in: plan, schemas, comparisons, direct)
+        let steps = Array(zip(plan.steps, schemas.dropFirst()).map { (step: $0, schema: $1) })
+        guard number < steps.count else { return try checked(directRoute) }
+        return try checked(Route(direct: direct, comparison: comparisons[number], steps: steps[number...]))
+    }
+
+    /// - Throws: `.schemaMismatch` if a newer version of the program has opened the file, which this one must not convert back.
+    private func refuseNewerFile(_ record: SchemaRecord, _ direct: SchemaComparison) throws(GraphError) {
+        if let unknownVersion = plan?.unknownVersion(of: record) {
             throw .schemaMismatch(
                 path: path,
                 differences: [
@@ -161,36 +169,34 @@ extension StoreOpening {
                         + "a newer version of this program has opened it, or the plan has lost that version"
                 ])
         }
-        if isOlder, direct.changes.contains(where: { !$0.isNeutral }) {
+        if isOlder(than: record), direct.changes.contains(where: { !$0.isNeutral }) {
             throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: direct.changes))
         }
-        guard let plan, !plan.steps.isEmpty else {
-            return try checked(Route(direct: direct, comparison: direct, steps: []))
-        }
-        let schemas = try plan.schemas()
-        let steps = Array(zip(plan.steps, schemas.dropFirst()).map { (step: $0, schema: $1) })
-        let routes = schemas.map { version in
-            SchemaComparison(from: old, to: version, rowCounts: original.rowCounts, dropping: dropping)
-        }
-        func route(_ number: Int) throws(GraphError) -> Route {
-            number == steps.count
-                ? try checked(Route(direct: direct, comparison: direct, steps: []))
-                : try checked(Route(direct: direct, comparison: routes[number], steps: steps[number...]))
-        }
-        if let version = original.record.version, let number = plan.versions.lastIndex(of: version) {
-            return try route(number)
-        }
-        if let number = schemas.firstIndex(where: { SchemaRecord($0).entities == original.record.entities }) {
-            return try route(number)
-        }
-        let possible = routes.indices.dropLast().filter { number in
-            routes[number].refused.isEmpty && !routes[number].removes
-                && !original.record.earlier.contains(SchemaRecord(schemas[number]).fingerprint)
+    }
+
+    /// Finds the version of the plan that a file has. It is certain if the file names it or has exactly its schema; of several
+    /// with that schema it is the oldest, since programs of the later ones have a plan and name them. Otherwise a file that no
+    /// step has to touch must not run one, and none may be left out: if either is possible, it is refused.
+    ///
+    /// - Parameters:
+    ///   - schemas: of the plan's versions.
+    ///   - comparisons: of the file's schema with these.
+    ///   - direct: of the file's schema with the program's.
+    /// - Throws: `.schemaMismatch` if the file fits neither the program's schema nor a version of its plan, or several.
+    private func number(
+        of record: SchemaRecord, in plan: MigrationPlan, _ schemas: [Schema], _ comparisons: [SchemaComparison],
+        _ direct: SchemaComparison
+    ) throws(GraphError) -> Int {
+        if let version = record.version, let number = plan.versions.lastIndex(of: version) { return number }
+        if let number = schemas.firstIndex(where: { SchemaRecord($0).entities == record.entities }) { return number }
+        let possible = comparisons.indices.dropLast().filter { number in
+            comparisons[number].refused.isEmpty && !comparisons[number].removes
+                && !record.earlier.contains(SchemaRecord(schemas[number]).fingerprint)
         }
         let isDirect = direct.refused.isEmpty && !direct.removes
         if possible.isEmpty {
-            guard isDirect else { throw mismatch(routes.dropLast() + [direct], plan.versions) }
-            return try route(steps.count)
+            guard isDirect else { throw mismatch(comparisons.dropLast() + [direct], plan.versions) }
+            return plan.steps.count
         }
         guard possible.count == 1, !isDirect else {
             let names = (possible.map { plan.versions[$0] } + (isDirect ? [plan.newestVersion ?? ""] : []))
@@ -201,7 +207,7 @@ extension StoreOpening {
                         + "declare its schema as a version of the plan"
                 ])
         }
-        return try route(possible[0])
+        return possible[0]
     }
 
     /// Whether the file had the program's schema before.

@@ -134,7 +134,7 @@ struct StoreOpening: Sendable {
         let (journal, result) = try await Journal.open(
             at: path,
             schema: programRecord.bytes,
-            seal: Coordinator.encode(counters: schema.firstRows),
+            seal: RowCounters.encode(schema.firstRows),
             fileSystem: fileSystem,
             options: options,
             into: state,
@@ -173,11 +173,4 @@ extension ProgressMeter {
 extension Coordinator {
     /// As files may have them.
     var usedCounters: [RowNumber] { counters.all.map { min($0, RowCounters.maximum) } }
-
-    /// What a mark and the end of a file hold.
-    static func encode(counters: [RowNumber]) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.appendCounters(counters)
-        return writer.bytes
-    }
 }

@@ -103,148 +103,48 @@ struct SnapshotConversion {
 
     /// Fills a link table from what the file has of the relationship, at either end.
     private mutating func convertLinks(of table: Int) {
-        let list = result.schema.linkTables[table]
-        let inverse = result.schema.end(list.entity, list.property)?.inverse
-        if case .relationship(let old) = comparison.entities[list.entity].properties[list.property],
-            let oldEntity = comparison.entities[list.entity].number
+        let description = result.schema.linkTables[table]
+        let inverse = result.schema.end(description.entity, description.property)?.inverse
+        if case .relationship(let old) = comparison.entities[description.entity].properties[description.property],
+            let oldEntity = comparison.entities[description.entity].number
         {
-            source.forEachPair(of: oldEntity, old) { add($0, to: table) }
-        } else if let inverse, case .relationship(let old) = comparison.entities[list.members].properties[inverse],
-            let oldEntity = comparison.entities[list.members].number
+            source.forEachLink(of: oldEntity, old) { add($0, to: table) }
+        } else if let inverse,
+            case .relationship(let old) = comparison.entities[description.members].properties[inverse],
+            let oldEntity = comparison.entities[description.members].number
         {
             // This end is new.
-            source.forEachPair(of: oldEntity, old) { pair in
-                add(LinkTable.Pair(owner: pair.member, member: pair.owner), to: table)
+            source.forEachLink(of: oldEntity, old) { link in
+                add(LinkTable.Link(owner: link.member, member: link.owner), to: table)
             }
         }
     }
 
     /// A new order is that of the members' numbers.
-    private mutating func add(_ pair: LinkTable.Pair, to table: Int) {
+    private mutating func add(_ link: LinkTable.Link, to table: Int) {
         var key: OrderKey?
         if result.schema.linkTables[table].isOrdered {
-            key = pair.key ?? OrderKey.between(result.linkTables[table].lastKey(of: pair.owner), nil)
+            key = link.key ?? OrderKey.between(result.linkTables[table].lastKey(of: link.owner), nil)
         }
-        result.linkTables[table].insert(pair.member, of: pair.owner, key: key)
-    }
-}
-
-/// How a property of the program is initialised from a row of the file.
-private struct PropertyConversion {
-    struct Failure: Error {
-        let reason: String
-    }
-
-    let property: Property
-    /// From the old row to the new one, whose memory at the property's offset is not initialised before. Returns whether the
-    /// default has replaced a null that the type does not read.
-    let run: (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Bool
-
-    init(_ property: Property, _ source: SchemaComparison.Source, from old: EntityDescription, isStep: Bool) {
-        self.property = property
-        let (operations, offset) = (property.operations, property.offset)
-        switch source {
-        case .attribute(let number, nil):
-            let oldOffset = old.properties[number].offset
-            run = {
-                operations.copy($1 + offset, $0 + oldOffset)
-                return false
-            }
-        case .attribute(let number, let conversion?):
-            let (oldOperations, oldOffset) = (old.properties[number].operations, old.properties[number].offset)
-            let initializeDefault = property.initializeDefault
-            // The default, or what a step replaces.
-            let substitute = { (new: UnsafeMutableRawPointer) throws in
-                if let initializeDefault { return initializeDefault(new + offset) }
-                try Self.decode(Self.nothing(of: property), operations, new + offset)
-            }
-            run = { row, new in
-                var (encoded, converted) = (ByteWriter(), ByteWriter())
-                try oldOperations.encode(row + oldOffset, &encoded)
-                let isValue = try encoded.bytes.withUnsafeBytes { bytes in
-                    var reader = ByteReader(bytes)
-                    do {
-                        return try conversion.run(&reader, &converted)
-                    } catch let failure as ValueConversion.Failure {
-                        throw Failure(reason: failure.reason)
-                    }
-                }
-                guard isValue else {
-                    guard isStep || initializeDefault != nil else {
-                        throw Failure(reason: "is nil, and there is no default")
-                    }
-                    try substitute(new)
-                    return false
-                }
-                do {
-                    try Self.decode(converted.bytes, operations, new + offset)
-                    return false
-                } catch let failure as Failure {
-                    let isNull = property.replacesNull && EncodedValue.isNull(converted.bytes)
-                    guard isStep || isNull else { throw failure }
-                    try substitute(new)
-                    return isNull
-                }
-            }
-        case .relationship(let number) where property.isStored:
-            // A to-one relationship comes from a to-one relationship, and both are row numbers.
-            let oldOffset = old.properties[number].offset
-            run = { row, new in
-                var writer = ByteWriter()
-                writer.appendVarint((row + oldOffset).load(as: RowNumber.self))
-                try Self.decode(writer.bytes, operations, new + offset)
-                return false
-            }
-        case .relationship, .nowhere:
-            run = { _, new in
-                if let initializeDefault = property.initializeDefault {
-                    initializeDefault(new + offset)
-                } else {
-                    // What is in no file; or what a plan replaces.
-                    try Self.decode(Self.nothing(of: property), operations, new + offset)
-                }
-                return false
-            }
-        }
-    }
-
-    /// The encoding of nil, no object, zero, or what is empty. Types of a program's own may have nothing of the sort.
-    private static func nothing(of property: Property) -> [UInt8] {
-        // As many zeros as a value without a length takes at most.
-        property.isNullable ? EncodedValue.encodedNull : [UInt8](repeating: 0, count: 16)
-    }
-
-    private static func decode(
-        _ bytes: [UInt8], _ operations: AttributeOperations, _ address: UnsafeMutableRawPointer
-    ) throws {
-        try bytes.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            do {
-                try operations.decode(&reader, address)
-            } catch let error as UnreadableValue {
-                throw Failure(reason: "cannot be read as \(error.type.shortened(to: 200)): \(error.reason)")
-            } catch let error as ByteReader.Failure {
-                throw Failure(reason: error.reason)
-            }
-        }
+        result.linkTables[table].insert(link.member, of: link.owner, key: key)
     }
 }
 
 extension Snapshot {
-    /// Calls the body with each pair that a relationship joins, as its owners see it, in ascending order of one of the two.
-    fileprivate func forEachPair(of entity: Int, _ property: Int, _ body: (LinkTable.Pair) -> Void) {
+    /// Calls the body with each link of a relationship, as its owners see it, in ascending order of one of the two.
+    fileprivate func forEachLink(of entity: Int, _ property: Int, _ body: (LinkTable.Link) -> Void) {
         let description = schema.entities[entity]
         if let toOne = description.toOnes.first(where: { $0.property == property }) {
-            forEachReference(of: entity, toOne) { body(LinkTable.Pair(owner: $0, member: $1)) }
+            forEachReference(of: entity, toOne) { body(LinkTable.Link(owner: $0, member: $1)) }
         } else if let toMany = description.toManys.first(where: { $0.property == property }) {
             if let table = toMany.linkTable {
                 linkTables[table].members.forEachEntry { entry in
-                    body(LinkTable.Pair(entry))
+                    body(LinkTable.Link(entry))
                     return true
                 }
             } else if let toOne = toMany.toOne {
                 forEachReference(of: toMany.source, schema.entities[toMany.source].toOnes[toOne]) {
-                    body(LinkTable.Pair(owner: $1, member: $0))
+                    body(LinkTable.Link(owner: $1, member: $0))
                 }
             }
         }
@@ -265,12 +165,10 @@ extension Snapshot {
     func failures(afterIndexing candidates: [RowID], limit: Int = 100) -> ErrorList<ValidationFailure> {
         var failures = ErrorList<ValidationFailure>()
         for id in candidates where failures.count < limit {
-            guard let address = address(of: id) else { continue }
-            for (number, index) in schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
-                let others = rowsSharingKey(of: id, at: address, index: number, limit: 1)
-                guard let other = others.first else { continue }
+            for key in sharedKeys(of: id, limit: 1) {
+                guard let other = key.others.first else { continue }
                 let otherID = schema.id(of: RowID(entity: id.entity, row: other))
-                let name = schema.entities[id.entity].name(of: index)
+                let name = schema.entities[id.entity].name(of: key.index)
                 failures.append(
                     ValidationFailure(id: schema.id(of: id), property: name, reason: "has the same value as \(otherID)")
                 )

@@ -45,35 +45,36 @@ struct SalvageRepair {
 
     // MARK: Links
 
-    /// Drops links without two ends and places without a reference, and gives each link its other direction.
+    /// Drops links without two ends and positions without a reference, and gives each link its other direction.
     private mutating func joinLinks(of number: Int) {
-        let (list, members) = (schema.linkTables[number], snapshot.linkTables[number].members)
+        let (table, members) = (schema.linkTables[number], snapshot.linkTables[number].members)
         members.forEachEntry { entry in
-            let pair = LinkTable.Pair(entry)
-            let member = snapshot.entities[list.members].rows.address(of: pair.member)
-            if let toOne = list.toOne {
-                let reference = schema.entities[list.members].toOnes[toOne]
-                if member.map({ reference.target(ofRowAt: $0) }) != pair.owner {
-                    snapshot.linkTables[number].remove(pair.member, of: pair.owner)
-                }
-            } else if member == nil || !snapshot.entities[list.entity].rows.contains(pair.owner) {
-                snapshot.linkTables[number].remove(pair.member, of: pair.owner)
-                let name = schema.name(of: list).shortened()
-                report.note(.objects, "\(name): the link of \(pair.owner) to \(pair.member) is dropped: an end is lost")
-            } else if let inverse = list.inverse,
-                !snapshot.linkTables[inverse].contains(pair.owner, of: pair.member)
-            {
-                let key = snapshot.newKey(nil, of: pair.member, in: inverse)
-                snapshot.linkTables[inverse].insert(pair.owner, of: pair.member, key: key)
-                if schema.linkTables[inverse].isRecorded(as: inverse), inverse != number {
-                    notePlace(of: pair.owner, in: pair.member, inverse)
-                }
+            let link = LinkTable.Link(entry)
+            switch snapshot.missingEnd(of: link, in: number) ?? snapshot.disagreement(about: link, in: number) {
+            case nil: break
+            case .oneDirection: completeLink(link, in: number)
+            case .missingEnd, .positionOrReference:
+                snapshot.linkTables[number].remove(link.member, of: link.owner)
+                // What becomes of a reference is said where it is checked.
+                guard table.toOne == nil else { break }
+                let name = schema.name(of: table).shortened()
+                report.note(
+                    .objects, "\(name): the link of \(link.owner) to \(link.member) is dropped: an end is lost")
             }
             return true
         }
     }
 
-    private mutating func notePlace(of member: RowNumber, in owner: RowNumber, _ table: Int) {
+    private mutating func completeLink(_ link: LinkTable.Link, in number: Int) {
+        guard let inverse = schema.linkTables[number].inverse else { return }
+        let key = snapshot.newKey(nil, of: link.member, in: inverse)
+        snapshot.linkTables[inverse].insert(link.owner, of: link.member, key: key)
+        if schema.linkTables[inverse].isRecorded(as: inverse), inverse != number {
+            notePosition(of: link.owner, in: link.member, inverse)
+        }
+    }
+
+    private mutating func notePosition(of member: RowNumber, in owner: RowNumber, _ table: Int) {
         let name = schema.name(of: schema.linkTables[table]).shortened()
         report.note(.objects, "\(name): the place of \(member) in \(owner) is lost; it comes last")
     }
@@ -83,30 +84,29 @@ struct SalvageRepair {
     private mutating func checkReferences(of id: RowID) {
         for toOne in schema.entities[id.entity].toOnes {
             guard let target = snapshot.address(of: id).map({ toOne.target(ofRowAt: $0) }) else { return }
-            guard target != 0 else { continue }
             let other = RowID(entity: toOne.target, row: target)
-            guard snapshot.contains(other) else {
-                clear(toOne, of: id, "\(schema.name(of: other)) is lost")
-                continue
-            }
-            if let inverse = toOne.inverseToOne, let back = snapshot.target(of: target, through: inverse),
-                back != id.row
-            {
-                if back == 0 {
-                    write(id.row, to: schema.toOne(inverse), of: other)
-                    let name = name(of: schema.toOne(inverse), other)
-                    report.note(.objects, "\(name) is \(id.row) again, as the other end says")
-                } else {
-                    clear(toOne, of: id, "\(schema.name(of: other)) has another object there")
-                }
-                continue
-            }
-            if let order = toOne.order, !snapshot.linkTables[order].contains(id.row, of: target) {
-                let key = snapshot.newKey(nil, of: target, in: order)
-                snapshot.linkTables[order].insert(id.row, of: target, key: key)
-                notePlace(of: id.row, in: target, order)
+            switch snapshot.violation(ofReferenceFrom: id.row, to: target, toOne) {
+            case nil: checkPosition(of: id.row, in: target, toOne)
+            case .missingTarget: clear(toOne, of: id, "\(schema.name(of: other)) is lost")
+            case .otherInverse(0): refer(from: other, backTo: id.row, toOne)
+            case .otherInverse: clear(toOne, of: id, "\(schema.name(of: other)) has another object there")
             }
         }
+    }
+
+    private mutating func refer(from other: RowID, backTo row: RowNumber, _ toOne: ToOneDescription) {
+        guard let inverse = toOne.inverseToOne.map({ schema.toOne($0) }) else { return }
+        write(row, to: inverse, of: other)
+        report.note(.objects, "\(name(of: inverse, other)) is \(row) again, as the other end says")
+    }
+
+    /// Gives a row that refers to a target its position there.
+    private mutating func checkPosition(of row: RowNumber, in target: RowNumber, _ toOne: ToOneDescription) {
+        guard target != 0, let order = toOne.order,
+            snapshot.disagreement(about: LinkTable.Link(owner: target, member: row), in: order) != nil
+        else { return }
+        snapshot.linkTables[order].insert(row, of: target, key: snapshot.newKey(nil, of: target, in: order))
+        notePosition(of: row, in: target, order)
     }
 
     private mutating func clear(_ toOne: ToOneDescription, of id: RowID, _ reason: String) {
@@ -136,19 +136,15 @@ struct SalvageRepair {
         "\(schema.name(of: id)).\(schema.entities[id.entity].properties[toOne.property].name.shortened())"
     }
 
-    // MARK: Rules
+    // MARK: Uniqueness and counts
 
     /// Of two rows with one value the one that was written later keeps it, or the one with the lower number.
     private mutating func checkUniqueness(of id: RowID) {
-        for (number, index) in schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
-            while let address = snapshot.address(of: id),
-                let row = snapshot.rowsSharingKey(of: id, at: address, index: number, limit: 1).first
-            {
-                let other = RowID(entity: id.entity, row: row)
-                let (own, others) = (writers[id] ?? 0, writers[other] ?? 0)
-                let loser = own == others ? max(id, other) : own < others ? id : other
-                giveUp(index, of: loser, to: loser == id ? other : id)
-            }
+        while let shared = snapshot.sharedKeys(of: id, limit: 1).first, let row = shared.others.first {
+            let other = RowID(entity: id.entity, row: row)
+            let (own, others) = (writers[id] ?? 0, writers[other] ?? 0)
+            let loser = own == others ? max(id, other) : own < others ? id : other
+            giveUp(shared.index, of: loser, to: loser == id ? other : id)
         }
     }
 
@@ -176,21 +172,19 @@ struct SalvageRepair {
     }
 
     private mutating func checkCounts(of id: RowID) {
-        let description = schema.entities[id.entity]
-        guard description.hasCounts, let address = snapshot.address(of: id) else { return }
-        for toOne in description.toOnes where toOne.isRequired && toOne.target(ofRowAt: address) == 0 {
-            let name = description.properties[toOne.property].name.shortened()
-            return remove(id, "it cannot be without its \(name), which is lost")
-        }
-        for toMany in description.toManys where !toMany.counts.isAny {
-            let count = snapshot.memberCount(of: id.row, through: toMany)
-            let name = description.properties[toMany.property].name.shortened()
-            guard count >= toMany.counts.minimum else {
+        let properties = schema.entities[id.entity].properties
+        for violation in snapshot.countViolations(of: id) {
+            let name = properties[violation.property].name.shortened()
+            switch violation {
+            case .missing:
+                return remove(id, "it cannot be without its \(name), which is lost")
+            case .tooFew(let toMany, let count):
                 return remove(id, "\(count) of its \(name) are left, and there must be \(toMany.counts.minimum)")
-            }
-            guard let maximum = toMany.counts.maximum, count > maximum else { continue }
-            for member in snapshot.members(of: id.row, through: toMany).dropFirst(maximum) {
-                detach(member, from: id, toMany, "there must be at most \(maximum) \(name)")
+            case .tooMany(let toMany, let count):
+                let maximum = toMany.counts.maximum ?? count
+                for member in snapshot.members(of: id.row, through: toMany).dropFirst(maximum) {
+                    detach(member, from: id, toMany, "there must be at most \(maximum) \(name)")
+                }
             }
         }
     }
@@ -219,7 +213,7 @@ struct SalvageRepair {
         for reference in schema.entities[id.entity].references {
             queue += snapshot.referrers(to: id.row, through: reference).map { RowID(entity: reference.entity, row: $0) }
         }
-        for number in schema.entities[id.entity].linkLists {
+        for number in schema.entities[id.entity].linkTables {
             for member in snapshot.linkTables[number].memberRows(of: id.row) {
                 snapshot.unlink(member, from: id.row, in: number)
                 queue.append(RowID(entity: schema.linkTables[number].members, row: member))

@@ -16,9 +16,9 @@ struct SalvageReplay {
     private var writers: [RowID: UInt64] = [:]
     private var lastTime: UInt64?
     private var skippedCount = 0
-    /// How many rows and pairs the head of the checkpoint promises, and how many there are.
-    private var promised: (rows: [UInt64], pairs: [UInt64])?
-    private var found: (rows: [UInt64], pairs: [UInt64])
+    /// How many rows and links the head of the checkpoint promises, and how many there are.
+    private var promised: (rows: [UInt64], links: [UInt64])?
+    private var found: (rows: [UInt64], links: [UInt64])
     private var isInCheckpoint = false
 
     private var schema: Schema { replay.snapshot.schema }
@@ -108,8 +108,8 @@ struct SalvageReplay {
             for (entity, description) in schema.entities.enumerated() {
                 note(promised.rows[entity], found.rows[entity], "objects of \(description.name.shortened())")
             }
-            for (count, list) in zip(promised.pairs, schema.recordedLists) {
-                note(count, found.pairs[list], "links of \(schema.name(of: schema.linkTables[list]).shortened())")
+            for (count, table) in zip(promised.links, schema.recordedLists) {
+                note(count, found.links[table], "links of \(schema.name(of: schema.linkTables[table]).shortened())")
             }
         }
         for id in stale.sorted() {
@@ -216,13 +216,13 @@ extension SalvageReplay: CommitHandler {
         stale.remove(id)
     }
 
-    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws {
-        replay.snapshot.linkTables[list].insert(pair.member, of: pair.owner, key: pair.key)
-        if isInCheckpoint { found.pairs[list] += 1 }
+    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws {
+        replay.snapshot.linkTables[table].insert(link.member, of: link.owner, key: link.key)
+        if isInCheckpoint { found.links[table] += 1 }
     }
 
-    mutating func remove(_ pair: LinkTable.Pair, from list: Int, _ reader: ByteReader) throws {
-        replay.snapshot.linkTables[list].remove(pair.member, of: pair.owner)
+    mutating func remove(_ link: LinkTable.Link, from table: Int, _ reader: ByteReader) throws {
+        replay.snapshot.linkTables[table].remove(link.member, of: link.owner)
     }
 
     // MARK: Values

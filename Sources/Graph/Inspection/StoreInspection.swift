@@ -95,12 +95,11 @@ package struct StoreInspection: Sendable {
         zip(snapshot.schema.entities, snapshot.entities).map { ($0.name, $1.rows.count) }
     }
 
-    /// Of many-to-many relationships and ordered ones, which files record as pairs; in the schema's order.
+    /// Of many-to-many relationships and ordered ones, whose links files record; in the schema's order.
     package var linkCounts: [(relationship: String, count: Int)] {
-        snapshot.schema.recordedLists.map { list in
-            let table = snapshot.schema.linkTables[list]
-            let entity = snapshot.schema.entities[table.entity]
-            return ("\(entity.name).\(entity.properties[table.property].name)", snapshot.linkTables[list].members.count)
+        snapshot.schema.recordedLists.map { number in
+            let table = snapshot.schema.linkTables[number]
+            return (snapshot.schema.name(of: table), snapshot.linkTables[number].members.count)
         }
     }
 

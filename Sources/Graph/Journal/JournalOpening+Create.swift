@@ -13,18 +13,9 @@ extension JournalOpening {
             storeID: StoreID(random: options.random), fileID: StoreID(random: options.random), generation: 1,
             baseCommit: .none, previousFileChain: 0, schemaFingerprint: SHA256.digest(schema),
             createdNanoseconds: options.nanosecondsSince1970())
-        let headerBytes = header.encoded()
-        var content = ByteWriter()
-        content.append(contentsOf: headerBytes)
-        content.append(contentsOf: headerBytes)
-        var chain = JournalHeader.checksum(of: headerBytes)
         let records = [Journal.Record(kind: .schema, payload: schema), Journal.Record(kind: .mark, payload: seal)]
-        for (index, record) in records.enumerated() {
-            chain = JournalFrame.append(
-                record, sequence: JournalSequence(UInt64(index + 1)), durableThrough: .none, chain: chain,
-                salt: header.salt, to: &content)
-        }
-        guard let file = try place(content.bytes, at: location.path, of: location) else {
+        let (content, chain) = Self.content(header, records)
+        guard let file = try place(content, at: location.path, of: location) else {
             throw .unusableFile(path: location.text, reason: "somebody created the file meanwhile; open it again")
         }
         do throws(GraphError) {
@@ -42,6 +33,23 @@ extension JournalOpening {
             file.close()
             throw error
         }
+    }
+
+    /// The bytes of a new file, and the chain at their end.
+    private static func content(
+        _ header: JournalHeader, _ records: [Journal.Record]
+    ) -> (bytes: [UInt8], chain: UInt32) {
+        let headerBytes = header.encoded()
+        var content = ByteWriter()
+        content.append(contentsOf: headerBytes)
+        content.append(contentsOf: headerBytes)
+        var chain = JournalHeader.checksum(of: headerBytes)
+        for (index, record) in records.enumerated() {
+            chain = JournalFrame.append(
+                record, sequence: JournalSequence(UInt64(index + 1)), durableThrough: .none, chain: chain,
+                salt: header.salt, to: &content)
+        }
+        return (content.bytes, chain)
     }
 
     /// Removes temporary files that earlier programs left. Only lock files are created without the lock; if one of these is

@@ -8,37 +8,18 @@ extension JournalOpening {
             throw .unusableFile(path: location.text, reason: "somebody removed the file meanwhile; open it again")
         }
         do throws(GraphError) {
-            // Another program opened it by another name, or before its lock file was removed.
-            guard try attempt(location.path, { () throws(IOError) in try file.lock() }) else {
-                throw .alreadyOpen(path: location.text, processID: nil)
-            }
-            let (status, secondName) = try status(of: file, location)
-            let names = try names(of: file, location, lock)
-            let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location)
-            if let secondName, secondName != keptPath(location, generation: header.generation),
-                !isTemporary(secondName.split().name, of: location)
-            {
-                throw .unusableFile(path: location.text, reason: "the file has 2 hard links")
-            }
-            let remembered = try rememberedEnd(lock, location)
+            let found = try examine(file, location, lock)
+            let header = found.header
             let reader = JournalReader(
-                file: file, header: header, headerChecksum: checksum, lengthBytes: status.lengthBytes,
-                path: location.text, remembered: remembered)
+                file: file, header: header, headerChecksum: found.headerChecksum,
+                lengthBytes: found.status.lengthBytes, path: location.text, remembered: found.remembered)
             let scan = try reader.scan(into: &state, replay: replay)
             let addition = try finish(&state)
-            var diagnostics = Self.diagnostics(of: status) + Self.diagnostics(of: scan)
-            if let secondName {
-                try attempt(location.path) { () throws(IOError) in try fileSystem.unlink(secondName) }
-            }
-            removeLeftovers(location)
-            let recovery = JournalRecovery(
-                fileSystem: fileSystem, path: location.path, directory: location.directory)
-            diagnostics += try recovery.repair(file, lengthBytes: status.lengthBytes, after: scan)
-            if let damagedCopy { diagnostics.append(try repair(damagedCopy, file, location)) }
-            try remember(scan, of: header, insteadOf: remembered, lock, location)
+            var diagnostics = Self.diagnostics(of: found.status) + Self.diagnostics(of: scan)
+            diagnostics += try putInOrder(file, found, scan, lock, location)
             var writer = JournalWriter(
-                file: file, names: names, path: location.text, header: header, end: scan.validEnd,
-                lengthFound: status.lengthBytes, lastSequence: scan.lastSequence, chain: scan.chain,
+                file: file, names: found.names, path: location.text, header: header, end: scan.validEnd,
+                lengthFound: found.status.lengthBytes, lastSequence: scan.lastSequence, chain: scan.chain,
                 lockFile: lock.endFile, options: options)
             try writer.write(addition)
             return Opened(
@@ -48,6 +29,55 @@ extension JournalOpening {
             file.close()
             throw error
         }
+    }
+
+    /// A file as it was found.
+    private struct Found {
+        let status: FileStatus
+        /// A second name that a migration has given it.
+        let secondName: StorePath?
+        let names: JournalNames
+        let header: JournalHeader
+        let headerChecksum: UInt32
+        let damagedCopy: DamagedCopy?
+        /// The end in the lock file.
+        let remembered: JournalEnd?
+    }
+
+    /// Locks a file and reads what is needed to read its records; changes nothing.
+    private func examine(
+        _ file: any StoreFile, _ location: JournalLocation, _ lock: JournalLock
+    ) throws(GraphError) -> Found {
+        // Another program opened it by another name, or before its lock file was removed.
+        guard try attempt(location.path, { () throws(IOError) in try file.lock() }) else {
+            throw .alreadyOpen(path: location.text, processID: nil)
+        }
+        let (status, secondName) = try status(of: file, location)
+        let names = try names(of: file, location, lock)
+        let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location)
+        if let secondName, secondName != keptPath(location, generation: header.generation),
+            !isTemporary(secondName.split().name, of: location)
+        {
+            throw .unusableFile(path: location.text, reason: "the file has 2 hard links")
+        }
+        return Found(
+            status: status, secondName: secondName, names: names, header: header, headerChecksum: checksum,
+            damagedCopy: damagedCopy, remembered: try rememberedEnd(lock, location))
+    }
+
+    /// Ends what earlier programs began, and repairs what can be repaired, now that the whole file is known to be good.
+    private func putInOrder(
+        _ file: any StoreFile, _ found: Found, _ scan: JournalScan, _ lock: JournalLock, _ location: JournalLocation
+    ) throws(GraphError) -> [StoreDiagnostic] {
+        if let secondName = found.secondName {
+            try attempt(location.path) { () throws(IOError) in try fileSystem.unlink(secondName) }
+        }
+        removeLeftovers(location)
+        let recovery = JournalRecovery(fileSystem: fileSystem, path: location.path, directory: location.directory)
+        var diagnostics = try recovery.repair(file, lengthBytes: found.status.lengthBytes, after: scan)
+        if let damagedCopy = found.damagedCopy { diagnostics.append(try repair(damagedCopy, file, location)) }
+        try remember(scan, of: found.header, insteadOf: found.remembered, lock, location)
+        return diagnostics
     }
 
     /// The status of a file that can be a store, and a second name that a migration may have given it.

@@ -67,7 +67,7 @@ final class EntityDescription: @unchecked Sendable {
     /// All relationships of any entity that lead here, including those without an inverse.
     var references: [Reference] = []
     /// The link tables of this entity's sides of many-to-many relationships, by their numbers in the schema.
-    var linkLists: [Int] = []
+    var linkTables: [Int] = []
     /// Whether writing a reference of this entity may change another row or an order.
     var hasInversesToMaintain = false
     /// Whether relationships limit how many objects they lead to.

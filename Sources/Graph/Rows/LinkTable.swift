@@ -1,17 +1,17 @@
 /// The members of each owner: one side of a many-to-many relationship, or the order of a one-to-many relationship.
 ///
-/// `members` has an entry for each pair: the owner, the member, and the member's key if there is an order. `sequence` then has
-/// the same pairs by owner, key and member, with a zero to end the key; without an order it is empty, and members come in the
+/// `members` has an entry for each link: the owner, the member, and the member's key if there is an order. `sequence` then has
+/// the same links by owner, key and member, with a zero to end the key; without an order it is empty, and members come in the
 /// order of their row numbers. Members are thus always listed by entries that end with their row numbers.
 ///
-/// Invariants: a pair occurs once; `sequence` has exactly the pairs and keys that `members` has.
+/// Invariants: a link occurs once; `sequence` has exactly the links and keys that `members` has.
 struct LinkTable: Sendable {
     private(set) var members = OrderedIndex()
     private(set) var sequence = OrderedIndex()
 
     func contains(_ member: RowNumber, of owner: RowNumber) -> Bool {
-        Self.withPair(owner, member) { pair in
-            sequence.isEmpty ? members.contains(pair) : members.rowCount(withPrefix: pair) > 0
+        Self.withEntry(owner, member) { entry in
+            sequence.isEmpty ? members.contains(entry) : members.rowCount(withPrefix: entry) > 0
         }
     }
 
@@ -20,7 +20,7 @@ struct LinkTable: Sendable {
         var rows: [RowNumber] = []
         withUnsafeBytes(of: owner.bigEndian) { prefix in
             _ = members.forEachEntry(in: .prefix(prefix)) { entry in
-                rows.append(Pair.member(entry))
+                rows.append(Link.member(entry))
                 return true
             }
         }
@@ -34,10 +34,10 @@ struct LinkTable: Sendable {
 
     /// The key of a member in an order.
     func key(of member: RowNumber, of owner: RowNumber) -> OrderKey? {
-        Self.withPair(owner, member) { pair in
+        Self.withEntry(owner, member) { prefix in
             var key: OrderKey?
-            members.forEachEntry(in: .prefix(pair)) { entry in
-                key = OrderKey(bytes: entry.dropFirst(pair.count))
+            members.forEachEntry(in: .prefix(prefix)) { entry in
+                key = OrderKey(bytes: entry.dropFirst(prefix.count))
                 return false
             }
             return key
@@ -87,12 +87,12 @@ struct LinkTable: Sendable {
 
     /// The last owner that has members.
     var lastOwner: RowNumber? {
-        members.isEmpty ? nil : members.withEntry(at: members.count - 1) { Pair($0).owner }
+        members.isEmpty ? nil : members.withEntry(at: members.count - 1) { Link($0).owner }
     }
 
     // MARK: Changing
 
-    /// Adds new pairs, to a table without an order.
+    /// Adds new links, to a table without an order.
     mutating func insert(_ pairs: consuming IndexEntries) {
         pairs.insert(into: &members, nil)
     }
@@ -100,7 +100,7 @@ struct LinkTable: Sendable {
     /// Adds a member, or changes its key. Returns false if it is a member with that key already.
     @discardableResult
     mutating func insert(_ member: RowNumber, of owner: RowNumber, key: OrderKey?) -> Bool {
-        guard let key else { return Self.withPair(owner, member) { members.insert($0) } }
+        guard let key else { return Self.withEntry(owner, member) { members.insert($0) } }
         if let old = self.key(of: member, of: owner) {
             guard old != key else { return false }
             remove(member, of: owner)
@@ -110,11 +110,11 @@ struct LinkTable: Sendable {
         return true
     }
 
-    /// Returns false if there is no such pair.
+    /// Returns false if there is no such link.
     @discardableResult
     mutating func remove(_ member: RowNumber, of owner: RowNumber) -> Bool {
         guard !sequence.isEmpty, let key = key(of: member, of: owner) else {
-            return Self.withPair(owner, member) { members.remove($0) }
+            return Self.withEntry(owner, member) { members.remove($0) }
         }
         sequence.remove(Self.sequenceEntry(owner, member, key))
         return members.remove(Self.memberEntry(owner, member, key))
@@ -122,8 +122,8 @@ struct LinkTable: Sendable {
 
     // MARK: Entries
 
-    /// A pair, and its key if there is an order.
-    struct Pair: Sendable, Hashable {
+    /// A link, and its key if there is an order.
+    struct Link: Sendable, Hashable {
         let owner: RowNumber
         let member: RowNumber
         let key: OrderKey?
@@ -146,10 +146,13 @@ struct LinkTable: Sendable {
         }
     }
 
-    /// The pairs that only one of two states has, in order; a pair whose key changed is in both.
+    /// What the file format calls a link.
+    typealias Pair = Link
+
+    /// The links that only one of two states has, in order; a link whose key changed is in both.
     struct Difference {
-        var removed: [Pair] = []
-        var added: [Pair] = []
+        var removed: [Link] = []
+        var added: [Link] = []
 
         var isEmpty: Bool { removed.isEmpty && added.isEmpty }
     }
@@ -157,7 +160,7 @@ struct LinkTable: Sendable {
     func difference(from other: LinkTable) -> Difference {
         var difference = Difference()
         members.forEachDifference(from: other.members) { entry, isInsertion in
-            if isInsertion { difference.added.append(Pair(entry)) } else { difference.removed.append(Pair(entry)) }
+            if isInsertion { difference.added.append(Link(entry)) } else { difference.removed.append(Link(entry)) }
             return true
         }
         return difference
@@ -167,8 +170,8 @@ struct LinkTable: Sendable {
         members.forEachDifference(from: other.members) { _, _ in false }
     }
 
-    /// Passes the entry of a pair without an order to the body.
-    static func withPair<Result>(
+    /// Passes the entry of a link without an order to the body.
+    static func withEntry<Result>(
         _ owner: RowNumber,
         _ member: RowNumber,
         _ body: (UnsafeRawBufferPointer) -> Result
@@ -177,7 +180,7 @@ struct LinkTable: Sendable {
     }
 
     private static func memberEntry(_ owner: RowNumber, _ member: RowNumber, _ key: OrderKey) -> [UInt8] {
-        withPair(owner, member) { Array($0) } + key.bytes
+        withEntry(owner, member) { Array($0) } + key.bytes
     }
 
     private static func sequenceEntry(_ owner: RowNumber, _ member: RowNumber, _ key: OrderKey) -> [UInt8] {
@@ -205,27 +208,27 @@ struct LinkTable: Sendable {
                 failures.append("\(name): \(error)")
             }
         }
-        var last: Pair?
+        var last: Link?
         members.forEachEntry { entry in
             guard entry.count >= 16 else {
                 failures.append("an entry of \(entry.count) bytes")
                 return true
             }
-            let pair = Pair(entry)
-            if let last, last.owner == pair.owner, last.member == pair.member {
-                failures.append("row \(pair.owner) has member \(pair.member) twice")
+            let link = Link(entry)
+            if let last, last.owner == link.owner, last.member == link.member {
+                failures.append("row \(link.owner) has member \(link.member) twice")
             }
-            last = pair
+            last = link
             if isOrdered {
-                if let key = pair.key {
-                    if !sequence.contains(Self.sequenceEntry(pair.owner, pair.member, key)) {
-                        failures.append("member \(pair.member) of row \(pair.owner) is missing in the sequence")
+                if let key = link.key {
+                    if !sequence.contains(Self.sequenceEntry(link.owner, link.member, key)) {
+                        failures.append("member \(link.member) of row \(link.owner) is missing in the sequence")
                     }
                 } else {
-                    failures.append("member \(pair.member) of row \(pair.owner) has no place")
+                    failures.append("member \(link.member) of row \(link.owner) has no place")
                 }
             } else if entry.count > 16 {
-                failures.append("member \(pair.member) of row \(pair.owner) has a place")
+                failures.append("member \(link.member) of row \(link.owner) has a place")
             }
             return true
         }

@@ -2,12 +2,12 @@ extension Snapshot {
     /// Checks every index, inverse, reference, unique value and count against the rows and links alone; returns the violations.
     func check() -> [String] {
         var failures = checkInvariants()
-        for (entity, description) in schema.entities.enumerated() {
-            entities[entity].rows.forEachRow { row, _, address in
+        for entity in schema.entities.indices {
+            entities[entity].rows.forEachRow { row, _, _ in
                 let id = RowID(entity: entity, row: row)
-                for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                    for other in rowsSharingKey(of: id, at: address, index: number) where other > row {
-                        failures.append(schema.describe(id, sharesKeyWith: other, in: index))
+                for key in sharedKeys(of: id) {
+                    for other in key.others where other > row {
+                        failures.append(schema.describe(id, sharesKeyWith: other, in: key.index))
                     }
                 }
                 if let reason = brokenReference(of: id) { failures.append(reason) }
@@ -16,7 +16,10 @@ extension Snapshot {
         }
         for number in linkTables.indices {
             linkTables[number].members.forEachEntry { entry in
-                if let reason = missingEnd(of: LinkTable.Pair(entry), in: number) { failures.append(reason) }
+                let link = LinkTable.Link(entry)
+                if let violation = missingEnd(of: link, in: number) {
+                    failures.append(schema.describe(violation, of: link, in: number))
+                }
                 return true
             }
         }
@@ -51,33 +54,29 @@ extension Snapshot {
                 }
             }
         }
-        for number in linkTables.indices { failures += checkList(number) }
+        for number in linkTables.indices { failures += checkLinkTable(number) }
         return failures
     }
 
     /// Checks a link table, and that it agrees with the inverse table or with the references that it orders.
-    private func checkList(_ number: Int) -> [String] {
-        let list = schema.linkTables[number]
-        let name = "\(schema.entities[list.entity].name).\(schema.entities[list.entity].properties[list.property].name)"
-        var failures = linkTables[number].checkInvariants(isOrdered: list.isOrdered).map { "\(name): \($0)" }
+    private func checkLinkTable(_ number: Int) -> [String] {
+        let table = schema.linkTables[number]
+        let name = schema.name(of: table)
+        var failures = linkTables[number].checkInvariants(isOrdered: table.isOrdered).map { "\(name): \($0)" }
         linkTables[number].members.forEachEntry { entry in
-            if let reason = disagreement(about: LinkTable.Pair(entry), in: number) { failures.append(reason) }
+            let link = LinkTable.Link(entry)
+            if let violation = disagreement(about: link, in: number) {
+                failures.append(schema.describe(violation, of: link, in: number))
+            }
             return true
         }
-        if let toOne = list.toOne {
-            let index = schema.entities[list.members].toOnes[toOne].index
-            let count = entities[list.members].indexes[index].count
+        if let toOne = table.toOne {
+            let index = schema.entities[table.members].toOnes[toOne].index
+            let count = entities[table.members].indexes[index].count
             if linkTables[number].members.count != count {
                 failures.append("\(name): \(linkTables[number].members.count) places for \(count) references")
             }
         }
         return failures
-    }
-}
-
-extension EntityDescription {
-    /// The names of an index's properties.
-    func name(of index: IndexDescription) -> String {
-        index.parts.map { properties[$0.property].name }.joined(separator: ", ")
     }
 }

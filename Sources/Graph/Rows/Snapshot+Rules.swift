@@ -1,5 +1,8 @@
-/// The rules that every committed state keeps. Saves and replay check the rows that they change, `check()` all rows.
+/// The rules that every committed state keeps, each stated once. Saves and replay check the rows that they change, `check()`
+/// all rows; a salvage takes the violations and repairs what they are about.
 extension Snapshot {
+    // MARK: References
+
     /// Calls the body with each reference of a row to one that does not exist.
     func forEachDanglingReference(
         of id: RowID,
@@ -8,49 +11,35 @@ extension Snapshot {
         guard let address = address(of: id) else { return }
         for toOne in schema.entities[id.entity].toOnes {
             let target = toOne.target(ofRowAt: address)
-            if target != 0, !entities[toOne.target].rows.contains(target) { try body(toOne, target) }
+            if isDangling(target, toOne) { try body(toOne, target) }
         }
     }
 
-    /// The first broken reference of a row, described: its target does not exist or, one to one, refers to another row.
+    /// The rule that a reference from a row to a target breaks. A reference to 0, which is none, breaks no rule.
+    func violation(ofReferenceFrom row: RowNumber, to target: RowNumber, _ toOne: ToOneDescription)
+        -> ReferenceViolation?
+    {
+        guard !isDangling(target, toOne) else { return .missingTarget }
+        guard target != 0, let inverse = toOne.inverseToOne, let back = self.target(of: target, through: inverse),
+            back != row
+        else { return nil }
+        return .otherInverse(back)
+    }
+
+    private func isDangling(_ target: RowNumber, _ toOne: ToOneDescription) -> Bool {
+        target != 0 && !entities[toOne.target].rows.contains(target)
+    }
+
+    /// The first broken reference of a row, described.
     func brokenReference(of id: RowID) -> String? {
         guard let address = address(of: id) else { return nil }
         for toOne in schema.entities[id.entity].toOnes {
             let target = toOne.target(ofRowAt: address)
-            guard target != 0 else { continue }
-            guard entities[toOne.target].rows.contains(target) else {
-                return schema.danglingReference(from: id, through: toOne, to: target).description
+            if let violation = violation(ofReferenceFrom: id.row, to: target, toOne) {
+                return schema.describe(violation, of: id, through: toOne, to: target)
             }
-            guard let inverse = toOne.inverseToOne, let back = self.target(of: target, through: inverse), back != id.row
-            else { continue }
-            let name = schema.name(ofOwnerOf: toOne, id.entity)
-            return "\(name) of row \(id.row) refers to row \(target), which refers back to \(back)"
         }
         return nil
-    }
-
-    /// The relationships of an existing row that have fewer or more objects than allowed.
-    func countFailures(of id: RowID) -> [ValidationFailure] {
-        let description = schema.entities[id.entity]
-        guard description.hasCounts, let address = entities[id.entity].rows.address(of: id.row) else { return [] }
-        var failures: [ValidationFailure] = []
-        func report(_ property: Int, _ reason: String) {
-            let id = AnyPersistentID(entityName: description.name, row: id.row)
-            let name = description.properties[property].name
-            failures.append(ValidationFailure(id: id, property: name, reason: reason))
-        }
-        for toOne in description.toOnes where toOne.isRequired && toOne.target(ofRowAt: address) == 0 {
-            report(toOne.property, "must not be nil")
-        }
-        for toMany in description.toManys where !toMany.counts.isAny {
-            let count = memberCount(of: id.row, through: toMany)
-            guard !toMany.counts.contains(count) else { continue }
-            let limit =
-                count < toMany.counts.minimum
-                ? "at least \(toMany.counts.minimum)" : "at most \(toMany.counts.maximum ?? .max)"
-            report(toMany.property, "has \(count) objects, where there must be \(limit)")
-        }
-        return failures
     }
 
     /// A description of what still leads to a row that does not exist; nil if nothing does.
@@ -59,70 +48,80 @@ extension Snapshot {
         where countReferrers(to: id.row, through: reference) > 0 {
             return "row \(id.row) is deleted while others refer to it"
         }
-        for number in schema.entities[id.entity].linkLists where !linkTables[number].memberRows(of: id.row).isEmpty {
+        for number in schema.entities[id.entity].linkTables where !linkTables[number].memberRows(of: id.row).isEmpty {
             return "row \(id.row) is deleted while it has links"
         }
         return nil
     }
 
-    /// Describes a link, or a position in an order, that contradicts the inverse link table or the member's row; nil if both
-    /// agree.
-    func disagreement(about pair: LinkTable.Pair, in number: Int) -> String? {
-        let list = schema.linkTables[number]
-        let isListed = linkTables[number].contains(pair.member, of: pair.owner)
-        if let inverse = list.inverse, linkTables[inverse].contains(pair.owner, of: pair.member) != isListed {
-            return "\(schema.name(of: list)): rows \(pair.owner) and \(pair.member) are linked in one direction only"
+    // MARK: Links
+
+    /// The rule that a link, or a position in an order, breaks by contradicting the inverse link table or the member's row. A
+    /// link that the table lacks can break it, too.
+    func disagreement(about link: LinkTable.Link, in number: Int) -> LinkViolation? {
+        let table = schema.linkTables[number]
+        let isLinked = linkTables[number].contains(link.member, of: link.owner)
+        if let inverse = table.inverse, linkTables[inverse].contains(link.owner, of: link.member) != isLinked {
+            return .oneDirection
         }
-        if let toOne = list.toOne {
-            let reference = schema.entities[list.members].toOnes[toOne]
-            let member = entities[list.members].rows.address(of: pair.member)
-            guard isListed == (member.map { reference.target(ofRowAt: $0) } == pair.owner) else {
-                let reason = "has a place or a reference, but not both"
-                return "\(schema.name(of: list)): member \(pair.member) of row \(pair.owner) \(reason)"
+        if let toOne = table.toOne {
+            let reference = schema.entities[table.members].toOnes[toOne]
+            let member = entities[table.members].rows.address(of: link.member)
+            guard isLinked == (member.map { reference.target(ofRowAt: $0) } == link.owner) else {
+                return .positionOrReference
             }
         }
         return nil
     }
 
-    /// Describes a link with an end that does not exist; nil if there is no such link.
-    func missingEnd(of pair: LinkTable.Pair, in number: Int) -> String? {
-        let list = schema.linkTables[number]
-        guard linkTables[number].contains(pair.member, of: pair.owner),
-            !entities[list.entity].rows.contains(pair.owner) || !entities[list.members].rows.contains(pair.member)
+    /// The rule that a link breaks of which an end does not exist; nil if there is no such link.
+    func missingEnd(of link: LinkTable.Link, in number: Int) -> LinkViolation? {
+        let table = schema.linkTables[number]
+        guard linkTables[number].contains(link.member, of: link.owner),
+            !entities[table.entity].rows.contains(link.owner) || !entities[table.members].rows.contains(link.member)
         else { return nil }
-        return "\(schema.name(of: list)): rows \(pair.owner) and \(pair.member) are linked, but do not both exist"
-    }
-}
-
-extension Schema {
-    func id(of id: RowID) -> AnyPersistentID {
-        AnyPersistentID(entityName: entities[id.entity].name, row: id.row)
+        return .missingEnd
     }
 
-    func name(of list: LinkTableDescription) -> String {
-        "\(entities[list.entity].name).\(entities[list.entity].properties[list.property].name)"
+    // MARK: Counts
+
+    /// The relationships of an existing row that have fewer or more objects than allowed, references first.
+    func countViolations(of id: RowID) -> [CountViolation] {
+        let description = schema.entities[id.entity]
+        guard description.hasCounts, let address = address(of: id) else { return [] }
+        var violations: [CountViolation] = []
+        for toOne in description.toOnes where toOne.isRequired && toOne.target(ofRowAt: address) == 0 {
+            violations.append(.missing(toOne))
+        }
+        for toMany in description.toManys where !toMany.counts.isAny {
+            let count = memberCount(of: id.row, through: toMany)
+            guard !toMany.counts.contains(count) else { continue }
+            violations.append(
+                count < toMany.counts.minimum ? .tooFew(toMany, count: count) : .tooMany(toMany, count: count))
+        }
+        return violations
     }
 
-    /// The name of the relationship on the entity that refers.
-    func name(ofOwnerOf toOne: ToOneDescription, _ entity: Int) -> String {
-        "\(entities[entity].name).\(entities[entity].properties[toOne.property].name)"
+    /// The same for programs.
+    func countFailures(of id: RowID) -> [ValidationFailure] {
+        countViolations(of: id).map { violation in
+            let property = schema.entities[id.entity].properties[violation.property].name
+            return ValidationFailure(id: schema.id(of: id), property: property, reason: violation.reason)
+        }
     }
 
-    func danglingReference(
-        from id: RowID,
-        through toOne: ToOneDescription,
-        to target: RowNumber
-    ) -> DanglingReference {
-        DanglingReference(
-            id: self.id(of: id),
-            property: entities[id.entity].properties[toOne.property].name,
-            target: self.id(of: RowID(entity: toOne.target, row: target))
-        )
-    }
+    // MARK: Uniqueness
 
-    func describe(_ id: RowID, sharesKeyWith other: RowNumber, in index: IndexDescription) -> String {
-        let description = entities[id.entity]
-        let pair = "rows \(min(id.row, other)) and \(max(id.row, other))"
-        return "\(pair) of \(description.name) share a unique value of \(description.name(of: index))"
+    /// The unique keys of an existing row that other rows have, too, in the order of the indexes.
+    ///
+    /// - Parameter limit: how many of the other rows to find for each.
+    func sharedKeys(of id: RowID, limit: Int = .max) -> [SharedKey] {
+        guard let address = address(of: id) else { return [] }
+        var shared: [SharedKey] = []
+        for (number, index) in schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
+            let others = rowsSharingKey(of: id, at: address, index: number, limit: limit)
+            if !others.isEmpty { shared.append(SharedKey(index: index, others: others)) }
+        }
+        return shared
     }
 }

@@ -8,7 +8,7 @@ public struct Snapshot: Sendable {
     public internal(set) var commit: CommitNumber
     /// Indexed by entity number in the schema.
     @usableFromInline var entities: [EntityRows]
-    /// Indexed by list number in the schema.
+    /// Indexed by link table number in the schema.
     var linkTables: [LinkTable]
 
     /// The empty store.
@@ -185,7 +185,7 @@ extension Snapshot {
             let index = schema.entities[relationship.source].toOnes[toOne].index
             return entities[relationship.source].indexes[index]
         }
-        guard let number = relationship.linkTable else { preconditionFailure("a relationship without a list") }
+        guard let number = relationship.linkTable else { preconditionFailure("a relationship without a link table") }
         return relationship.isOrdered ? linkTables[number].sequence : linkTables[number].members
     }
 
@@ -231,9 +231,9 @@ extension Snapshot {
     /// in the owner's order where `key` says.
     @discardableResult
     mutating func link(_ member: RowNumber, to owner: RowNumber, in number: Int, key: OrderKey? = nil) -> Bool {
-        let list = schema.linkTables[number]
-        guard let inverse = list.inverse else { return false }
-        if list.isOrdered {
+        let table = schema.linkTables[number]
+        guard let inverse = table.inverse else { return false }
+        if table.isOrdered {
             guard !linkTables[number].contains(member, of: owner) else { return false }
             linkTables[number].insert(member, of: owner, key: newKey(key, of: owner, in: number))
         } else {

@@ -137,9 +137,9 @@ extension SnapshotDifference {
     func forEachLinkTable(
         _ body: (Int, LinkTableDescription, LinkTable.Difference) throws -> Void
     ) rethrows {
-        for (number, list) in schema.linkTables.enumerated() {
+        for (number, table) in schema.linkTables.enumerated() {
             let difference = after.linkTables[number].difference(from: before.linkTables[number])
-            if !difference.isEmpty { try body(number, list, difference) }
+            if !difference.isEmpty { try body(number, table, difference) }
         }
     }
 

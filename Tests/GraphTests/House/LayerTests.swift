@@ -6,8 +6,8 @@ import Testing
 struct LayerTests {
     /// From the bottom up.
     static let layers = [
-        "Support", "Model", "Rows", "Evolution", "Query", "Changes", "Journal", "Observation", "Coordinator", "Context",
-        "Inspection",
+        "Support", "Model", "Rows", "Evolution", "Query", "Changes", "Journal", "Records", "Observation",
+        "Coordinator", "Context", "Inspection",
     ]
 
     /// What cannot be helped. Three lines at most.

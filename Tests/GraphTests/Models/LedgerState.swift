@@ -128,7 +128,7 @@ extension Ledger {
                 }
             } else if list.isRecorded(as: number) {
                 let ownsTags = schema.entities[list.entity].name == "Account"
-                func change(_ pair: LinkTable.Pair, isAddition: Bool) -> LedgerState.Change {
+                func change(_ pair: LinkTable.Link, isAddition: Bool) -> LedgerState.Change {
                     let (account, tag) = ownsTags ? (pair.owner, pair.member) : (pair.member, pair.owner)
                     let value = LedgerState.Value(
                         version: 0, stamp: nil,

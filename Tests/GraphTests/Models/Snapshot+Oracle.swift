@@ -45,12 +45,12 @@ extension Snapshot {
         }
         for (number, list) in schema.linkTables.enumerated() {
             linkTables[number].members.forEachEntry { entry in
-                let pair = LinkTable.Pair(entry)
-                if !entities[list.entity].rows.contains(pair.owner)
-                    || !entities[list.members].rows.contains(pair.member)
+                let link = LinkTable.Link(entry)
+                if !entities[list.entity].rows.contains(link.owner)
+                    || !entities[list.members].rows.contains(link.member)
                 {
                     let property = schema.entities[list.entity].properties[list.property].name
-                    failures.append("\(property): rows \(pair.owner) and \(pair.member) do not both exist")
+                    failures.append("\(property): rows \(link.owner) and \(link.member) do not both exist")
                 }
                 return true
             }

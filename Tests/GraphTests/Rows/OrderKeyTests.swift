@@ -136,15 +136,15 @@ struct LinkTableTests {
         }
         #expect(list.checkInvariants(isOrdered: isOrdered) == [])
         let difference = list.difference(from: before)
-        #expect(Set(difference.added) == Self.pairs(model, isOrdered).subtracting(Self.pairs(modelBefore, isOrdered)))
-        #expect(Set(difference.removed) == Self.pairs(modelBefore, isOrdered).subtracting(Self.pairs(model, isOrdered)))
+        #expect(Set(difference.added) == Self.links(model, isOrdered).subtracting(Self.links(modelBefore, isOrdered)))
+        #expect(Set(difference.removed) == Self.links(modelBefore, isOrdered).subtracting(Self.links(model, isOrdered)))
         #expect(list.isIdentical(to: before) == (difference.added.isEmpty && difference.removed.isEmpty))
     }
 
-    private static func pairs(_ model: [RowNumber: [RowNumber: OrderKey]], _ isOrdered: Bool) -> Set<LinkTable.Pair> {
+    private static func links(_ model: [RowNumber: [RowNumber: OrderKey]], _ isOrdered: Bool) -> Set<LinkTable.Link> {
         Set(
             model.flatMap { owner, members in
-                members.map { LinkTable.Pair(owner: owner, member: $0.key, key: isOrdered ? $0.value : nil) }
+                members.map { LinkTable.Link(owner: owner, member: $0.key, key: isOrdered ? $0.value : nil) }
             })
     }
 }

@@ -1,6 +1,6 @@
 /// Encodes a state as a checkpoint, one payload after the other.
 struct CheckpointWriter {
-    /// A payload ends with the block, pair or entry that reaches this length. They are short enough to be checked and decoded in the
+    /// A payload ends with the block, link or entry that reaches this length. They are short enough to be checked and decoded in the
     /// processor's cache.
     private static let payloadBytes = 256 << 10
     /// A longer block is divided, so that payloads stay far below the limit of records.
@@ -13,6 +13,7 @@ struct CheckpointWriter {
         case rows(entity: Int, from: RowNumber)
         case links(table: Int, rank: Int)
         case entries(entity: Int, index: Int, rank: Int)
+        case end
     }
 
     private let snapshot: Snapshot
@@ -23,7 +24,7 @@ struct CheckpointWriter {
     private var writer = ByteWriter()
     private var block = ByteWriter()
     private var coding = FrontCodedEntries()
-    /// How many rows, pairs and entries were written.
+    /// How many rows, links and entries were written.
     private var writtenCount: UInt64 = 0
     private let places: [CheckpointRecord.Index: StoredIndex.Place]
 
@@ -53,12 +54,12 @@ struct CheckpointWriter {
         meter?.report(.writing, count, of: count)
     }
 
-    /// How many rows, pairs and entries there are.
+    /// How many rows, links and entries there are.
     private var count: UInt64 {
         let rows = snapshot.entities.reduce(0) { $0 + $1.rows.count }
-        let pairs = schema.recordedLists.reduce(0) { $0 + snapshot.linkTables[$1].members.count }
+        let links = schema.recordedLists.reduce(0) { $0 + snapshot.linkTables[$1].members.count }
         let entries = snapshot.entities.reduce(0) { $1.indexes.reduce($0) { $0 + $1.count } }
-        return UInt64(rows + pairs + entries)
+        return UInt64(rows + links + entries)
     }
 
     /// Writes a file that has nothing but this checkpoint, and replaces nothing.
@@ -73,7 +74,7 @@ struct CheckpointWriter {
             options: options)
         do throws(GraphError) {
             try await write(to: copy, meter)
-            _ = try await copy.seal(Coordinator.encode(counters: counters))
+            _ = try await copy.seal(RowCounters.encode(counters))
             try await copy.place()
         } catch {
             await copy.abandon()
@@ -88,55 +89,72 @@ struct CheckpointWriter {
     mutating func next() throws(GraphError) -> [UInt8]? {
         while true {
             writer.removeAll()
+            let isPayload: Bool
             switch position {
             case .head:
                 appendHead()
                 position = .rows(entity: 0, from: 0)
-                return writer.bytes
-            case .rows(let entity, let row):
-                guard entity < schema.entities.count else {
-                    position = .links(table: 0, rank: 0)
-                    continue
-                }
-                let (next, isEmpty) = try appendRows(of: entity, from: row)
-                position = next.map { .rows(entity: entity, from: $0) } ?? .rows(entity: entity + 1, from: 0)
-                if !isEmpty { return writer.bytes }
-            case .links(let table, let rank):
-                guard table < schema.linkTables.count else {
-                    position = .entries(entity: 0, index: 0, rank: 0)
-                    continue
-                }
-                let list = schema.linkTables[table]
-                guard list.isRecorded(as: table), rank < snapshot.linkTables[table].members.count else {
-                    position = .links(table: table + 1, rank: 0)
-                    continue
-                }
-                position = .links(table: table, rank: appendLinks(of: table, from: rank))
-                return writer.bytes
-            case .entries(let entity, let number, let rank):
-                guard entity < schema.entities.count else { return nil }
-                guard number < schema.entities[entity].indexes.count else {
-                    position = .entries(entity: entity + 1, index: 0, rank: 0)
-                    continue
-                }
-                let place = StoredIndex.Place(entity: entity, number: number)
-                let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
-                // The same index may be declared twice.
-                guard places[name] == place, rank < snapshot.entities[entity].indexes[number].count else {
-                    position = .entries(entity: entity, index: number + 1, rank: 0)
-                    coding = FrontCodedEntries()
-                    continue
-                }
-                let next = appendEntries(of: place, name, from: rank)
-                position = .entries(entity: entity, index: number, rank: next)
-                return writer.bytes
+                isPayload = true
+            case .rows(let entity, let row): isPayload = try passRows(of: entity, from: row)
+            case .links(let table, let rank): isPayload = passLinks(of: table, from: rank)
+            case .entries(let entity, let index, let rank): isPayload = passEntries(of: entity, index, from: rank)
+            case .end: return nil
             }
+            if isPayload { return writer.bytes }
         }
     }
 
-    /// About how many bytes all payloads take, by some rows of each entity, pairs of each list and entries of each index.
+    /// Returns false if there were no rows.
+    private mutating func passRows(of entity: Int, from row: RowNumber) throws(GraphError) -> Bool {
+        guard entity < schema.entities.count else {
+            position = .links(table: 0, rank: 0)
+            return false
+        }
+        let (next, isEmpty) = try appendRows(of: entity, from: row)
+        position = next.map { .rows(entity: entity, from: $0) } ?? .rows(entity: entity + 1, from: 0)
+        return !isEmpty
+    }
+
+    /// Returns false if there were no links.
+    private mutating func passLinks(of table: Int, from rank: Int) -> Bool {
+        guard table < schema.linkTables.count else {
+            position = .entries(entity: 0, index: 0, rank: 0)
+            return false
+        }
+        let isRecorded = schema.linkTables[table].isRecorded(as: table)
+        guard isRecorded, rank < snapshot.linkTables[table].members.count else {
+            position = .links(table: table + 1, rank: 0)
+            return false
+        }
+        position = .links(table: table, rank: appendLinks(of: table, from: rank))
+        return true
+    }
+
+    /// Returns false if there were no entries.
+    private mutating func passEntries(of entity: Int, _ number: Int, from rank: Int) -> Bool {
+        guard entity < schema.entities.count else {
+            position = .end
+            return false
+        }
+        guard number < schema.entities[entity].indexes.count else {
+            position = .entries(entity: entity + 1, index: 0, rank: 0)
+            return false
+        }
+        let place = StoredIndex.Place(entity: entity, number: number)
+        let name = CheckpointRecord.Index(entity, schema.entities[entity].indexes[number])
+        // The same index may be declared twice.
+        guard places[name] == place, rank < snapshot.entities[entity].indexes[number].count else {
+            position = .entries(entity: entity, index: number + 1, rank: 0)
+            coding = FrontCodedEntries()
+            return false
+        }
+        position = .entries(entity: entity, index: number, rank: appendEntries(of: place, name, from: rank))
+        return true
+    }
+
+    /// About how many bytes all payloads take, by some rows of each entity, links of each list and entries of each index.
     ///
-    /// Complexity: O(log *n*) for *n* rows and pairs.
+    /// Complexity: O(log *n*) for *n* rows and links.
     var estimatedBytes: UInt64 {
         var copy = self
         var bytes: UInt64 = 0
@@ -200,7 +218,7 @@ struct CheckpointWriter {
         writer.appendFixed(time)
         writer.appendCounters(counters)
         for entity in snapshot.entities { writer.appendVarint(UInt64(entity.rows.count)) }
-        for list in schema.recordedLists { writer.appendVarint(UInt64(snapshot.linkTables[list].members.count)) }
+        for table in schema.recordedLists { writer.appendVarint(UInt64(snapshot.linkTables[table].members.count)) }
     }
 
     /// Returns where the next payload begins, or nil at the end of the entity, and whether there were no rows.
@@ -253,19 +271,19 @@ struct CheckpointWriter {
 
     /// Returns where the next payload begins.
     private mutating func appendLinks(of table: Int, from rank: Int) -> Int {
-        let (list, members) = (schema.linkTables[table], snapshot.linkTables[table].members)
+        let (description, members) = (schema.linkTables[table], snapshot.linkTables[table].members)
         writer.append(CheckpointRecord.Part.links.rawValue)
-        writer.appendVarint(SchemaRecord.tag(list.entity))
-        writer.appendVarint(SchemaRecord.tag(list.property))
-        var (pairs, bytes): ([LinkTable.Pair], Int) = ([], 0)
+        writer.appendVarint(SchemaRecord.tag(description.entity))
+        writer.appendVarint(SchemaRecord.tag(description.property))
+        var (links, bytes): ([LinkTable.Link], Int) = ([], 0)
         var cursor = members.cursor(at: rank..<members.count)
-        while bytes < Self.payloadBytes, let pair = cursor.withNextEntry({ LinkTable.Pair($0) }) {
-            pairs.append(pair)
-            bytes += 4 + (pair.key?.bytes.count ?? 0)
+        while bytes < Self.payloadBytes, let link = cursor.withNextEntry({ LinkTable.Link($0) }) {
+            links.append(link)
+            bytes += 4 + (link.key?.bytes.count ?? 0)
         }
-        writer.appendPairs(pairs)
-        writtenCount += UInt64(pairs.count)
-        return rank + pairs.count
+        writer.appendPairs(links)
+        writtenCount += UInt64(links.count)
+        return rank + links.count
     }
 
     /// Returns where the next payload begins.

@@ -379,9 +379,9 @@ struct CheckpointTests {
         let schema = state.snapshot.schema
         var changed = 0
         for list in schema.linkTables.indices where schema.linkTables[list].toOne != nil {
-            var pairs: [LinkTable.Pair] = []
+            var pairs: [LinkTable.Link] = []
             state.snapshot.linkTables[list].members.forEachEntry { entry in
-                pairs.append(LinkTable.Pair(entry))
+                pairs.append(LinkTable.Link(entry))
                 return true
             }
             let owners = state.snapshot.entities[schema.linkTables[list].entity].rows.rowNumbers

@@ -37,7 +37,7 @@ struct RecordedStore {
         let opening = JournalOpening(fileSystem: disk, options: JournalFixture.options())
         var nothing = 0
         let opened = try opening.open(
-            at: JournalFixture.path, schema: SchemaRecord(schema).bytes, seal: Coordinator.encode(counters: counters),
+            at: JournalFixture.path, schema: SchemaRecord(schema).bytes, seal: RowCounters.encode(counters),
             into: &nothing
         ) { _, _ in }
         var writer = opened.writer

@@ -14,8 +14,8 @@ struct ReplayRules: Sendable {
     private var candidates: [RowID] = []
     /// What written rows refer or referred to, where that has to refer back or to count them.
     private var targets: [RowID] = []
-    /// Members and owners, of lists that may have changed.
-    private var pairs: [(list: Int, pair: LinkTable.Pair)] = []
+    /// Links and positions that may have changed.
+    private var links: [(table: Int, link: LinkTable.Link)] = []
     /// Rows whose unique values other rows have, too, in other bytes: texts that Swift takes for equal, and earlier versions of
     /// the engine did not. The file may have changed one of them later.
     private var equivalents: [RowID] = []
@@ -37,8 +37,8 @@ struct ReplayRules: Sendable {
         noteReferences(of: id, at: last, in: schema)
     }
 
-    mutating func didLink(_ pair: LinkTable.Pair, in list: Int) {
-        pairs.append((list, pair))
+    mutating func didLink(_ link: LinkTable.Link, in table: Int) {
+        links.append((table, link))
     }
 
     mutating func mayShareKey(_ id: RowID) {
@@ -49,7 +49,7 @@ struct ReplayRules: Sendable {
         for toOne in schema.entities[id.entity].toOnes {
             let target = toOne.target(ofRowAt: address)
             guard target != 0 else { continue }
-            if let order = toOne.order { pairs.append((order, LinkTable.Pair(owner: target, member: id.row))) }
+            if let order = toOne.order { links.append((order, LinkTable.Link(owner: target, member: id.row))) }
             if toOne.inverseToOne != nil || schema.entities[toOne.target].hasCounts {
                 targets.append(RowID(entity: toOne.target, row: target))
             }
@@ -65,14 +65,18 @@ struct ReplayRules: Sendable {
             try Self.fail(snapshot.brokenReference(of: id))
             try checkCounts(of: id, in: snapshot)
         }
-        for (number, pair) in pairs {
-            let list = snapshot.schema.linkTables[number]
-            try Self.fail(snapshot.disagreement(about: pair, in: number) ?? snapshot.missingEnd(of: pair, in: number))
-            guard list.inverse != nil else { continue }
-            try checkCounts(of: RowID(entity: list.entity, row: pair.owner), in: snapshot)
-            try checkCounts(of: RowID(entity: list.members, row: pair.member), in: snapshot)
+        for (number, link) in links {
+            let table = snapshot.schema.linkTables[number]
+            if let violation = snapshot.disagreement(about: link, in: number)
+                ?? snapshot.missingEnd(of: link, in: number)
+            {
+                throw BrokenRule(reason: snapshot.schema.describe(violation, of: link, in: number))
+            }
+            guard table.inverse != nil else { continue }
+            try checkCounts(of: RowID(entity: table.entity, row: link.owner), in: snapshot)
+            try checkCounts(of: RowID(entity: table.members, row: link.member), in: snapshot)
         }
-        (candidates, written, targets, pairs) = ([], [], [], [])
+        (candidates, written, targets, links) = ([], [], [], [])
         guard hasIndexes else { return }
         for id in deleted { try Self.fail(snapshot.brokenDelete(of: id)) }
         deleted = []
@@ -92,13 +96,13 @@ struct ReplayRules: Sendable {
             }
         }
         try checkRecord(in: snapshot)
-        for list in snapshot.schema.recordedLists {
+        for table in snapshot.schema.recordedLists {
             // Each reference has its place in an order by now, so as many places as references are theirs alone.
-            let isOrder = snapshot.schema.linkTables[list].toOne != nil
-            if isOrder, snapshot.linkTables[list].members.count == references[list] { continue }
-            try snapshot.linkTables[list].members.forEachEntry { entry in
-                didLink(LinkTable.Pair(entry), in: list)
-                if pairs.count >= pieceCount { try checkRecord(in: snapshot) }
+            let isOrder = snapshot.schema.linkTables[table].toOne != nil
+            if isOrder, snapshot.linkTables[table].members.count == references[table] { continue }
+            try snapshot.linkTables[table].members.forEachEntry { entry in
+                didLink(LinkTable.Link(entry), in: table)
+                if links.count >= pieceCount { try checkRecord(in: snapshot) }
                 return true
             }
         }
@@ -132,17 +136,15 @@ struct ReplayRules: Sendable {
 
     private mutating func checkUniqueness(of id: RowID, in snapshot: Snapshot) throws(BrokenRule) {
         guard let address = snapshot.address(of: id) else { return }
-        for (number, index) in snapshot.schema.entities[id.entity].indexes.enumerated() where index.uniqueness != nil {
-            // A file may have any number of them.
-            let others = snapshot.rowsSharingKey(
-                of: id, at: address, index: number, limit: 1_000)
-            for other in others {
+        // A file may have any number of them.
+        for key in snapshot.sharedKeys(of: id, limit: 1_000) {
+            for other in key.others {
                 let otherAddress = snapshot.address(of: RowID(entity: id.entity, row: other))
-                guard let otherAddress, index.isIdentical(address, otherAddress) else {
+                guard let otherAddress, key.index.isIdentical(address, otherAddress) else {
                     if equivalents.last != id { equivalents.append(id) }
                     continue
                 }
-                throw BrokenRule(reason: snapshot.schema.describe(id, sharesKeyWith: other, in: index))
+                throw BrokenRule(reason: snapshot.schema.describe(id, sharesKeyWith: other, in: key.index))
             }
         }
     }
@@ -154,20 +156,19 @@ struct ReplayRules: Sendable {
         for id in equivalents.reversed() where violations.count < 100 {
             guard let address = snapshot.address(of: id) else { continue }
             let description = snapshot.schema.entities[id.entity]
-            for (number, index) in description.indexes.enumerated() where index.uniqueness != nil {
-                let others = snapshot.rowsSharingKey(of: id, at: address, index: number, limit: 1)
-                guard let other = others.first else { continue }
+            for key in snapshot.sharedKeys(of: id, limit: 1) {
+                guard let other = key.others.first else { continue }
                 let later = RowID(entity: id.entity, row: max(id.row, other))
                 let earlier = RowID(entity: id.entity, row: min(id.row, other))
                 guard found.insert(later).inserted else { continue }
-                let values = index.parts.map { part in
+                let values = key.index.parts.map { part in
                     description.properties[part.property].operations.describe(address + part.offset).shortened(to: 200)
                 }
                 violations.append(
                     UniquenessViolation(
                         id: snapshot.schema.id(of: later),
                         existing: snapshot.schema.id(of: earlier),
-                        property: description.name(of: index),
+                        property: description.name(of: key.index),
                         value: values.joined(separator: ", ")
                     )
                 )

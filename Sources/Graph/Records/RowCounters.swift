@@ -28,4 +28,11 @@ final class RowCounters: Sendable {
     var all: [RowNumber] {
         counters.map { $0.next.load(ordering: .relaxed) }
     }
+
+    /// What a mark and the end of a file hold.
+    static func encode(_ counters: [RowNumber]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.appendCounters(counters)
+        return writer.bytes
+    }
 }

@@ -1,0 +1,27 @@
+extension OpenedStore {
+    /// A store without a file.
+    init(inMemory initial: (snapshot: Snapshot, counters: [RowNumber]), _ storeID: StoreID) {
+        self.init(
+            source: StoreSource(inMemory: storeID), snapshot: initial.snapshot, counters: initial.counters,
+            record: SchemaRecord(initial.snapshot.schema), diagnostics: [])
+    }
+}
+
+extension StoreSource {
+    fileprivate init(inMemory storeID: StoreID) {
+        (path, diagnostics, journal) = ("memory", [], nil)
+        self.storeID = storeID
+    }
+}
+
+extension CoordinatorState.Storage {
+    init(_ source: StoreSource, isInMemory: Bool, _ options: JournalOptions) {
+        if isInMemory {
+            self = .memory
+        } else if source.journal == nil {
+            self = .readOnly(path: source.path)
+        } else {
+            self = .file(path: source.path, transactionBytes: options.transactionLimitBytes)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+/// How a property of the program is initialised from a row of the file.
+struct PropertyConversion {
+    struct Failure: Error {
+        let reason: String
+    }
+
+    /// From the old row to the new one, whose memory at the property's offset is not initialised before. Returns whether the
+    /// default has replaced a null that the type does not read.
+    typealias Run = (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Bool
+
+    let property: Property
+    let run: Run
+
+    init(_ property: Property, _ source: SchemaComparison.Source, from old: EntityDescription, isStep: Bool) {
+        self.property = property
+        switch source {
+        case .attribute(let number, nil):
+            run = Self.copy(old.properties[number], to: property)
+        case .attribute(let number, let conversion?):
+            run = Self.convert(old.properties[number], to: property, conversion, isStep: isStep)
+        case .relationship(let number) where property.isStored:
+            run = Self.copyReference(old.properties[number], to: property)
+        case .relationship, .nowhere:
+            run = { _, new in
+                try Self.initialize(property, new)
+                return false
+            }
+        }
+    }
+
+    private static func copy(_ old: Property, to property: Property) -> Run {
+        let (copy, offset, oldOffset) = (property.operations.copy, property.offset, old.offset)
+        return { row, new in
+            copy(new + offset, row + oldOffset)
+            return false
+        }
+    }
+
+    private static func convert(
+        _ old: Property, to property: Property, _ conversion: ValueConversion, isStep: Bool
+    ) -> Run {
+        { row, new in
+            guard let bytes = try encoded(old, row, conversion) else {
+                guard isStep || property.initializeDefault != nil else {
+                    throw Failure(reason: "is nil, and there is no default")
+                }
+                try initialize(property, new)
+                return false
+            }
+            do {
+                try decode(bytes, as: property, new)
+                return false
+            } catch let failure as Failure {
+                let isNull = property.replacesNull && EncodedValue.isNull(bytes)
+                guard isStep || isNull else { throw failure }
+                try initialize(property, new)
+                return isNull
+            }
+        }
+    }
+
+    /// The new encoding of an old value; nil for nil where there is none any more.
+    private static func encoded(
+        _ old: Property, _ row: UnsafeRawPointer, _ conversion: ValueConversion
+    ) throws -> [UInt8]? {
+        var (encoded, converted) = (ByteWriter(), ByteWriter())
+        try old.operations.encode(row + old.offset, &encoded)
+        let isValue = try encoded.bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            do {
+                return try conversion.run(&reader, &converted)
+            } catch let failure as ValueConversion.Failure {
+                throw Failure(reason: failure.reason)
+            }
+        }
+        return isValue ? converted.bytes : nil
+    }
+
+    /// A to-one relationship comes from a to-one relationship, and both are row numbers.
+    private static func copyReference(_ old: Property, to property: Property) -> Run {
+        { row, new in
+            var writer = ByteWriter()
+            writer.appendVarint((row + old.offset).load(as: RowNumber.self))
+            try decode(writer.bytes, as: property, new)
+            return false
+        }
+    }
+
+    /// Writes the default, or what a step of a plan replaces, or what is in no file.
+    private static func initialize(_ property: Property, _ new: UnsafeMutableRawPointer) throws {
+        if let initializeDefault = property.initializeDefault { return initializeDefault(new + property.offset) }
+        try decode(nothing(of: property), as: property, new)
+    }
+
+    /// The encoding of nil, no object, zero, or what is empty. Types of a program's own may have nothing of the sort.
+    private static func nothing(of property: Property) -> [UInt8] {
+        // As many zeros as a value without a length takes at most.
+        property.isNullable ? EncodedValue.encodedNull : [UInt8](repeating: 0, count: 16)
+    }
+
+    private static func decode(_ bytes: [UInt8], as property: Property, _ new: UnsafeMutableRawPointer) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            do {
+                try property.operations.decode(&reader, new + property.offset)
+            } catch let error as UnreadableValue {
+                throw Failure(reason: "cannot be read as \(error.type.shortened(to: 200)): \(error.reason)")
+            } catch let error as ByteReader.Failure {
+                throw Failure(reason: error.reason)
+            }
+        }
+    }
+}
