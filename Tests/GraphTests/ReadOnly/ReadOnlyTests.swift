@@ -106,10 +106,11 @@ struct ReadOnlyTests {
         try Data("text".utf8).write(to: URL(fileURLWithPath: path))
         guard case .notAStore = await refusal(path) else { throw Unexpected() }
         mkfifo(folder.file("pipe"), 0o600)
-        guard case .unusableFile(_, "a device, FIFO or socket") = await refusal(folder.file("pipe")) else {
+        let device = "this is a device, FIFO or socket: name a regular file"
+        guard case .unusableFile(_, device) = await refusal(folder.file("pipe")) else {
             throw Unexpected()
         }
-        guard case .unusableFile(_, "a device, FIFO or socket") = await refusal("/dev/null") else { throw Unexpected() }
+        guard case .unusableFile(_, device) = await refusal("/dev/null") else { throw Unexpected() }
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["store.graph", "pipe"])
     }
 
