@@ -3,49 +3,23 @@ import Graph
 
 /// Looks into files of stores, without the programs that wrote them.
 @main @MainActor struct GraphCtl {
-    static let help = """
-        usage: graphctl verify FILE
-               graphctl stat FILE
-               graphctl schema FILE
-               graphctl dump [--format text|jsonl] [--entity NAME] FILE
-               graphctl log [--format text|jsonl] FILE
-               graphctl diff OLD NEW
-               graphctl compact FILE
-               graphctl salvage FILE --output NEW
-
-        Looks into a Graph store, without the program that wrote it. All commands but compact only read the file, without its
-        lock, and a program may have it open: what they show is what was durable at one moment.
-
-          verify   reads all of the file, and checks each checksum, record, index, reference, unique value and count, and
-                   the lock file beside it
-          stat     how long the file is, and how much of what it has
-          schema   the entities and their properties, as the file has them
-          dump     every object. Relationships are row numbers. text has a line for each value; jsonl has a line of JSON for
-                   each object, in which bytes are Base64, dates are seconds since the beginning of 2001, and values of the
-                   program's own types are what they encode
-          log      the commits since the last compaction: number, time, author, and how many objects of each entity they
-                   inserted (+), changed (~) and deleted (-); in jsonl the time is in nanoseconds since 1970, and the first
-                   line names the commit of the last compaction, if there was one
-          diff     how the schemas of two files differ, the objects that only one has (- OLD, + NEW), and those that differ,
-                   with their values; a property that only one schema has is null in the other file
-          compact  writes the file anew, without its history, after the repairs that any opening does. No program may have
-                   it open
-
-        What is odd about a file is a remark on standard error; for verify and stat it is part of the output.
-
-        Exit codes: 0 done, and nothing differs; 1 a file is damaged, is no store, or cannot be read or written, or the output
-        cannot be; 2 the command line is wrong, or there is no such entity; 3 the two files differ; 4 a new file was salvaged, and
-        lacks what is listed.
-
-        """
-
     /// Called with whole lines.
     let output: (String) -> Void
     let errors: (String) -> Void
+    /// Called with what a long command is doing; nil where nobody looks.
+    var progress: (@Sendable (String) -> Void)?
+
+    /// The same as the library tells it.
+    private var meter: (@Sendable (StoreProgress) -> Void)? {
+        guard let progress else { return nil }
+        return { progress($0.description) }
+    }
 
     static func main() async {
         var buffer = Data()
+        let line = ProgressLine()
         func flush() {
+            line?.erase()
             do {
                 try FileHandle.standardOutput.write(contentsOf: buffer)
             } catch {
@@ -56,12 +30,16 @@ import Graph
             }
             buffer.removeAll(keepingCapacity: true)
         }
-        let program = GraphCtl(
+        var program = GraphCtl(
             output: { text in
                 buffer.append(contentsOf: text.utf8)
                 if buffer.count > 1 << 16 { flush() }
             },
-            errors: { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) })
+            errors: {
+                line?.erase()
+                try? FileHandle.standardError.write(contentsOf: Data($0.utf8))
+            })
+        if let line { program.progress = { line.show($0) } }
         let code = await program.run(Array(CommandLine.arguments.dropFirst()))
         flush()
         exit(code)
@@ -70,44 +48,52 @@ import Graph
     /// Returns the exit code.
     func run(_ arguments: [String]) async -> Int32 {
         guard let first = arguments.first else {
-            errors(Self.help)
+            errors(Help.text)
             return 2
         }
         if first == "help" || !Set(arguments.prefix { $0 != "--" }).isDisjoint(with: ["--help", "-h"]) {
-            output(Self.help)
+            let name = first == "help" ? arguments.dropFirst().first : first
+            output(Help.commands.first { $0.name == name }?.text ?? Help.text)
             return 0
         }
         let options: Options
         do throws(Options.Invalid) {
             options = try Options(arguments)
         } catch {
-            errors("graphctl: \(error.message); graphctl --help lists the commands\n")
+            let isCommand = Help.commands.contains { $0.name == first }
+            let advice = isCommand ? "graphctl \(first) --help has an example" : "graphctl --help lists the commands"
+            errors("graphctl: \(error.message); \(advice)\n")
             return 2
         }
         do throws(GraphError) {
             return try await run(options.command, options.file)
         } catch {
-            errors("graphctl: \(error)\n")
+            switch (options.command, error) {
+            // It would advise to salvage the file.
+            case (.salvage, .corrupt(let path, _, _, let reason)):
+                errors("graphctl: \(path): nothing can be salvaged: \(reason)\n")
+            default: errors("graphctl: \(error)\n")
+            }
             return 1
         }
     }
 
     private func run(_ command: Options.Command, _ file: String) async throws(GraphError) -> Int32 {
-        if case .log(let format) = command {
-            log(try await StoreLog(reading: file), format)
+        if case .log(let format, let hasChanges) = command {
+            log(try await StoreLog(reading: file, hasDetails: hasChanges), format)
             return 0
         }
         if command == .compact {
-            let compaction = try await StoreInspection.compact(file)
+            let compaction = try await StoreInspection.compact(file, progress: meter)
             remark(compaction.path, compaction.diagnostics)
             output(
                 "\(compaction.path): \(compaction.bytesBefore) bytes before, \(compaction.bytesAfterwards) bytes now\n")
             return 0
         }
         if case .salvage(let newFile) = command {
-            return salvage(try await StoreSalvage(of: file, to: newFile), from: file)
+            return salvage(try await StoreSalvage(of: file, to: newFile, progress: meter), from: file)
         }
-        let store = try await StoreInspection(reading: file)
+        let store = try await StoreInspection(reading: file, progress: meter)
         switch command {
         case .verify: return verify(store)
         case .stat:
@@ -117,7 +103,7 @@ import Graph
         case .dump(let format, let entity):
             guard dump(store, format, entity) else { return 2 }
         case .diff(let other):
-            let other = try await StoreInspection(reading: other)
+            let other = try await StoreInspection(reading: other, progress: meter)
             remark(store)
             remark(other)
             return difference(from: store, to: other)
@@ -144,6 +130,7 @@ import Graph
     }
 
     private func verify(_ store: StoreInspection) -> Int32 {
+        progress?("checking every index, reference and unique value")
         let findings = store.damages + store.check()
         for line in findings + store.diagnostics { output("\(store.path): \(line)\n") }
         guard findings.isEmpty else { return 1 }
@@ -210,6 +197,21 @@ import Graph
                 return ", \(changes.entity)" + counts.filter { $0.1 > 0 }.map { " \($0.0)\($0.1)" }.joined()
             }
             output("commit \(commit.number), \(time)\(author)\(changes.joined()), \(commit.bytes) bytes\n")
+            for detail in commit.details ?? [] { output(Self.lines(of: detail).map { "    \($0)\n" }.joined()) }
+        }
+    }
+
+    /// As a difference of two files prints them.
+    private static func lines(of detail: StoreLog.Detail) -> [String] {
+        switch detail {
+        case .inserted(let object): ["+ \(object.entity) \(object.row) \(object.valuesJSON)"]
+        case .deleted(let object): ["- \(object.entity) \(object.row) \(object.valuesJSON)"]
+        case .updated(let object, let before):
+            zip(object.values, before).map { new, old in
+                "~ \(object.entity) \(object.row) \(new.property): \(old) → \(new.value)"
+            }
+        case .link(let relationship, let owner, let member, let isAdded):
+            ["\(isAdded ? "+" : "-") link \(relationship): \(owner) to \(member)"]
         }
     }
 

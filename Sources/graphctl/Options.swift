@@ -10,7 +10,8 @@ struct Options: Equatable {
         case stat
         case schema
         case dump(Format, entity: String?)
-        case log(Format)
+        /// With the objects that each commit changed, or without.
+        case log(Format, hasChanges: Bool)
         /// To this file.
         case diff(String)
         case compact
@@ -29,6 +30,7 @@ struct Options: Equatable {
     init(_ arguments: [String]) throws(Invalid) {
         let name = arguments.first ?? ""
         var (format, entity, newFile, files): (Format, String?, String?, [String]) = (.text, nil, nil, [])
+        var hasChanges = false
         var rest = arguments.dropFirst()
         while var argument = rest.popFirst() {
             if argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") {
@@ -44,6 +46,7 @@ struct Options: Equatable {
             case "--entity" where name == "dump":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
                 entity = value
+            case "--changes" where name == "log": hasChanges = true
             case "--output" where name == "salvage":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--output needs a file") }
                 newFile = value
@@ -60,7 +63,7 @@ struct Options: Equatable {
         case "stat": command = .stat
         case "schema": command = .schema
         case "dump": command = .dump(format, entity: entity)
-        case "log": command = .log(format)
+        case "log": command = .log(format, hasChanges: hasChanges)
         case "diff" where files.count == 2: command = .diff(files.removeLast())
         case "diff": throw Invalid(message: "diff takes two files, not \(files.count)")
         case "compact": command = .compact

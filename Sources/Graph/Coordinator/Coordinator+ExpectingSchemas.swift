@@ -50,8 +50,8 @@ extension StoreOpening {
             try write(programRecord.bytes)
             throw .unusableFile(
                 path: path,
-                reason: "there was no file: it has the present schema now, and belongs to the sources of the version "
-                    + "that ships")
+                reason: "there was no file, so the program's schema was written to it: keep it with the sources of the "
+                    + "version that ships")
         }
         do {
             return try bytes.withUnsafeBytes { try SchemaRecord(reading: $0) }

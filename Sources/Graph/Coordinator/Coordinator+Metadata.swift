@@ -4,18 +4,18 @@ extension Coordinator {
 
     /// What a program has kept with the store, by keys of its own: where a synchronization stands, which version made the file.
     ///
-    /// It is in the file and in its copies, and stays when the schema changes. No commit has it: a snapshot is none the wiser, and a
-    /// rollback takes nothing back.
+    /// The texts are in the file and in its copies, and stay when the schema changes. They belong to no commit: a snapshot does not
+    /// show them, and a rollback does not change them.
     public var metadata: [String: String] { schemaRecord.metadata }
 
     /// Keeps a text with the store. Durable when it returns.
     ///
-    /// Each call writes a record as long as the description of the schema and all texts. What changes often is better an object.
+    /// Each call writes a record as long as the description of the schema and all texts. Keep what changes often in an object instead.
     ///
     /// - Parameters:
     ///   - text: nil removes the key.
     ///   - key: not empty.
-    /// - Throws: `.transactionTooLarge` if all keys and texts together have more than 64 KiB; `.readOnly`, `.closed`, and what a
+    /// - Throws: `.metadataTooLarge` if all keys and texts together have more than 64 KiB; `.readOnly`, `.closed`, and what a
     ///   save throws for reasons of the file. The text is then as before, unless it is `.outcomeUnknown`.
     ///
     /// Complexity: O(*s*) for a schema and texts of *s* bytes, besides one write and one sync.
@@ -29,7 +29,7 @@ extension Coordinator {
         record.metadata[key] = text
         let length = record.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         guard length <= Self.metadataLimitBytes else {
-            throw .transactionTooLarge(lengthBytes: length, limitBytes: Self.metadataLimitBytes)
+            throw .metadataTooLarge(key: key, lengthBytes: length, limitBytes: Self.metadataLimitBytes)
         }
         guard record.metadata != schemaRecord.metadata else { return }
         if let journal { try await append(record, to: journal) }

@@ -82,8 +82,8 @@ public actor Coordinator {
     /// - Throws: `.invalidSchema`, and for a file `.notAStore`, `.unsupportedVersion`, `.schemaMismatch`, `.migrationFailed`,
     ///   `.migrationStepFailed`, `.corrupt`, `.invalidRecord`, `.valueNotReadable`, `.notUnique`, `.alreadyOpen`,
     ///   `.directoryMissing`, `.permissionDenied`, `.unusableFile`, `.diskFull` or `.inputOutput`. The file is then left
-    ///   unchanged. If the file takes note of a change in the schema, also `.outcomeUnknown`: opening it again shows whether it
-    ///   has.
+    ///   unchanged. `.outcomeUnknown` if recording a change of the schema failed: opening the file again shows whether it was
+    ///   recorded.
     ///
     /// Complexity: O(*s* + *c* log *c*) for *s* bytes and *c* changes of rows and links in the file.
     public init<each E: Entity>(
@@ -198,8 +198,8 @@ public actor Coordinator {
     /// as read-only opening does, and runs the steps of the plan in memory.
     ///
     /// - Parameters: as for opening the store.
-    /// - Throws: `.unusableFile` if there is no file, what a coordinator throws that cannot open it for another reason than its
-    ///   schema, and `.migrationStepFailed`; `.schemaMismatch` if the schema is the program's and the version of its plan is not.
+    /// - Throws: `.unusableFile` if there is no file; what opening the store throws for reasons other than the schema;
+    ///   `.migrationStepFailed`; `.schemaMismatch` if the file has the program's schema but a version that the plan lacks.
     ///
     /// Complexity: that of opening the store.
     public static func migrationPreview<each E: Entity>(
@@ -233,10 +233,10 @@ public actor Coordinator {
     ///
     /// - Parameter discardingChanges: whether to close without these automatic saves; the contexts' unsaved changes are then
     ///   lost. Use it to close when a save fails and you cannot correct that.
-    /// - Throws: what an automatic save throws, the first of several failures, after all contexts have tried: the coordinator
-    ///   is then still open, and the context has its changes. So it is after `.diskFull`, which means that commits of the level
-    ///   `.none` wait to be written. Also an error of the file while closing it: the coordinator is then closed. `.outcomeUnknown`
-    ///   names the first commit whose save has returned, and which opening the file again may not find.
+    /// - Throws: what an automatic save throws. All contexts try to save first, and if several fail, the first error is thrown; the
+    ///   coordinator then stays open, and the contexts keep their changes. `.diskFull`: commits of the level `.none` could not be
+    ///   written yet, and the coordinator stays open too. Any other error of the file: the coordinator is closed. `.outcomeUnknown`
+    ///   names the first commit whose save has returned and which may be missing when the file is opened again.
     ///
     /// Complexity: that of the saves that it waits for and of those that it makes.
     public func close(discardingChanges: Bool = false) async throws(GraphError) {

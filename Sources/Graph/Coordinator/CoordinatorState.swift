@@ -54,7 +54,7 @@ struct CoordinatorState {
     ///   - isNewestPublished: whether readers see all commits so far, so that they may see the next one before it is written.
     ///   - trace: goes into the queue with the commit.
     /// - Throws: what ``CommitState/prepare(_:)`` throws; `.inconsistent`; `.readOnly`; of a record, `.notEncodable`,
-    ///   `.storeFailed` and `.transactionTooLarge`. Nothing has changed then.
+    ///   `.rowNumbersUsedUp` and `.transactionTooLarge`. Nothing has changed then.
     mutating func admit(
         _ request: SaveRequest,
         at time: @autoclosure () -> UInt64,
@@ -68,19 +68,19 @@ struct CoordinatorState {
         }
         guard !commit.isEmpty else { return (commit, .nothing) }
         trace?.count(commit)
-        let (path, limitBytes): (String, Int)
+        let limitBytes: Int
         switch storage {
         case .memory:
             commits.accept(commit)
             return (commit, .accepted)
         case .readOnly(let path): throw .readOnly(path: path)
-        case .file(let file, let bytes): (path, limitBytes) = (file, bytes)
+        case .file(_, let bytes): limitBytes = bytes
         }
         let counters = counters.all
         let record = try CommitRecord.encode(
             commit.state, counters: counters, time: time(), author: request.origin.author ?? "")
-        guard counters.allSatisfy({ $0 <= RowCounters.maximum }) else {
-            throw .storeFailed(path: path, reason: "its row numbers are used up")
+        if let entity = counters.firstIndex(where: { $0 > RowCounters.maximum }) {
+            throw .rowNumbersUsedUp(entity: commit.state.snapshot.schema.entities[entity].name)
         }
         guard record.count <= limitBytes else {
             throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limitBytes)

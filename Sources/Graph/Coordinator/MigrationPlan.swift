@@ -14,7 +14,7 @@ public protocol SchemaVersion: SendableMetatype {
     static var entities: [any Entity.Type] { get }
 }
 
-/// How a program makes a store of an earlier version one of its own, where that does not follow from the schemas alone.
+/// The steps that convert stores of earlier versions of a program, where the two schemas alone do not say how.
 ///
 /// ```swift
 /// let plan = MigrationPlan(

@@ -16,8 +16,8 @@ public struct StoreStatistics: Sendable, Hashable {
         public let neededLength: UInt64
         /// When the file was compacted last, by the clock of the machine that did it.
         public let lastCompaction: Date?
-        /// Why the last compaction failed, of those that the coordinator began by itself as well; nil if it did not, or if there was
-        /// none since the file was opened.
+        /// Why the last compaction failed, whether the program or the coordinator began it; nil if it succeeded, or if there was none
+        /// since the file was opened.
         public let lastCompactionFailure: String?
         /// The last commit that is known to be durable, which on the levels below ``Durability/full`` may not be the newest.
         public let durableCommit: CommitNumber

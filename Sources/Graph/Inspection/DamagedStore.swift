@@ -8,7 +8,9 @@ struct DamagedStore: Sendable {
     let report: SalvageReport
 
     /// - Throws: `.notAStore`, `.unsupportedVersion` and `.inputOutput`; `.corrupt` if no schema can be read.
-    init(_ file: any StoreFile, _ location: JournalLocation, _ opening: JournalOpening) throws(GraphError) {
+    init(
+        _ file: any StoreFile, _ location: JournalLocation, _ opening: JournalOpening, _ meter: ProgressMeter? = nil
+    ) throws(GraphError) {
         let status = try opening.attempt(location.path) { () throws(IOError) in try file.status() }
         var report = SalvageReport()
         let header = try DamagedHeader(file, status.lengthBytes, location, opening, &report)
@@ -16,7 +18,9 @@ struct DamagedStore: Sendable {
         var replay: SalvageReplay
         do {
             var scanner = SalvageScanner(file, lengthBytes: status.lengthBytes, salt: header.salt)
-            guard let found = try Self.schema(&scanner, &report) else {
+            let length = status.lengthBytes
+            // The file is read twice.
+            guard let found = try Self.schema(&scanner, &report, { meter?.report(.reading, $0, of: length * 2) }) else {
                 throw GraphError.corrupt(
                     path: location.text, offset: JournalFormat.recordsOffset, sequence: 1,
                     reason: "no record with a schema can be read, without which the others mean nothing")
@@ -24,7 +28,10 @@ struct DamagedStore: Sendable {
             (record, schema) = found
             replay = SalvageReplay(schema, path: location.text, baseCommit: header.baseCommit, report)
             scanner = SalvageScanner(file, lengthBytes: status.lengthBytes, salt: header.salt)
-            while let found = try scanner.next() { replay.take(found) }
+            while let found = try scanner.next() {
+                replay.take(found)
+                meter?.report(.reading, length + found.entry.offset, of: length * 2)
+            }
             replay.end(
                 at: scanner, remembered: header.fileID.flatMap { Self.lastRemembered(of: $0, location, opening) })
         } catch let error as IOError {
@@ -49,10 +56,11 @@ struct DamagedStore: Sendable {
 
     /// The last schema record that says the same of what is stored as the first one; nil if there is none.
     private static func schema(
-        _ scanner: inout SalvageScanner, _ report: inout SalvageReport
+        _ scanner: inout SalvageScanner, _ report: inout SalvageReport, _ progress: (UInt64) -> Void
     ) throws(IOError) -> (SchemaRecord, Schema)? {
         var found: (SchemaRecord, Schema)?
         while let entry = try scanner.next()?.entry {
+            progress(entry.offset)
             guard entry.kind == .schema else { continue }
             guard let record = try? SchemaRecord(reading: entry.payload), let schema = try? Schema(record),
                 found?.0.isRecordedLike(record) ?? true

@@ -20,13 +20,17 @@ package struct StoreInspection: Sendable {
 
     /// Reads a file, checks all of it, and changes nothing; a program may have it open.
     ///
+    /// - Parameter progress: is told how far the reading is, at most a hundred times; from any task.
     /// - Throws: what read-only opening throws.
-    package init(reading path: String) async throws(GraphError) {
+    package init(
+        reading path: String, progress: (@Sendable (StoreProgress) -> Void)? = nil
+    ) async throws(GraphError) {
+        let meter = ProgressMeter(progress)
         let (contents, replay) = try await Journal.read(
             at: path, fileSystem: PosixFileSystem(), options: JournalOptions(),
             into: try StoreReplay(path: path, keepsIndexes: false),
-            replay: { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) },
-            finish: { (replay: inout StoreReplay) throws(GraphError) in _ = try replay.finish() })
+            replay: meter.measured { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) },
+            finish: meter.measured { (replay: inout StoreReplay) throws(GraphError) in _ = try replay.finish() })
         self.path = contents.path
         storeID = contents.storeID.description
         generation = contents.generation
@@ -51,14 +55,18 @@ package struct StoreInspection: Sendable {
 
     /// Compacts a file, without the program's types: values of these stay as they are encoded.
     ///
+    /// - Parameter progress: is told how far it is: of reading the file, which it does twice, and of writing the new one.
     /// - Throws: what opening and compacting throw.
-    package static func compact(_ path: String) async throws(GraphError) -> Compaction {
-        let schema = try Schema(try await StoreInspection(reading: path).record)
+    package static func compact(
+        _ path: String, progress: (@Sendable (StoreProgress) -> Void)? = nil
+    ) async throws(GraphError) -> Compaction {
+        let schema = try Schema(try await StoreInspection(reading: path, progress: progress).record)
         let coordinator = try await Coordinator(
-            schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), compaction: .manual)
+            schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), compaction: .manual,
+            progress: progress)
         let bytesBefore = await coordinator.journal?.lengthBytes ?? 0
         do throws(GraphError) {
-            try await coordinator.compact()
+            try await coordinator.compact(progress: progress)
         } catch {
             try? await coordinator.close()
             throw error
@@ -143,23 +151,27 @@ package struct StoreInspection: Sendable {
                 let values = description.properties.indices.map { property in
                     (
                         property: description.properties[property].name,
-                        value: value(of: property, description, row, address)
+                        value: snapshot.storedValue(of: property, RowID(entity: number, row: row), at: address)
                     )
                 }
                 body(Object(entity: description.name, row: row, version: version.number, values: values))
             }
         }
     }
+}
 
-    private func value(
-        of number: Int, _ entity: EntityDescription, _ row: RowNumber, _ address: UnsafeRawPointer
-    ) -> StoredValue {
+extension Snapshot {
+    /// The value of a property of a row, or the row numbers of its members.
+    ///
+    /// - Parameter number: of the property.
+    func storedValue(of number: Int, _ id: RowID, at address: UnsafeRawPointer) -> StoredValue {
+        let entity = schema.entities[id.entity]
         if let toOne = entity.toOnes.first(where: { $0.property == number }) {
             let target = toOne.target(ofRowAt: address)
             return target == 0 ? .null : .number("\(target)")
         }
         if let toMany = entity.toManys.first(where: { $0.property == number }) {
-            return .list(snapshot.members(of: row, through: toMany).map { .number("\($0)") })
+            return .list(members(of: id.row, through: toMany).map { .number("\($0)") })
         }
         let property = entity.properties[number]
         func load<Value>(_ type: Value.Type) -> StoredValue {

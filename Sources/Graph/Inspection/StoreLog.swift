@@ -10,6 +10,8 @@ package struct StoreLog: Sendable {
         package let bytes: Int
         /// By entity, in the schema's order, without those that did not change.
         package let changes: [Changes]
+        /// The objects and links that it changed; nil if the log was not asked for them.
+        package let details: [Detail]?
 
         /// A JSON object in one line.
         package var json: String {
@@ -25,10 +27,13 @@ package struct StoreLog: Sendable {
                         entry("deleted", .number("\(changes.deleted)")),
                     ]))
             }
-            return StoredValue.map([
-                entry("commit", .number("\(number)")), entry("time", .number("\(time)")),
-                entry("author", .text(author)), entry("bytes", .number("\(bytes)")), entry("changes", .map(changes)),
-            ]).description
+            return StoredValue.map(
+                [
+                    entry("commit", .number("\(number)")), entry("time", .number("\(time)")),
+                    entry("author", .text(author)), entry("bytes", .number("\(bytes)")),
+                    entry("changes", .map(changes)),
+                ] + (details.map { [entry("objects", .list($0.map(\.json)))] } ?? [])
+            ).description
         }
     }
 
@@ -40,6 +45,43 @@ package struct StoreLog: Sendable {
         package var deleted = 0
     }
 
+    /// What a commit did to one object or link.
+    package enum Detail: Sendable {
+        /// With the properties that are in its row, not those that follow from other rows.
+        case inserted(Object)
+        /// With the properties that changed.
+        case updated(Object, before: [StoredValue])
+        /// With its last values.
+        case deleted(Object)
+        /// A link of a relationship that files record as pairs; one whose place in its order changed is removed and added.
+        case link(relationship: String, owner: UInt64, member: UInt64, isAdded: Bool)
+
+        package typealias Object = StoreInspection.Object
+
+        fileprivate var json: StoredValue {
+            func map(_ entries: [(key: String, value: StoredValue)]) -> StoredValue {
+                .map(entries.map { .init(key: .text($0.key), value: $0.value) })
+            }
+            func json(_ change: String, _ object: Object, before: [StoredValue]? = nil) -> StoredValue {
+                map(
+                    [
+                        ("change", .text(change)), ("entity", .text(object.entity)), ("row", .number("\(object.row)")),
+                        ("values", map(object.values.map { ($0.property, $0.value) })),
+                    ] + (before.map { [("before", map(Array(zip(object.values.map(\.property), $0))))] } ?? []))
+            }
+            return switch self {
+            case .inserted(let object): json("inserted", object)
+            case .updated(let object, let before): json("updated", object, before: before)
+            case .deleted(let object): json("deleted", object)
+            case .link(let relationship, let owner, let member, let isAdded):
+                map([
+                    ("change", .text(isAdded ? "linked" : "unlinked")), ("relationship", .text(relationship)),
+                    ("owner", .number("\(owner)")), ("member", .number("\(member)")),
+                ])
+            }
+        }
+    }
+
     /// The oldest first.
     package let commits: [Commit]
     /// The commit whose state the last compaction has written; 0 without one.
@@ -47,9 +89,11 @@ package struct StoreLog: Sendable {
 
     /// Reads a file as ``StoreInspection`` does.
     ///
-    /// Complexity: O(file), and memory for what each commit is summarized to.
-    package init(reading path: String) async throws(GraphError) {
-        let start = Reading(replay: try StoreReplay(path: path, keepsIndexes: false))
+    /// - Parameter hasDetails: whether the log has the objects and links that each commit changed.
+    ///
+    /// Complexity: O(file), and memory for what each commit is summarized to, or for all values that it changed.
+    package init(reading path: String, hasDetails: Bool = false) async throws(GraphError) {
+        let start = Reading(replay: try StoreReplay(path: path, keepsIndexes: false), hasDetails: hasDetails)
         let (_, reading) = try await Journal.read(
             at: path, fileSystem: PosixFileSystem(), options: JournalOptions(), into: start,
             replay: { (reading: inout Reading, entry) throws(GraphError) in try reading.take(entry) },
@@ -60,6 +104,7 @@ package struct StoreLog: Sendable {
 
     private struct Reading {
         var replay: StoreReplay
+        let hasDetails: Bool
         var commits: [Commit] = []
 
         mutating func take(_ entry: JournalEntry) throws(GraphError) {
@@ -79,7 +124,56 @@ package struct StoreLog: Sendable {
             commits.append(
                 Commit(
                     number: head.number.number, time: head.time, author: head.author, bytes: entry.payload.count,
-                    changes: changes.filter { $0 != Changes(entity: $0.entity) }))
+                    changes: changes.filter { $0 != Changes(entity: $0.entity) },
+                    details: hasDetails ? difference.details : nil))
         }
+    }
+}
+
+extension SnapshotDifference {
+    /// What differs, by entity and then by relationship.
+    fileprivate var details: [StoreLog.Detail] {
+        var details: [StoreLog.Detail] = []
+        forEachRow { id, old, new in
+            let oldValues = old.map { before.storedValues(of: id, at: $0) }
+            let newValues = new.map { after.storedValues(of: id, at: $0) }
+            func object(_ values: [(property: String, value: StoredValue)], of snapshot: Snapshot)
+                -> StoreLog.Detail.Object
+            {
+                let version = snapshot.entities[id.entity].rows.version(of: id.row)?.number ?? 0
+                return StoreLog.Detail.Object(
+                    entity: schema.entities[id.entity].name, row: id.row, version: version, values: values)
+            }
+            switch (oldValues, newValues) {
+            case (let old?, let new?):
+                let changed = zip(old, new).filter { $0.value != $1.value }
+                details.append(.updated(object(changed.map(\.1), of: after), before: changed.map(\.0.value)))
+            case (nil, let new?): details.append(.inserted(object(new, of: after)))
+            case (let old?, nil): details.append(.deleted(object(old, of: before)))
+            case (nil, nil): break
+            }
+        }
+        forEachLinkTable { number, list, difference in
+            guard list.isRecorded(as: number) else { return }
+            let entity = schema.entities[list.entity]
+            let relationship = "\(entity.name).\(entity.properties[list.property].name)"
+            for (pairs, isAdded) in [(difference.removed, false), (difference.added, true)] {
+                details += pairs.map {
+                    .link(relationship: relationship, owner: $0.owner, member: $0.member, isAdded: isAdded)
+                }
+            }
+        }
+        return details
+    }
+}
+
+extension Snapshot {
+    /// The properties that are in the row itself. Members follow from other rows, and from links.
+    fileprivate func storedValues(
+        of id: RowID, at address: UnsafeRawPointer
+    ) -> [(property: String, value: StoredValue)] {
+        let entity = schema.entities[id.entity]
+        return entity.properties.indices.filter { number in !entity.toManys.contains { $0.property == number } }
+            .map { (property: entity.properties[$0].name, value: storedValue(of: $0, id, at: address)) }
     }
 }

@@ -17,25 +17,30 @@ package struct StoreSalvage: Sendable {
     /// - Throws: `.notAStore`, and `.corrupt` if no schema can be read; `.unsupportedVersion`; `.unusableFile` if there is no
     ///   file, or if anything has the name `output`; and what reading a file and ``Coordinator/copy(to:progress:)`` throw. There is no new
     ///   file then.
-    package init(of path: String, to output: String) async throws(GraphError) {
-        try await self.init(of: path, to: output, PosixFileSystem(), JournalOptions())
+    ///
+    /// - Parameter progress: is told how far it is: of reading the file, and of writing the new one.
+    package init(
+        of path: String, to output: String, progress: (@Sendable (StoreProgress) -> Void)? = nil
+    ) async throws(GraphError) {
+        try await self.init(of: path, to: output, PosixFileSystem(), JournalOptions(), ProgressMeter(progress))
     }
 
     init(
-        of path: String, to output: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions
+        of path: String, to output: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions,
+        _ meter: ProgressMeter? = nil
     ) async throws(GraphError) {
         let result = try await Journal.withFile(at: path, fileSystem: fileSystem, options: options) {
             (file, location, opening) throws(GraphError) in
             // Before the work, and again at its end.
             let target = try JournalLocation(resolving: output, in: fileSystem)
             guard try opening.statusIfExists(target.path) == nil else { throw .nameIsTaken(target.text) }
-            let salvage = try DamagedStore(file, location, opening)
+            let salvage = try DamagedStore(file, location, opening, meter)
             return (path: target.text, store: salvage)
         }
         let (store, snapshot) = (result.store, result.store.snapshot)
         try await CheckpointWriter(
             snapshot, store.record, counters: store.counters, time: options.nanosecondsSince1970()
-        ).write(toNewFile: output, of: store.storeID, fileSystem, options)
+        ).write(toNewFile: output, of: store.storeID, fileSystem, options, meter)
         self.path = result.path
         remarks = store.report.remarks
         losses = store.report.losses

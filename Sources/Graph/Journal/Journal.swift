@@ -304,7 +304,8 @@ actor Journal {
     /// A child of `fork` shares the open file, but only the parent may write the journal.
     private func requireOwnProcess() throws(GraphError) {
         guard opening.fileSystem.processID == processID else {
-            throw .storeFailed(path: path, reason: "the journal belongs to process \(processID)")
+            throw .storeFailed(
+                path: path, reason: "process \(processID) opened it, and only that process may save, not its children")
         }
     }
 }

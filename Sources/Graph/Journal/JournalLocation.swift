@@ -14,7 +14,7 @@ struct JournalLocation: Sendable, Equatable {
             throw .unusableFile(path: text, reason: "the path is empty: name a file")
         }
         guard !text.utf8.contains(0) else {
-            throw .unusableFile(path: text, reason: "not a path: it contains a zero byte")
+            throw .unusableFile(path: text, reason: "not a path, since it contains a zero byte: name a file")
         }
         let path = StorePath(text)
         do throws(IOError) {
@@ -25,11 +25,12 @@ struct JournalLocation: Sendable, Equatable {
             switch error.reason {
             case .missing: break
             case .notDirectory: throw .directoryMissing(path: parent.text)
-            case .symbolicLink: throw .unusableFile(path: text, reason: "its symbolic links form a loop")
+            case .symbolicLink:
+                throw .unusableFile(path: text, reason: "its symbolic links form a loop: correct where they lead")
             default: throw error.graphError(path: text)
             }
             guard !last.bytes.isEmpty, last != StorePath("."), last != StorePath("..") else {
-                throw .unusableFile(path: text, reason: "not the name of a file")
+                throw .unusableFile(path: text, reason: "this is the name of a folder: name a file")
             }
             name = last
             do throws(IOError) {

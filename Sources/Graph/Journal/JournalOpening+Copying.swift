@@ -31,7 +31,8 @@ extension JournalOpening {
     /// - Throws: `.unusableFile` if there is no file; `.notAStore`; `.alreadyOpen`.
     func remove(_ path: String) throws(GraphError) {
         let location = try JournalLocation(resolving: path, in: fileSystem)
-        let missing = GraphError.unusableFile(path: location.text, reason: "there is no file")
+        let missing = GraphError.unusableFile(
+            path: location.text, reason: "there is no file")
         guard try isUsable(location), let unlocked = try openIfExists(location.path, isReadOnly: true) else {
             throw missing
         }
@@ -74,6 +75,7 @@ extension JournalOpening {
 
 extension GraphError {
     static func nameIsTaken(_ path: String) -> GraphError {
-        .unusableFile(path: path, reason: "there is something of that name, which a copy does not replace")
+        .unusableFile(
+            path: path, reason: "something has this name already, and a copy replaces nothing: choose another name")
     }
 }

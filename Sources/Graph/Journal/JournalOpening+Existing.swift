@@ -58,7 +58,8 @@ extension JournalOpening {
         if let secondName, secondName != keptPath(location, generation: header.generation),
             !isTemporary(secondName.split().name, of: location)
         {
-            throw .unusableFile(path: location.text, reason: "the file has 2 hard links")
+            throw .unusableFile(
+                path: location.text, reason: "the file has 2 hard links: remove the others, or open a copy of it")
         }
         return Found(
             status: status, secondName: secondName, names: names, header: header, headerChecksum: checksum,

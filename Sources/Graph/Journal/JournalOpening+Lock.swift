@@ -16,7 +16,9 @@ extension JournalOpening {
                 return lock
             }
         }
-        throw .unusableFile(path: path.text, reason: "somebody keeps removing the lock file")
+        throw .unusableFile(
+            path: path.text,
+            reason: "some program keeps removing this lock file: find and stop it, and open the store again")
     }
 
     /// Takes the lock on the existing file; nil if the name does not lead to it any more.
@@ -79,7 +81,9 @@ extension JournalLock.Content {
             .unsupportedVersion(
                 path: path.text, found: "lock file of version \(version)", supported: "version \(JournalLock.version)")
         case .foreign:
-            .unusableFile(path: path.text, reason: "not a lock file of Graph, and not overwritten: move it elsewhere")
+            .unusableFile(
+                path: path.text,
+                reason: "this is not a lock file of Graph, so it was not overwritten: move it elsewhere")
         }
     }
 }

@@ -111,10 +111,10 @@ extension JournalOpening {
         switch status.kind {
         case .regular:
             if status.linkCount <= 1 || !namesMatter { return }
-            reason = "the file has \(status.linkCount) hard links"
-        case .directory: reason = "a folder"
-        case .symbolicLink: reason = "a symbolic link to nothing"
-        case .other: reason = "a device, FIFO or socket"
+            reason = "the file has \(status.linkCount) hard links: remove the others, or open a copy of it"
+        case .directory: reason = "this is a folder: name a file"
+        case .symbolicLink: reason = "this is a symbolic link to nothing: remove it, or correct where it leads"
+        case .other: reason = "this is a device, FIFO or socket: name a regular file"
         }
         throw .unusableFile(path: path.text, reason: reason)
     }
@@ -127,7 +127,8 @@ extension JournalOpening {
         } catch {
             switch error.reason {
             case .missing: return nil
-            case .symbolicLink: throw .unusableFile(path: path.text, reason: "a symbolic link")
+            case .symbolicLink:
+                throw .unusableFile(path: path.text, reason: "a symbolic link took the file's place; open it again")
             default: throw error.graphError(path: path.text)
             }
         }

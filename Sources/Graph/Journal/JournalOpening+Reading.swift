@@ -88,7 +88,8 @@ extension JournalOpening {
     }
 
     func openToRead(_ location: JournalLocation) throws(GraphError) -> any StoreFile {
-        let missing = GraphError.unusableFile(path: location.text, reason: "there is no file")
+        let missing = GraphError.unusableFile(
+            path: location.text, reason: "there is no file")
         // Opening a device or a FIFO would do something to it.
         guard let status = try statusIfExists(location.path) else { throw missing }
         try Self.requireUsable(status, location.path, namesMatter: false)

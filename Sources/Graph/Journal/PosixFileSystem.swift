@@ -396,6 +396,17 @@ extension FileExtent {
 }
 
 extension IOError {
+    /// The system's words for an `errno`, and the number: `No space left on device (28)`. Unlike `strerror`, `strerror_r` may be
+    /// called on all threads at once.
+    static func words(for code: Int32) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let start = buffer.baseAddress, strerror_r(code, start, buffer.count) == 0 else {
+                return "error \(code)"
+            }
+            return "\(String(cString: start)) (\(code))"
+        }
+    }
+
     /// The error of the call that has just failed on this thread.
     fileprivate static func current(_ operation: Operation) -> IOError {
         let code = errno

@@ -4,8 +4,8 @@
     public import Foundation
 #endif
 
-/// The errors of Graph. Each case says what happened to which object or file. `description` does so in some 2,000 characters,
-/// however many objects there are and however long their values, and adds what to do where a few words can.
+/// The errors of Graph. Each case says what happened to which object or file. `description` does so in some 2,000 characters
+/// and a path, however many objects there are and however long their values, and adds what to do where a few words can.
 public enum GraphError: Error, Sendable {
     // MARK: The model
 
@@ -13,8 +13,9 @@ public enum GraphError: Error, Sendable {
     case invalidSchema([SchemaProblem])
     /// The store was opened without this entity.
     case unknownEntity(String)
-    /// The key path does not lead to a stored property with an order, so nothing can be sorted or looked up by it. Swift does
-    /// not know the name of a computed property; the text then says where the program names it.
+    /// The key path does not lead to a stored property with an order, so nothing can be sorted or looked up by it. The text names
+    /// the entity and the property. Swift does not know the name of a computed property; the text then says where the program
+    /// names it.
     case notOrdered(String)
 
     // MARK: Objects
@@ -56,6 +57,12 @@ public enum GraphError: Error, Sendable {
     case readOnly(path: String)
     /// The transaction's record is larger than a file may hold. Nothing was saved; save in smaller steps.
     case transactionTooLarge(lengthBytes: Int, limitBytes: Int)
+    /// All texts that the program keeps with the store would together be longer than they may be. The text for this key was not
+    /// stored, and the key has what it had before: store a shorter text, or remove keys that are no longer needed.
+    case metadataTooLarge(key: String, lengthBytes: Int, limitBytes: Int)
+    /// The store has given out all row numbers of this entity, so that no more objects of it can be inserted. Nothing was saved.
+    /// Insert the objects into a new store: this one, when opened again, saves only changes that insert none of these.
+    case rowNumbersUsedUp(entity: String)
     /// The file exists but is not a store: it is empty, too short, or of another kind. It was not touched.
     case notAStore(path: String, reason: String)
     /// A newer version of Graph wrote the file. It was not touched.
@@ -63,9 +70,11 @@ public enum GraphError: Error, Sendable {
     /// The file's schema has other entities than the program's, or other names for them and their properties; one line for
     /// each difference. The file was not touched.
     case schemaMismatch(path: String, differences: ErrorList<String>)
-    /// Bytes that a save had confirmed are damaged. The file was not touched.
+    /// Bytes that a save had confirmed are damaged. The file was not touched: restore a copy, or write what can still be read into
+    /// a new file with `graphctl salvage`.
     case corrupt(path: String, offset: UInt64, sequence: UInt64, reason: String)
-    /// A record with valid checksums has invalid contents. The file was not touched.
+    /// A record with valid checksums has invalid contents. The file was not touched: restore a copy, or write what can still be
+    /// read into a new file with `graphctl salvage`.
     case invalidRecord(path: String, offset: UInt64, sequence: UInt64, reason: String)
     /// A type cannot read a value in the file, because the type was different when the value was written. Names the object,
     /// its property, the Swift type, and the type's reason. The file was not touched; make the type read what earlier versions
@@ -80,7 +89,8 @@ public enum GraphError: Error, Sendable {
     /// The path does not lead to a file that can be a store: it leads to a folder, a device, a pipe, or a file with several
     /// names.
     case unusableFile(path: String, reason: String)
-    /// Any other failure of the system, with its `errno`.
+    /// Any other failure of the system, with its `errno`, which is 0 if a transfer made no progress. `description` has the system's
+    /// words for it.
     case inputOutput(path: String, operation: String, code: Int32)
     /// The disk or a quota is full. Nothing was saved, or the store was not opened and its file is unchanged. Try again when
     /// there is room.
@@ -117,23 +127,6 @@ extension GraphError {
         return .outcomeUnknown(path: path, commit: commit, reason: reason)
     }
 
-    /// The action of a system call, for messages.
-    private static func deed(_ operation: String) -> String {
-        switch IOError.Operation(rawValue: operation) {
-        case .resolve: "look the path up"
-        case .open: "open it"
-        case .create: "make files in its folder"
-        case .status: "look into its folder"
-        case .rename: "rename files in its folder"
-        case .link: "give it another name in its folder"
-        case .unlink: "remove files from its folder"
-        case .list: "list its folder"
-        case .syncDirectory: "open its folder"
-        case .lock, .read, .write, .truncate, .sync: "\(operation) it"
-        case nil: operation
-        }
-    }
-
     /// The error that all later saves report after this one has ended writing to the file.
     func asEarlierFailure(path: String) -> GraphError {
         switch self {
@@ -142,7 +135,7 @@ extension GraphError {
         case .permissionDenied(_, let operation):
             .storeFailed(path: path, reason: "no permission to \(Self.deed(operation))")
         case .inputOutput(_, let operation, let code):
-            .storeFailed(path: path, reason: "\(operation) failed with errno \(code)")
+            .storeFailed(path: path, reason: Self.failure(of: operation, code))
         default: .storeFailed(path: path, reason: description)
         }
     }
@@ -275,84 +268,5 @@ public struct DeniedDelete: Sendable, Hashable, CustomStringConvertible {
         let rest = remainingCount > remaining.count ? " and \(remainingCount - remaining.count) more" : ""
         let others = remaining.map(\.description).joined(separator: ", ") + rest
         return "\(id) may not be \(isReplaced ? "replaced" : "deleted") while \(relationship) leads to \(others)"
-    }
-}
-
-extension GraphError: LocalizedError {
-    /// The description, which is in English.
-    public var errorDescription: String? { description }
-}
-
-extension GraphError: CustomStringConvertible {
-    /// What happened, and what to do about it.
-    public var description: String {
-        switch self {
-        case .invalidSchema(let problems): ErrorList(problems).description("the schema is invalid", "problem")
-        case .unknownEntity(let name): "the store was opened without the entity \(name): add it to Coordinator(for:)"
-        case .notOrdered(let property):
-            "\(property) is not a stored property with an order; sort by one that is"
-        case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
-        case .conflicts(let conflicts): conflicts.description("could not merge changes", "conflict", indent: "")
-        case .cancelled: "the task was cancelled; nothing was saved or copied, and changes are pending"
-        case .transactionEnded:
-            "the transaction that this context belongs to has ended, so nothing was saved; make the change in the "
-                + "transaction's closure, before it returns, or on another context"
-        case .retriesExhausted(let attempts, let conflicts):
-            conflicts.description("could not merge changes in \(attempts) attempts", "conflict", indent: "")
-        case .notUnique(let violations): violations.description("values are not unique", "violation")
-        case .danglingReferences(let references):
-            references.description("the save refers to objects that do not exist", "reference")
-        case .deleteDenied(let denied): denied.description("objects may not be deleted", "delete")
-        case .validationFailed(let failures): failures.description("objects may not be saved as they are", "failure")
-        case .notEncodable(let entity, let reason):
-            "a value of \(entity) could not be encoded: \(reason.shortened(to: 400))"
-        case .closed(let path): "\(path): the store is closed; open it with a new coordinator"
-        case .readOnly(let path): "\(path): the store was opened read-only, so that nothing is saved or compacted"
-        case .transactionTooLarge(let length, let limit):
-            "the transaction takes \(length) bytes, more than the limit of \(limit); save in smaller steps"
-        case .notAStore(let path, let reason): "\(path): not a Graph store: \(reason)"
-        case .unsupportedVersion(let path, let found, let supported):
-            "\(path): a newer version of Graph wrote this file (\(found); this one reads \(supported)); "
-                + "open it with that version"
-        case .schemaMismatch(let path, let differences):
-            "\(path): the file has another schema than the program\n"
-                + differences.lines(indent: "  ").joined(separator: "\n")
-                + "\n  The file was not changed."
-        case .migrationStepFailed(let path, let source, let target, let reason):
-            "\(path): the migration step from \(source.shortened()) to \(target.shortened()) failed: "
-                + "\(reason.shortened(to: 400)); the file was not changed"
-        case .migrationFailed(let path, let failures):
-            failures.description("\(path): objects do not fit the program's schema", "failure")
-                + "\n  The file was not changed."
-        case .corrupt(let path, let offset, let sequence, let reason):
-            "\(path): damaged at byte \(offset)\(sequence == 0 ? "" : ", record \(sequence)"): "
-                + "\(reason.shortened(to: 400)); the file was not changed: keep it, and restore a copy"
-        case .invalidRecord(let path, let offset, let sequence, let reason):
-            "\(path): record \(sequence) at byte \(offset) is invalid: \(reason.shortened(to: 400)); "
-                + "the file was not changed: keep it, and restore a copy"
-        case .valueNotReadable(let path, let object, let property, let type, let reason):
-            "\(path): \(object).\(property) cannot be read as \(type): \(reason.shortened(to: 400)); "
-                + "the file was not changed; make the type read what earlier versions of the program wrote"
-        case .alreadyOpen(let path, let process, let since):
-            "\(path): already open for writing" + Self.place(ofProcess: process)
-                + (since.map { " since \($0)" } ?? "") + "; close it there first"
-        case .directoryMissing(let path): "\(path): this folder does not exist; create it first"
-        case .permissionDenied(let path, let operation): "\(path): no permission to \(Self.deed(operation))"
-        case .unusableFile(let path, let reason): path.isEmpty ? reason : "\(path): \(reason)"
-        case .inputOutput(let path, let operation, let code): "\(path): \(operation) failed with errno \(code)"
-        case .diskFull(let path):
-            "\(path): the disk is full; nothing was changed: try again when there is room"
-        case .outcomeUnknown(let path, let commit, let reason):
-            "\(path): \(reason); reopen the store to learn whether "
-                + "\(commit.map { "commit \($0)" } ?? "what was written") is in the file"
-        case .inconsistent(let findings): findings.description("the save would break the store's rules", "finding")
-        case .storeFailed(let path, let reason):
-            "\(path): the store takes no more saves: \(reason.shortened(to: 400)); open it again"
-        }
-    }
-
-    private static func place(ofProcess process: Int32?) -> String {
-        guard let process else { return "" }
-        return process == ProcessInfo.processInfo.processIdentifier ? " in this process" : " in process \(process)"
     }
 }

@@ -44,15 +44,27 @@ struct IOError: Error, Sendable, Equatable {
         }
     }
 
+    /// What the call was to do, and why it failed.
     var summary: String {
-        let words =
-            switch reason {
-            case .missing: ": the file does not exist"
-            case .permission: ": permission denied"
-            case .diskFull: ": no space left"
-            case .noProgress: ": no byte was transferred"
-            default: ""
-            }
-        return "\(operation.rawValue) failed with errno \(code)\(words)"
+        reason == .noProgress
+            ? "could not \(operation.deed): no byte was transferred" : GraphError.failure(of: operation.rawValue, code)
+    }
+}
+
+extension IOError.Operation {
+    /// What the call was to do, for messages that begin with the file's path.
+    var deed: String {
+        switch self {
+        case .resolve: "look the path up"
+        case .open: "open it"
+        case .create: "make files in its folder"
+        case .status: "look into its folder"
+        case .rename: "rename files in its folder"
+        case .link: "give it another name in its folder"
+        case .unlink: "remove files from its folder"
+        case .list: "list its folder"
+        case .syncDirectory: "open and sync its folder"
+        case .lock, .read, .write, .truncate, .sync: "\(rawValue) it"
+        }
     }
 }

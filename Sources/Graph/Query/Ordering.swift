@@ -104,7 +104,10 @@ struct RowOrder: Sendable {
             let keyPath: AnyKeyPath = ordering.keyPath
             guard let number = entity.properties.firstIndex(where: { ($0.keyPath as AnyKeyPath) == keyPath }),
                 let key = entity.properties[number].operations.key
-            else { throw .notOrdered("\(keyPath.readable), in the ordering at \(ordering.site),") }
+            else {
+                throw .notOrdered(
+                    entity.name(of: keyPath) ?? "\(keyPath.readable), in the ordering at \(ordering.site),")
+            }
             criteria.append(
                 Criterion(
                     property: number,
@@ -126,6 +129,18 @@ struct RowOrder: Sendable {
             if criterion.precedes(right, left) { return criterion.isDescending }
         }
         return lhs.number < rhs.number
+    }
+}
+
+extension EntityDescription {
+    /// The entity and the property, `Person.address.city`; nil for a computed property, whose key path does not know its name.
+    func name(of keyPath: AnyKeyPath) -> String? {
+        if let property = properties.first(where: { ($0.keyPath as AnyKeyPath) == keyPath }) {
+            return "\(name).\(property.name)"
+        }
+        let path = keyPath.readable
+        guard let dot = path.firstIndex(of: "."), !path.contains("<computed") else { return nil }
+        return name + path[dot...]
     }
 }
 

@@ -305,7 +305,7 @@ extension Snapshot {
                 $0.rest.isEmpty
                     && (description.properties[$0.first.property].keyPath as AnyKeyPath) == (keyPath as AnyKeyPath)
             })
-        else { throw .notOrdered("\(keyPath)") }
+        else { throw .notOrdered(description.name(of: keyPath) ?? "\(keyPath)") }
         var key = ByteWriter(capacity: 64)
         _ = withUnsafePointer(to: value) { description.indexes[number].first.key.append($0, &key) }
         var values: [E] = []

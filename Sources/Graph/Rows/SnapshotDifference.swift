@@ -1,7 +1,7 @@
-/// What differs between two snapshots of one store: which objects, which members. Whatever asks what has changed asks this:
-/// feeds, events, observation, undo, the trace and the records of the file.
+/// The objects and members that differ between two snapshots of one store. Feeds, events, observation and undo use it.
 ///
-/// Both snapshots are at hand for everything else. What they share is skipped, so that the size of the store plays no part.
+/// It skips the parts that the snapshots share, so its cost does not depend on the size of the store. Use ``before`` and ``after``
+/// for any other question.
 public struct SnapshotDifference: Sendable {
     /// The state before.
     public let before: Snapshot

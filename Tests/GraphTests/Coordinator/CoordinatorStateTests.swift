@@ -4,11 +4,13 @@ import Testing
 
 /// The order of commits, decided without a coordinator or a file.
 struct CoordinatorStateTests {
-    private static func start(limitBytes: Int? = 1 << 20, checksEveryCommit: Bool = false) throws -> CoordinatorState {
+    private static func start(
+        limitBytes: Int? = 1 << 20, checksEveryCommit: Bool = false, nextRow: RowNumber = 10
+    ) throws -> CoordinatorState {
         let schema = try Schema.albums()
         return CoordinatorState(
             Snapshot(schema: schema),
-            counters: RowCounters(next: schema.entities.map { _ in 10 }),
+            counters: RowCounters(next: schema.entities.map { _ in nextRow }),
             storage: limitBytes.map { .file(path: "albums.graph", transactionBytes: $0) } ?? .memory,
             checksEveryCommit: checksEveryCommit
         )
@@ -35,6 +37,19 @@ struct CoordinatorStateTests {
             return
         }
         #expect(state.commits.head.commit == CommitNumber(1) && state.queue.count == 0)
+    }
+
+    @Test func `without row numbers nothing is saved, and the error does not say that opening the store again helps`()
+        throws
+    {
+        var state = try Self.start(nextRow: RowCounters.maximum + 1)
+        var trace: CommitTrace?
+        let save = Self.insert(RowCounters.maximum, "a", on: state.commits.head)
+        let error = try #require(throws: GraphError.self) { _ = try state.admit(save, at: 0, &trace) }
+        guard case .rowNumbersUsedUp(let entity) = error else { throw error }
+        #expect(error.description.hasPrefix("all row numbers of \(entity) are used up, so nothing was saved; "))
+        #expect(!error.description.contains("open it again"))
+        #expect(state.commits.head.commit == .none && state.ending == nil)
     }
 
     @Test func `the first save leads, and the next ones wait in the order of their checks`() throws {

@@ -109,7 +109,7 @@ struct MetadataTests {
         let disk = SimulatedDisk()
         let store = try await Coordinator.people(on: disk)
         try await store.setMetadata("1", for: "a")
-        await #expect(throws: GraphError.transactionTooLarge(lengthBytes: 65_541, limitBytes: 65_536)) {
+        await #expect(throws: GraphError.metadataTooLarge(key: "a", lengthBytes: 65_541, limitBytes: 65_536)) {
             try await store.setMetadata(String(repeating: "x", count: 65_540), for: "a")
         }
         try await store.setMetadata(String(repeating: "x", count: 65_530), for: "b")

@@ -98,7 +98,7 @@ struct OpeningTests {
         guard case .unusableFile(_, let reason)? = try await refusal(of: folder.path) else {
             throw Unexpected()
         }
-        #expect(reason == "a folder")
+        #expect(reason == "this is a folder: name a file")
     }
 
     @Test func `a file that is open already, until it is closed`() async throws {

@@ -118,7 +118,7 @@ struct CopyTests {
                 Issue.record("\(error as Any)")
                 continue
             }
-            #expect(reason == "there is something of that name, which a copy does not replace")
+            #expect(reason == "something has this name already, and a copy replaces nothing: choose another name")
         }
         await #expect(throws: GraphError.directoryMissing(path: folder.file("no"))) {
             try await store.copy(to: folder.file("no/copy"))

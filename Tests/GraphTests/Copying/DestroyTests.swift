@@ -51,7 +51,9 @@ struct DestroyTests {
             await #expect(throws: GraphError.self) { try await Coordinator.destroy(at: path) }
         }
         guard case .unusableFile(_, "there is no file") = await refusal(path) else { throw Unexpected() }
-        guard case .unusableFile(_, "a folder") = await refusal(folder.path) else { throw Unexpected() }
+        guard case .unusableFile(_, "this is a folder: name a file") = await refusal(folder.path) else {
+            throw Unexpected()
+        }
         guard case .directoryMissing = await refusal(folder.file("no/where")) else { throw Unexpected() }
         #expect(try names() == [])
         let store = try await Coordinator(for: Team.self, Person.self, at: path)
@@ -59,7 +61,10 @@ struct DestroyTests {
         try await store.transaction { _ = $0.insert(Team(name: "a")) }
         try await store.close()
         try FileManager.default.linkItem(atPath: path, toPath: folder.file("second"))
-        guard case .unusableFile(_, "the file has 2 hard links") = await refusal(path) else { throw Unexpected() }
+        guard
+            case .unusableFile(_, "the file has 2 hard links: remove the others, or open a copy of it") = await refusal(
+                path)
+        else { throw Unexpected() }
         try Data("text".utf8).write(to: URL(fileURLWithPath: folder.file("text")))
         guard case .notAStore = await refusal(folder.file("text")) else { throw Unexpected() }
         try Data().write(to: URL(fileURLWithPath: folder.file("empty")))

@@ -187,12 +187,16 @@ struct ErrorSweepTests {
         var writer = try JournalFixture.open(disk).opened.writer
         try writer.write([JournalFixture.commit(1)])
         disk.fail(next: .sync, with: .error(.other, 5))
-        #expect(throws: GraphError.outcomeUnknown(path: JournalFixture.path, reason: "sync failed with errno 5")) {
+        #expect(
+            throws: GraphError.outcomeUnknown(
+                path: JournalFixture.path, reason: "could not sync it: Input/output error (5)")
+        ) {
             try writer.write([JournalFixture.commit(2)])
         }
         let operations = disk.operationCount
         #expect(
-            throws: GraphError.storeFailed(path: JournalFixture.path, reason: "sync failed with errno 5")
+            throws: GraphError.storeFailed(
+                path: JournalFixture.path, reason: "could not sync it: Input/output error (5)")
         ) { try writer.write([JournalFixture.commit(3)]) }
         try writer.close([1])
         try writer.close([1])

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Graph
@@ -180,6 +181,72 @@ import Testing
         }
     }
 
+    @Test func `the log has what each commit changed, if it is asked for`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        let ids = try await store.transaction { context in
+            ["a", "b"].map { context.insert(Team(name: $0)).id }
+        }
+        try await store.transaction { context in
+            context[ids[0]]?.name = "A"
+            context[ids[1]]?.delete()
+            context.insert(Person(name: "Ada", team: ToOne(ids[0])))
+        }
+        // The store is open.
+        let text = await run("log", "--changes", folder.file())
+        #expect(text.code == 0 && text.errors == "", "\(text)")
+        #expect(text.lines.count == 7, "\(text)")
+        #expect(text.lines[0].hasPrefix("commit 1, ") && text.lines[3].hasPrefix("commit 2, "))
+        #expect(text.lines[1] == "    + Team 1 {\"name\":\"a\"}" && text.lines[2] == "    + Team 2 {\"name\":\"b\"}")
+        #expect(text.lines[4] == "    ~ Team 1 name: \"a\" → \"A\"")
+        #expect(text.lines[5] == "    - Team 2 {\"name\":\"b\"}")
+        #expect(text.lines[6].hasPrefix("    + Person 1 {\"name\":\"Ada\","), "\(text.lines[6])")
+        #expect(text.lines[6].contains("\"team\":1"))
+        let json = await run("log", "--format", "jsonl", "--changes", folder.file())
+        let last = try JSONSerialization.jsonObject(with: Data(json.lines[1].utf8)) as? [String: Any]
+        let objects = try #require(last?["objects"] as? [[String: Any]])
+        #expect(objects.compactMap { $0["change"] as? String } == ["updated", "deleted", "inserted"])
+        #expect(objects[0]["before"] as? [String: String] == ["name": "a"])
+        #expect(objects[0]["values"] as? [String: String] == ["name": "A"])
+        try await store.transaction { $0[ids[0]]?.name = "B" }
+        #expect(await run("log", "--changes", folder.file()).lines.last == "    ~ Team 1 name: \"A\" → \"B\"")
+        #expect(!(await run("log", "--format", "jsonl", folder.file()).output.contains("objects")))
+        try await store.close()
+        for golden in GoldenStore.allCases {
+            let folder = try golden.copy()
+            let before = try contents(of: folder)
+            #expect(await run("log", "--changes", folder.file()).code == 0)
+            #expect(try contents(of: folder) == before)
+        }
+    }
+
+    @Entity fileprivate struct Lesson {
+        var title: String
+        @Relationship(inverse: \Pupil.lessons) var pupils: ToMany<Pupil> = []
+    }
+
+    @Entity fileprivate struct Pupil {
+        var name: String
+        var lessons: ToMany<Lesson> = []
+    }
+
+    @Test func `the log has the links that a commit made and ended`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Lesson.self, Pupil.self, at: folder.file())
+        let (lesson, pupil) = try await store.transaction { context in
+            let (lesson, pupil) = (context.insert(Lesson(title: "a")), context.insert(Pupil(name: "b")))
+            lesson.pupils.append(pupil)
+            return (lesson.id, pupil.id)
+        }
+        try await store.transaction { context in
+            if let pupil = context[pupil] { context[lesson]?.pupils.remove(pupil) }
+        }
+        let lines = await run("log", "--changes", folder.file()).lines
+        #expect(lines.count { $0.hasPrefix("    + link ") && $0.hasSuffix(": 1 to 1") } == 1, "\(lines)")
+        #expect(lines.last?.hasPrefix("    - link ") == true, "\(lines)")
+        try await store.close()
+    }
+
     // MARK: Compacting
 
     fileprivate enum Newer {
@@ -237,7 +304,7 @@ import Testing
         let new = try #require(after.removeValue(forKey: "new") ?? nil)
         #expect(after == before && new[48..<64] != before["store.graph"]??[48..<64])
         let again = await run("salvage", "--output=\(folder.file("new"))", folder.file())
-        #expect(again.code == 1 && again.errors.contains("there is something of that name"))
+        #expect(again.code == 1 && again.errors.contains("something has this name already"))
         try await store.open(folder.file("new")).close()
     }
 
@@ -259,6 +326,13 @@ import Testing
         let whole = await run("salvage", header.file(), "--output", header.file("new"))
         #expect(whole.code == 0 && whole.errors.hasSuffix("the header's second copy is damaged\n"))
         #expect(await run("salvage", header.file("missing"), "--output", header.file("other")).code == 1)
+        // Without a schema.
+        var bytes = try #require(FileManager.default.contents(atPath: header.file()))
+        for place in JournalFormat.recordsOffset..<UInt64(bytes.count) { bytes[Int(place)] = 0 }
+        try bytes.write(to: URL(fileURLWithPath: header.file()))
+        let nothing = await run("salvage", header.file(), "--output", header.file("other"))
+        #expect(nothing.code == 1 && nothing.errors.contains(": nothing can be salvaged: "), "\(nothing)")
+        #expect(!nothing.errors.contains("graphctl salvage"), "\(nothing)")
     }
 
     // MARK: What is odd
@@ -362,7 +436,9 @@ import Testing
             #expect(outcome.code == 1 && outcome.output == "")
             #expect(outcome.errors.hasPrefix("graphctl: ") && outcome.errors.contains("damaged at byte "), "\(outcome)")
         }
-        #expect(await run("verify", folder.file("missing")).errors.hasSuffix("there is no file\n"))
+        #expect(
+            await run("verify", folder.file("missing")).errors.hasSuffix(
+                "there is no file\n"))
         #expect(await run("diff", folder.file(), folder.file()).code == 1)
         try Data("text".utf8).write(to: URL(fileURLWithPath: folder.file()))
         #expect(await run("stat", folder.file()).errors.contains("not a Graph store"))
@@ -374,17 +450,90 @@ import Testing
             ["dump", "a", "--format"],
             ["stat", "--format", "text", "a"], ["diff", "a"], ["diff", "a", "b", "c"], ["dump", "a", "--entity"],
             ["-x"], ["salvage", "a"], ["salvage", "--output", "b"], ["salvage", "a", "--output"],
-            ["verify", "--output", "b"],
+            ["verify", "--output", "b"], ["dump", "--changes", "a"], ["log", "--changes"],
         ] {
             var errors = ""
             let code = await GraphCtl(output: { _ in }, errors: { errors += $0 }).run(arguments)
-            #expect(code == 2 && errors.hasSuffix("; graphctl --help lists the commands\n"), "\(arguments)")
+            #expect(code == 2 && errors.contains("; graphctl ") && errors.contains("--help "), "\(arguments)")
         }
-        #expect(await run() == Outcome(code: 2, errors: GraphCtl.help))
-        for arguments in [["--help"], ["help"], ["-h"], ["dump", "--help"], ["dump", "a", "-h"]] {
+        #expect(await run() == Outcome(code: 2, errors: Help.text))
+        for arguments in [["--help"], ["help"], ["-h"], ["nope", "--help"], ["help", "nope"]] {
             var output = ""
             let code = await GraphCtl(output: { output += $0 }, errors: { _ in }).run(arguments)
-            #expect(code == 0 && output == GraphCtl.help)
+            #expect(code == 0 && output == Help.text)
         }
     }
+
+    @Test func `each command has a line in the help, and help of its own`() async throws {
+        let names = ["verify", "stat", "schema", "dump", "log", "diff", "compact", "salvage"]
+        #expect(Help.commands.map(\.name) == names)
+        for name in names {
+            #expect(Help.text.contains("\n  \(name) "), "\(name)")
+            let help = await run(name, "--help")
+            #expect(help.code == 0 && help.errors == "" && help.output.hasPrefix("usage: graphctl \(name) "))
+            for part in [
+                "\nOptions:\n", "\nExit codes:\n  0  ", "\n  1  ", "\n  2  ", "\nExample:\n  graphctl \(name) ",
+            ] {
+                #expect(help.output.contains(part), "\(name) lacks \(part)")
+            }
+            #expect(await run("help", name) == help)
+            #expect(await run(name, "a", "-h") == help)
+            // An example is a command line that can be followed.
+            let command = try #require(Help.commands.first { $0.name == name })
+            let words = command.example.split(separator: " ").dropFirst().prefix { $0 != "|" && $0 != ">" }.map(
+                String.init)
+            #expect(throws: Never.self) { try Options(words) }
+        }
+        for code in ["3  ", "4  "] { #expect(Help.commands.filter { $0.text.contains("\n  " + code) }.count == 1) }
+        for line in (Help.commands.map(\.text) + [Help.text]).joined().split(separator: "\n") {
+            #expect(line.count <= 132, "\(line)")
+        }
+    }
+
+    // MARK: Progress
+
+    @Test func `what takes long says how far it is, where somebody looks`() async throws {
+        let folder = try GoldenStore.library.copy()
+        for (arguments, stages) in [
+            (["verify", folder.file()], ["reading: 100 %", "checking: 100 %", "checking every index"]),
+            (["compact", folder.file()], ["reading: 100 %", "writing: 100 %"]),
+            (["salvage", folder.file(), "--output", folder.file("new")], ["reading: ", "writing: 100 %"]),
+        ] {
+            let seen = Mutex<[String]>([])
+            var program = GraphCtl(output: { _ in }, errors: { _ in })
+            program.progress = { text in seen.withLock { $0.append(text) } }
+            #expect(await program.run(arguments) == 0)
+            let texts = seen.withLock { $0 }
+            for stage in stages { #expect(texts.contains { $0.hasPrefix(stage) }, "\(arguments[0]) lacks \(stage)") }
+        }
+    }
+
+    #if os(Linux)
+        /// What the executable prints to a terminal that is its standard error.
+        private func terminalText(_ arguments: [String]) throws -> String {
+            var (terminal, other): (Int32, Int32) = (-1, -1)
+            try #require(openpty(&terminal, &other, nil, nil, nil) == 0)
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: try StoreProcess.program("graphctl"))
+            process.arguments = arguments
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle(fileDescriptor: other, closeOnDealloc: true)
+            try process.run()
+            process.waitUntilExit()
+            // A terminal keeps some thousand bytes for its reader.
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            let count = read(terminal, &bytes, bytes.count)
+            close(terminal)
+            return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        }
+
+        @Test func `a terminal shows progress and is left clean, and a pipe has none of it`() throws {
+            let folder = try GoldenStore.library.copy()
+            let text = try terminalText(["verify", folder.file()])
+            #expect(
+                text.contains("\rreading: 100 %\u{1B}[K") && text.hasSuffix("\r\u{1B}[K"), "\(text.debugDescription)")
+            let piped = try outcome(["verify", folder.file()], output: "/dev/null")
+            #expect(piped.code == 0 && piped.errors == "")
+        }
+    #endif
 }

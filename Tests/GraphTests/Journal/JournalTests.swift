@@ -140,7 +140,8 @@ struct JournalTests {
         }
         try FileManager.default.createSymbolicLink(atPath: folder.file("circle"), withDestinationPath: "circle")
         await #expect(
-            throws: GraphError.unusableFile(path: folder.file("circle"), reason: "its symbolic links form a loop")
+            throws: GraphError.unusableFile(
+                path: folder.file("circle"), reason: "its symbolic links form a loop: correct where they lead")
         ) { _ = try await open(folder.file("circle")) }
         _ = FileManager.default.createFile(atPath: folder.file("empty"), contents: nil)
         await #expect(throws: GraphError.notAStore(path: folder.file("empty"), reason: "the file is empty")) {
@@ -243,7 +244,9 @@ struct JournalTests {
         disk.killProcess()
         let operations = disk.operationCount
         await #expect(
-            throws: GraphError.storeFailed(path: JournalFixture.path, reason: "the journal belongs to process 100")
+            throws: GraphError.storeFailed(
+                path: JournalFixture.path,
+                reason: "process 100 opened it, and only that process may save, not its children")
         ) { try await journal.write([]) }
         try await journal.close([])
         #expect(disk.operationCount == operations)

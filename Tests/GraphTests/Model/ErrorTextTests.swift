@@ -17,7 +17,7 @@ struct ErrorTextTests {
 
     @Test func `paths that are none`() async throws {
         #expect(try await refusal(at: "") == "the path is empty: name a file")
-        #expect(try await refusal(at: "/a\0b").hasSuffix(": not a path: it contains a zero byte"))
+        #expect(try await refusal(at: "/a\0b").hasSuffix(": not a path, since it contains a zero byte: name a file"))
         #expect(
             try await refusal(at: "/nowhere/at/all.graph") == "/nowhere/at: this folder does not exist; create it first"
         )
@@ -46,7 +46,8 @@ struct ErrorTextTests {
         } catch {
             #expect(
                 error.description.hasSuffix(
-                    ": the disk is full; nothing was changed: try again when there is room"))
+                    ": the disk is full, or a quota or the largest size of a file is reached; nothing was changed: make "
+                        + "room, and try again"))
         }
     }
 
@@ -82,8 +83,82 @@ struct ErrorTextTests {
             let text = error.description
             #expect(text.components(separatedBy: "record 3").count == 2, "\(text)")
             #expect(text.contains("but it was durable"), "\(text)")
-            #expect(text.hasSuffix("; the file was not changed: keep it, and restore a copy"), "\(text)")
+            #expect(text.hasSuffix(Self.advice), "\(text)")
         }
+    }
+
+    private static let advice =
+        "; the file was not changed: keep it, and restore a copy, or write what can still be read into a new file with "
+        + "graphctl salvage"
+
+    @Test func `damage of both kinds names the tool that salvages`() {
+        let errors = [
+            GraphError.corrupt(path: "a", offset: 9, sequence: 2, reason: "b"),
+            GraphError.invalidRecord(path: "a", offset: 9, sequence: 2, reason: "b"),
+        ]
+        for error in errors { #expect(error.description.hasSuffix(Self.advice), "\(error)") }
+    }
+
+    @Test func `metadata that are too long are no transaction, and there are no smaller steps`() {
+        let error = GraphError.metadataTooLarge(key: "a \"b\"", lengthBytes: 70_000, limitBytes: 65_536)
+        #expect(
+            error.description
+                == "with this text for \"a \\\"b\\\"\", metadata would take 70000 bytes, more than the limit of 65536; "
+                + "nothing was stored: store a shorter text, or remove keys that are no longer needed")
+    }
+
+    @Test func `the system's errors have its words and their numbers`() {
+        let full = "No space left on device (\(ENOSPC))"
+        #expect(
+            GraphError.inputOutput(path: "a", operation: "write", code: ENOSPC).description
+                == "a: could not write it: \(full)")
+        #expect(
+            IOError(operation: .sync, reason: .diskFull, code: ENOSPC).summary == "could not sync it: \(full)")
+        let later = GraphError.inputOutput(path: "a", operation: "list", code: EIO).asEarlierFailure(path: "a")
+        #expect(
+            later.description
+                == "a: the store takes no more saves: could not list its folder: Input/output error (\(EIO)); open it again"
+        )
+        // A transfer without progress has no number.
+        #expect(
+            GraphError.inputOutput(path: "a", operation: "read", code: 0).description
+                == "a: could not read it: no byte was transferred")
+        #expect(IOError.words(for: 99_999).hasSuffix("99999)") || IOError.words(for: 99_999) == "error 99999")
+    }
+
+    /// Paths are as long as the system allows; everything else is cut.
+    @Test func `no error is long, however long what it names is`() {
+        let long = String(repeating: "x", count: 100_000)
+        let object = AnyPersistentID(PersistentID<Team>(row: 1))
+        let errors: [GraphError] = [
+            .unknownEntity(long), .notOrdered(long), .notEncodable(entity: long, reason: long),
+            .metadataTooLarge(key: long, lengthBytes: 1, limitBytes: 1), .rowNumbersUsedUp(entity: long),
+            .notAStore(path: long, reason: long), .unsupportedVersion(path: long, found: long, supported: "1"),
+            .schemaMismatch(path: long, differences: [long]),
+            .corrupt(path: long, offset: 1, sequence: 1, reason: long),
+            .invalidRecord(path: long, offset: 1, sequence: 1, reason: long),
+            .valueNotReadable(path: long, object: object, property: long, type: long, reason: long),
+            .unusableFile(path: long, reason: long), .unusableFile(path: "", reason: long),
+            .inputOutput(path: long, operation: "read", code: 5), .diskFull(path: long), .closed(path: long),
+            .migrationStepFailed(path: long, from: long, to: long, reason: long),
+            .outcomeUnknown(path: long, commit: nil, reason: long), .storeFailed(path: long, reason: long),
+            .inconsistent([long]), .readOnly(path: long), .alreadyOpen(path: long, processID: 1),
+            .directoryMissing(path: long), .permissionDenied(path: long, operation: "open"),
+        ]
+        for error in errors { #expect(error.description.utf8.count < 4_096 + 2_500, "\("\(error)".prefix(300))") }
+    }
+
+    @Test func `files that cannot be stores say what to do`() async throws {
+        let folder = try TemporaryFolder()
+        #expect(try await refusal(at: folder.path) == "\(folder.path): this is a folder: name a file")
+        #expect(
+            try await refusal(at: "/dev/null") == "/dev/null: this is a device, FIFO or socket: name a regular file")
+        try Data().write(to: URL(fileURLWithPath: folder.file("empty")))
+        #expect(
+            try await refusal(at: folder.file("empty")).hasSuffix(
+                ": not a Graph store: the file is empty; the file was not changed: check the path"))
+        let inconsistent = GraphError.inconsistent(["a"]).description
+        #expect(inconsistent.contains("a bug in Graph; nothing was saved: 1 finding"))
     }
 
     @Test func `what the system does not permit is said in words`() {

@@ -50,7 +50,9 @@ import Testing
         for count in 0..<2 {
             #expect(try await program.run("limit files \(count)") == "limited")
             let answer = try await program.run("open \(path)")
-            #expect(answer.hasPrefix("refused inputOutput ") && answer.hasSuffix("errno \(EMFILE)"), "\(answer)")
+            #expect(
+                answer.hasPrefix("refused inputOutput ") && answer.hasSuffix("Too many open files (\(EMFILE))"),
+                "\(answer)")
         }
         #expect(try await program.run("limit files") == "limited")
         #expect(try await program.run("open \(path)") == "opened 0")

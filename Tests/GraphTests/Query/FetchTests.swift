@@ -4,12 +4,17 @@ import Testing
 @testable import Graph
 
 struct FetchTests {
+    struct Place: Codable, Equatable {
+        var shelf = 1
+    }
+
     /// A row for every question that a fetch can ask.
     @Entity struct Item {
         var name: String
         @Indexed var size: Int
         var weight: Double?
         var day = Weekday.friday
+        var place = Place()
         var doubled: Int { 2 * size }
     }
 
@@ -118,6 +123,17 @@ struct FetchTests {
             #expect(property.hasPrefix("\\Item."), "\(property)")
             #expect(!property.contains("0x"), "\(property)")
         }
+    }
+
+    @Test func `where Swift knows the property's name, the error names it with its entity`() throws {
+        let snapshot = try Self.snapshot()
+        let fetch = { _ = try snapshot.fetchValues(sortedBy: [.ascending(\Item.place.shelf)]) }
+        #expect(throws: GraphError.notOrdered("Item.place.shelf")) { try fetch() }
+        let look = { _ = try snapshot.fetchValues(\Item.weight, equals: 1) }
+        #expect(throws: GraphError.notOrdered("Item.weight")) { try look() }
+        #expect(
+            GraphError.notOrdered("Item.place.shelf").description
+                == "Item.place.shelf is not a stored property with an order; sort by one that is")
     }
 
     @Test func `an entity that the store does not have is an error`() throws {

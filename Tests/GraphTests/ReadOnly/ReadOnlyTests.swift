@@ -76,7 +76,9 @@ struct ReadOnlyTests {
         #expect(await context.undo().isEmpty)
         try await context.save()
         #expect(reader.snapshot.value(for: id)?.name == "a" && reader.snapshot.count(of: Person.self) == 0)
-        #expect(refusal.description.hasSuffix("the store was opened read-only, so that nothing is saved or compacted"))
+        #expect(
+            refusal.description.hasSuffix(
+                "the store was opened read-only, so nothing was saved or compacted; open it for writing"))
         await context.perform { context in
             context.autosave = .zero
             context[id]?.name = "c"
@@ -95,17 +97,20 @@ struct ReadOnlyTests {
             }
         }
         guard case .unusableFile(_, "there is no file") = await refusal(path) else { throw Unexpected() }
-        guard case .unusableFile(_, "a folder") = await refusal(folder.path) else { throw Unexpected() }
+        guard case .unusableFile(_, "this is a folder: name a file") = await refusal(folder.path) else {
+            throw Unexpected()
+        }
         guard case .unusableFile("memory", _) = await refusal(nil) else { throw Unexpected() }
         guard case .unusableFile = await refusal("") else { throw Unexpected() }
         guard case .directoryMissing = await refusal(folder.file("no/where")) else { throw Unexpected() }
         try Data("text".utf8).write(to: URL(fileURLWithPath: path))
         guard case .notAStore = await refusal(path) else { throw Unexpected() }
         mkfifo(folder.file("pipe"), 0o600)
-        guard case .unusableFile(_, "a device, FIFO or socket") = await refusal(folder.file("pipe")) else {
+        let device = "this is a device, FIFO or socket: name a regular file"
+        guard case .unusableFile(_, device) = await refusal(folder.file("pipe")) else {
             throw Unexpected()
         }
-        guard case .unusableFile(_, "a device, FIFO or socket") = await refusal("/dev/null") else { throw Unexpected() }
+        guard case .unusableFile(_, device) = await refusal("/dev/null") else { throw Unexpected() }
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["store.graph", "pipe"])
     }
 

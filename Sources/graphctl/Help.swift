@@ -1,0 +1,129 @@
+/// What `--help` prints.
+enum Help {
+    /// The commands, how each is used, and what it does in a line.
+    static let text = """
+        usage: graphctl COMMAND [OPTIONS] FILE
+
+        Looks into a Graph store, without the program that wrote it. All commands but compact only read the file, without its
+        lock, so that a program may have it open: they show what was durable at one moment.
+
+        \(commands.map { "  \($0.name.padded(to: 10))\($0.summary)\n" }.joined())
+        graphctl COMMAND --help has the options of a command, its exit codes and an example.
+
+        Remarks about a file go to standard error; those of verify and stat are part of their output. While a command reads or
+        writes a large file, standard error shows how far it is, if it is a terminal.
+
+        Exit codes: 0 the command is done; 1 the file is damaged, is no store, or cannot be read or written, or the output cannot
+        be written; 2 the command line is wrong. diff and salvage have another one.
+
+        """
+
+    struct Command {
+        let name: String
+        let usage: String
+        let summary: String
+        /// What it does, in lines.
+        let details: String
+        var options: [(option: String, meaning: String)] = []
+        let exitCodes: [(code: Int, meaning: String)]
+        let example: String
+
+        var text: String {
+            var text = "usage: graphctl \(name) \(usage)\n\n\(details)\n\nOptions:\n"
+            for (option, meaning) in options + [("--help, -h", "prints this text")] {
+                text += "  \(option.padded(to: 22))\(meaning)\n"
+            }
+            text += "\nExit codes:\n"
+            for (code, meaning) in exitCodes + [(2, "the command line is wrong")] { text += "  \(code)  \(meaning)\n" }
+            return text + "\nExample:\n  \(example)\n"
+        }
+    }
+
+    private static let format = (option: "--format text|jsonl", meaning: "lines of text, the default, or of JSON")
+    private static let done = [
+        (code: 0, meaning: "done"), (code: 1, meaning: "the file is damaged, is no store, or cannot be read"),
+    ]
+
+    static let commands = [
+        Command(
+            name: "verify", usage: "FILE", summary: "checks all of a file",
+            details: """
+                Reads all of the file, and checks each checksum, record, index, reference, unique value and count, and the lock
+                file beside it.
+                """,
+            exitCodes: [(0, "the file is sound"), (1, "it is not, or cannot be read")],
+            example: "graphctl verify photos.graph"),
+        Command(
+            name: "stat", usage: "FILE", summary: "prints the length of a file, and how much of what it has",
+            details: """
+                Prints the store's identifier, the number of the last commit, the lengths of the file and of what came after the
+                last compaction, the numbers of objects and links, and the texts that the program keeps with the store.
+                """,
+            exitCodes: done, example: "graphctl stat photos.graph"),
+        Command(
+            name: "schema", usage: "FILE", summary: "prints the entities and their properties",
+            details: "Prints the entities and their properties, as the file has them.",
+            exitCodes: done, example: "graphctl schema photos.graph > schema.txt"),
+        Command(
+            name: "dump", usage: "[--format text|jsonl] [--entity NAME] FILE", summary: "prints every object",
+            details: """
+                Prints every object with its row number, its version and its values. Relationships are row numbers. text has a line
+                for each value; jsonl has a line of JSON for each object, in which bytes are Base64, dates are seconds since the
+                beginning of 2001, and values of the program's own types are what they encode.
+                """,
+            options: [format, ("--entity NAME", "only the objects of this entity")],
+            exitCodes: done + [(2, "the file has no such entity")],
+            example: "graphctl dump --format jsonl --entity Photo photos.graph | head"),
+        Command(
+            name: "log", usage: "[--format text|jsonl] [--changes] FILE",
+            summary: "prints the commits since the last compaction",
+            details: """
+                Prints each commit since the last compaction: number, time, author, how many objects of each entity it inserted
+                (+), changed (~) and deleted (-), and the length of its record. In jsonl the time is in nanoseconds since 1970, and
+                the first line names the commit of the last compaction, if there was one.
+
+                With --changes, lines with each object follow, by entity and row number: the values of an inserted or deleted
+                object, and of a changed one the values that changed, before and after. Members of relationships are not listed
+                where they follow from references of other objects. In jsonl the commit has them as "objects". The command keeps
+                all changes in memory until it prints them.
+                """,
+            options: [format, ("--changes", "the objects and links that each commit changed, with their values")],
+            exitCodes: done, example: "graphctl log --changes photos.graph"),
+        Command(
+            name: "diff", usage: "OLD NEW", summary: "prints how two files differ",
+            details: """
+                Prints how the schemas of two files differ, the objects that only one has (- OLD, + NEW), and those that differ,
+                with their values. A property that only one schema has is null in the other file.
+                """,
+            exitCodes: [
+                (0, "nothing differs"), (1, "a file is damaged, is no store, or cannot be read"),
+                (3, "the files differ"),
+            ],
+            example: "graphctl diff backup.graph photos.graph"),
+        Command(
+            name: "compact", usage: "FILE", summary: "writes a file anew, without its history",
+            details: """
+                Writes the file anew, without its history, after the repairs that any opening does. No program may have it open. Values
+                of the program's own types stay as they are encoded.
+                """,
+            exitCodes: [(0, "the file is compacted"), (1, "it is open, damaged or no store, or cannot be written")],
+            example: "graphctl compact photos.graph"),
+        Command(
+            name: "salvage", usage: "FILE --output NEW",
+            summary: "writes what can still be read of a damaged file into a new one",
+            details: """
+                Writes what can still be read of a damaged file into a new file, which keeps all rules of the schema, and lists what
+                is lost. The damaged file is not changed. No program should have it open.
+                """,
+            options: [("--output NEW", "the new file, of which nothing may have the name")],
+            exitCodes: [
+                (0, "the new file has everything"), (1, "there is no new file"),
+                (4, "the new file lacks what is listed"),
+            ],
+            example: "graphctl salvage photos.graph --output salvaged.graph"),
+    ]
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - count, 1)) }
+}
