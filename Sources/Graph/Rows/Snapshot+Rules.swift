@@ -29,6 +29,36 @@ extension Snapshot {
         return nil
     }
 
+    /// The first broken reference of an entity's rows, described. Several threads search.
+    func firstBrokenReference(of entity: Int) -> String? {
+        guard !schema.entities[entity].toOnes.isEmpty else { return nil }
+        let (rows, parts) = (entities[entity].rows, entities[entity].rows.parts)
+        let reasons = concurrentResults(parts.count) { part -> String? in
+            var first: RowNumber?
+            rows.forEachRun(in: parts[part]) { run in
+                if first == nil { first = firstBrokenReference(in: run, of: entity) }
+            }
+            return first.flatMap { brokenReference(of: RowID(entity: entity, row: $0)) }
+        }
+        return reasons.lazy.compactMap { $0 }.first
+    }
+
+    private func firstBrokenReference(in run: RowTable.Run, of entity: Int) -> RowNumber? {
+        var broken: UInt32 = 0
+        let stride = entities[entity].rows.layout.stride
+        for toOne in schema.entities[entity].toOnes {
+            let targets = entities[toOne.target].rows
+            run.occupancy.forEachBit { place in
+                let target = toOne.target(ofRowAt: run.values + place * stride)
+                guard target != 0 else { return }
+                let back = toOne.inverseToOne.flatMap { self.target(of: target, through: $0) }
+                let row = run.firstRow + UInt64(place)
+                if !targets.contains(target) || back ?? row != row { broken |= 1 << UInt32(place) }
+            }
+        }
+        return broken == 0 ? nil : run.firstRow + UInt64(broken.trailingZeroBitCount)
+    }
+
     /// The relationships of an existing row that have fewer or more objects than allowed.
     func countFailures(of id: RowID) -> [ValidationFailure] {
         let description = schema.entities[id.entity]
