@@ -1,5 +1,10 @@
-/// A record as the reader finds it. The payload is valid only during the call that passes it.
-struct JournalEntry {
+/// A record as the reader finds it.
+///
+/// The reader passes records in groups, one after the other. The payloads of a group are valid until its last record was passed;
+/// the reader never goes on to a next group, and never throws, in the middle of one.
+///
+/// Sendable without the compiler's proof: nothing writes to a payload while it is valid.
+struct JournalEntry: @unchecked Sendable {
     let kind: Journal.RecordKind
     let sequence: JournalSequence
     /// Where the record starts in the file, for messages.
@@ -9,6 +14,8 @@ struct JournalEntry {
     /// The length of the file, zeros ahead included.
     var fileBytes: UInt64 = 0
     let payload: UnsafeRawBufferPointer
+    /// Whether it is the last record of its group.
+    var endsGroup = true
 
     /// Where the record ends, but for its padding.
     var endOffset: UInt64 { offset + UInt64(JournalFormat.frameHeaderBytes + payload.count) }

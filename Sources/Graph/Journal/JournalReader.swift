@@ -42,6 +42,11 @@ struct JournalReader: ~Copyable {
         case sealed
     }
 
+    /// A group of records has at most as many bytes, if it has more than one, and as many records: enough for several threads, and
+    /// few enough for the processor's caches.
+    private static let groupBytes = 2 << 20
+    private static let groupLimit = 256
+
     /// - Parameter remembered: the end in the lock file, perhaps another file's.
     init(
         file: any StoreFile, header: JournalHeader, headerChecksum: UInt32, lengthBytes: UInt64, path: String,
@@ -50,25 +55,31 @@ struct JournalReader: ~Copyable {
         self.header = header
         self.path = path
         self.remembered = remembered?.fileID == header.fileID ? remembered : nil
-        window = JournalWindow(file: file, lengthBytes: lengthBytes)
+        window = JournalWindow(file: file, lengthBytes: lengthBytes, pieceBytes: Self.groupBytes)
         chain = headerChecksum
     }
 
     consuming func scan<State>(
         into state: inout State, replay: (inout State, JournalEntry) throws(GraphError) -> Void
     ) throws(GraphError) -> JournalScan {
+        var group: [JournalEntry] = []
         while true {
-            switch try step() {
-            case .record(let frame, let kind, let payload, let end):
-                try accept(frame, kind, payload, end)
-                let entry = JournalEntry(
-                    kind: kind, sequence: frame.sequence, offset: offset, baseCommit: header.baseCommit,
-                    fileBytes: window.lengthBytes, payload: payload)
-                try replay(&state, entry)
-                offset = end
-            case .unknown(let reason):
-                throw corrupt(reason)
+            // The payloads are valid until the window moves.
+            if group.count == Self.groupLimit || !window.holdsRecord(at: offset) {
+                try Self.pass(&group, into: &state, replay)
+            }
+            let next: Next
+            do throws(GraphError) {
+                next = try self.next()
+            } catch {
+                // What is wrong with a record before counts.
+                try Self.pass(&group, into: &state, replay)
+                throw error
+            }
+            switch next {
+            case .entry(let entry): group.append(entry)
             case .bad(let reason):
+                try Self.pass(&group, into: &state, replay)
                 // A program may have written since. What is read together is compared.
                 guard freshOffset == offset else {
                     freshOffset = offset
@@ -80,11 +91,44 @@ struct JournalReader: ~Copyable {
         }
     }
 
-    private mutating func step() throws(GraphError) -> JournalWindow.Found {
+    private static func pass<State>(
+        _ group: inout [JournalEntry], into state: inout State,
+        _ replay: (inout State, JournalEntry) throws(GraphError) -> Void
+    ) throws(GraphError) {
+        for (number, entry) in group.enumerated() {
+            var entry = entry
+            entry.endsGroup = number == group.count - 1
+            try replay(&state, entry)
+        }
+        group.removeAll(keepingCapacity: true)
+    }
+
+    private enum Next {
+        case entry(JournalEntry)
+        /// No record, or a part of one.
+        case bad(String)
+    }
+
+    /// The next record, which is moved past.
+    private mutating func next() throws(GraphError) -> Next {
+        let found: JournalWindow.Found
         do throws(IOError) {
-            return try window.record(at: offset, salt: header.salt)
+            found = try window.record(at: offset, salt: header.salt)
         } catch {
             throw error.graphError(path: path)
+        }
+        switch found {
+        case .record(let frame, let kind, let payload, let end):
+            try accept(frame, kind, payload, end)
+            defer { offset = end }
+            return .entry(
+                JournalEntry(
+                    kind: kind, sequence: frame.sequence, offset: offset, baseCommit: header.baseCommit,
+                    fileBytes: window.lengthBytes, payload: payload))
+        case .unknown(let reason):
+            throw corrupt(reason)
+        case .bad(let reason):
+            return .bad(reason)
         }
     }
 

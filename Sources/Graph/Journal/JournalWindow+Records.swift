@@ -30,10 +30,55 @@ extension JournalWindow {
         let whole = try bytes(at: offset, count: frameBytes)
         let payloadEnd = JournalFormat.frameHeaderBytes + payloadBytes
         let payload = UnsafeRawBufferPointer(rebasing: whole[JournalFormat.frameHeaderBytes..<payloadEnd])
-        guard CRC32C.checksum(payload, seed: frame.headerChecksum) == frame.payloadChecksum else {
+        guard checksum(of: payload, frame, at: offset, salt: salt) == frame.payloadChecksum else {
             return .bad("its payload has a wrong checksum")
         }
         guard whole[payloadEnd...].allSatisfy({ $0 == 0 }) else { return .bad("its padding is not zero") }
         return .record(frame, kind, payload: payload, end: offset + UInt64(frameBytes))
+    }
+
+    /// Payloads of this length are checked several at once.
+    private static let longPayloadBytes = 64 << 10
+
+    /// The checksum of a payload. If it is a long one, those of the long ones behind it in the window are calculated at the same
+    /// time, and kept until the window moves.
+    private mutating func checksum(
+        of payload: UnsafeRawBufferPointer, _ frame: JournalFrame, at offset: UInt64, salt: UInt32
+    ) -> UInt32 {
+        if let checksum = checksums[offset] { return checksum }
+        guard payload.count >= Self.longPayloadBytes else {
+            return CRC32C.checksum(payload, seed: frame.headerChecksum)
+        }
+        // Nothing moves or fills the memory before all threads have ended.
+        nonisolated(unsafe) let records = longRecords(from: offset, salt: salt)
+        let results = concurrentResults(records.count) {
+            CRC32C.checksum(records[$0].payload, seed: records[$0].seed)
+        }
+        for (record, result) in zip(records, results) { checksums[record.offset] = result }
+        return results[0]
+    }
+
+    /// What seem to be records with long payloads, one behind the other, as far as the window has them.
+    private func longRecords(
+        from first: UInt64, salt: UInt32
+    ) -> [(offset: UInt64, seed: UInt32, payload: UnsafeRawBufferPointer)] {
+        var records: [(offset: UInt64, seed: UInt32, payload: UnsafeRawBufferPointer)] = []
+        var offset = first
+        while let header = held(at: offset, count: JournalFormat.frameHeaderBytes),
+            let frame = JournalFrame(header, salt: salt), frame.payloadBytes >= UInt32(Self.longPayloadBytes),
+            let payload = held(
+                at: offset + UInt64(JournalFormat.frameHeaderBytes), count: Int(frame.payloadBytes))
+        {
+            records.append((offset, frame.headerChecksum, payload))
+            offset += UInt64(JournalFormat.frameBytes(payloadBytes: payload.count))
+        }
+        return records
+    }
+
+    /// Whether what seems to be the record at an offset lies in the window, so that reading it does not move that.
+    func holdsRecord(at offset: UInt64) -> Bool {
+        guard let header = held(at: offset, count: JournalFormat.frameHeaderBytes) else { return false }
+        let payloadBytes = UInt32(littleEndian: header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+        return held(at: offset, count: JournalFormat.frameBytes(payloadBytes: Int(payloadBytes))) != nil
     }
 }

@@ -7,14 +7,19 @@ struct JournalWindow: ~Copyable {
 
     private let file: any StoreFile
     let lengthBytes: UInt64
+    private let pieceBytes: Int
     private var memory: UnsafeMutableRawBufferPointer
     private var start: UInt64 = 0
     private var filled = 0
+    /// Of long payloads in the window, by the offsets of their records, as far as they are known.
+    var checksums: [UInt64: UInt32] = [:]
 
-    init(file: any StoreFile, lengthBytes: UInt64) {
+    /// - Parameter pieceBytes: how much is read at once, where the file has as much.
+    init(file: any StoreFile, lengthBytes: UInt64, pieceBytes: Int = Self.pieceBytes) {
         self.file = file
         self.lengthBytes = lengthBytes
-        let capacity = Int(min(lengthBytes, UInt64(Self.pieceBytes)))
+        self.pieceBytes = pieceBytes
+        let capacity = Int(min(lengthBytes, UInt64(pieceBytes)))
         memory = .allocate(byteCount: capacity, alignment: JournalFormat.alignment)
     }
 
@@ -25,15 +30,23 @@ struct JournalWindow: ~Copyable {
     /// The bytes from `offset` on; the range must lie inside the file.
     mutating func bytes(at offset: UInt64, count: Int) throws(IOError) -> UnsafeRawBufferPointer {
         precondition(offset <= lengthBytes && UInt64(count) <= lengthBytes - offset, "range beyond the file")
-        if offset < start || offset - start > UInt64(filled) || count > filled - Int(offset - start) {
-            try fill(at: offset, count: count)
+        if let held = held(at: offset, count: count) { return held }
+        try fill(at: offset, count: count)
+        let position = Int(offset - start)
+        return UnsafeRawBufferPointer(rebasing: memory[position..<(position + count)])
+    }
+
+    /// The bytes from `offset` on, if the window has them.
+    func held(at offset: UInt64, count: Int) -> UnsafeRawBufferPointer? {
+        guard offset >= start, offset - start <= UInt64(filled), count <= filled - Int(offset - start) else {
+            return nil
         }
         let position = Int(offset - start)
         return UnsafeRawBufferPointer(rebasing: memory[position..<(position + count)])
     }
 
     /// Has the next bytes read again.
-    mutating func forget() { filled = 0 }
+    mutating func forget() { (filled, checksums) = (0, [:]) }
 
     /// The first offset from the given one on that may hold anything but zeros; nil if there is none.
     func dataOffset(from offset: UInt64) -> UInt64? { file.dataOffset(from: offset) }
@@ -43,9 +56,9 @@ struct JournalWindow: ~Copyable {
             memory.deallocate()
             memory = .allocate(byteCount: count, alignment: JournalFormat.alignment)
         }
-        filled = 0
+        forget()
         start = offset
-        let wanted = Int(min(lengthBytes - offset, UInt64(max(count, min(Self.pieceBytes, memory.count)))))
+        let wanted = Int(min(lengthBytes - offset, UInt64(max(count, min(pieceBytes, memory.count)))))
         try file.readFully(into: UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]), at: offset)
         filled = wanted
     }

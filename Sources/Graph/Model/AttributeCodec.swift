@@ -11,6 +11,9 @@ struct AttributeOperations: Sendable {
     let encode: @Sendable (UnsafeRawPointer, inout ByteWriter) throws -> Void
     /// Initializes the memory at the address, or throws and leaves it uninitialized.
     let decode: @Sendable (inout ByteReader, UnsafeMutableRawPointer) throws -> Void
+    /// Initializes values that lie at a distance from each other, one at each place whose bit is set, and clears the bits. If it
+    /// throws, the values of the bits that are left are uninitialized.
+    let decodeColumn: @Sendable (inout ByteReader, UnsafeMutableRawPointer, Int, inout UInt32) throws -> Void
     let deinitialize: @Sendable (UnsafeMutableRawPointer) -> Void
     /// Initializes the memory at the first address with a copy of the value at the second one.
     let copy: @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer) -> Void
@@ -55,6 +58,13 @@ public struct AttributeCodec<Value: Sendable>: Sendable {
             kind: kind,
             encode: { try encode($0.assumingMemoryBound(to: Value.self).pointee, &$1) },
             decode: { $1.initializeMemory(as: Value.self, to: try decode(&$0)) },
+            decodeColumn: { reader, values, stride, places in
+                while places != 0 {
+                    let value = values + places.trailingZeroBitCount * stride
+                    value.initializeMemory(as: Value.self, to: try decode(&reader))
+                    places &= places - 1
+                }
+            },
             deinitialize: { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) },
             copy: { $0.initializeMemory(as: Value.self, to: $1.assumingMemoryBound(to: Value.self).pointee) },
             assign: {

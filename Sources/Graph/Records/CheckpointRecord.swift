@@ -61,8 +61,7 @@ enum CheckpointRecord {
             let pairs = try schema.recordedLists.map { _ in try reader.readVarint() }
             try handler.begin(commit, time: time, counters: counters, rows: rows, pairs: pairs, reader)
         case .rows:
-            let entity = try reader.readEntity(of: schema)
-            try forEachBlock(of: entity, &reader) { try handler.insert($0, $1, $2, &$3) }
+            return try decodeRows(payload, of: schema) { try handler.insert($0, $1, $2, &$3) }
         case .links:
             let list = try reader.readList(of: schema)
             try reader.forEachPair(in: schema.linkTables[list]) { try handler.add($0, to: list, $1) }
@@ -79,12 +78,16 @@ enum CheckpointRecord {
         try reader.expectEnd()
     }
 
-    private static func forEachBlock(
-        of entity: Int,
-        _ reader: inout ByteReader,
+    /// Hands on the blocks of a payload that has rows.
+    static func decodeRows(
+        _ payload: UnsafeRawBufferPointer,
+        of schema: Schema,
         _ body: (Int, RowTable.Block, [UInt64], inout ByteReader) throws -> Void
     ) throws {
-        var leaf: UInt64 = 0
+        var reader = ByteReader(payload)
+        _ = try reader.readByte()
+        let entity = try reader.readEntity(of: schema)
+        var (leaf, versions): (UInt64, [UInt64]) = (0, [])
         while reader.remaining > 0 {
             let (next, overflow) = leaf.addingReportingOverflow(try reader.readVarint())
             let occupancy = try reader.readFixed(UInt32.self)
@@ -93,7 +96,7 @@ enum CheckpointRecord {
                 throw reader.failure("rows \(occupancy) of leaf \(next)")
             }
             leaf = next
-            var versions: [UInt64] = []
+            versions.removeAll(keepingCapacity: true)
             for _ in 0..<occupancy.nonzeroBitCount { versions.append(try reader.readVarint()) }
             try body(entity, RowTable.Block(leaf: leaf, occupancy: occupancy), versions, &reader)
         }

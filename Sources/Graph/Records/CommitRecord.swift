@@ -155,7 +155,7 @@ struct CommitRecord {
             let entity = try reader.readEntity(of: schema)
             guard entity > last else { throw reader.failure("entities out of order") }
             last = entity
-            try forEachRow(of: entity, &reader) { try handler.insert($0, version: $1, &$2) }
+            try handler.insertRows(of: entity, &reader)
             try forEachRow(of: entity, &reader) { try handler.update($0, version: $1, &$2) }
             try forEachRow(of: entity, &reader) { try handler.delete($0, version: $1, &$2) }
         }
@@ -170,7 +170,7 @@ struct CommitRecord {
         try reader.expectEnd()
     }
 
-    private static func forEachRow(
+    static func forEachRow(
         of entity: Int,
         _ reader: inout ByteReader,
         _ body: (RowID, RowVersion, inout ByteReader) throws -> Void
@@ -196,11 +196,19 @@ protocol CommitHandler {
         counters: [(entity: Int, next: RowNumber)],
         _ reader: ByteReader
     ) throws
+    /// Inserts the rows that are next in the reader.
+    mutating func insertRows(of entity: Int, _ reader: inout ByteReader) throws
     mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func remove(_ pair: LinkTable.Pair, from list: Int, _ reader: ByteReader) throws
     mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws
+}
+
+extension CommitHandler {
+    mutating func insertRows(of entity: Int, _ reader: inout ByteReader) throws {
+        try CommitRecord.forEachRow(of: entity, &reader) { try insert($0, version: $1, &$2) }
+    }
 }
 
 extension ByteWriter {

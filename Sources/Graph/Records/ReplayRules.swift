@@ -89,6 +89,10 @@ struct ReplayRules: Sendable {
         var references = [Int](repeating: 0, count: snapshot.linkTables.count)
         for (entity, description) in snapshot.schema.entities.enumerated() {
             let ordered = description.toOnes.filter { $0.order != nil }
+            guard hasIndexes || !ordered.isEmpty else {
+                try Self.fail(snapshot.firstBrokenReference(of: entity))
+                continue
+            }
             try snapshot.entities[entity].rows.forEachRow { row, _, address in
                 didWrite(RowID(entity: entity, row: row), from: nil, to: address, in: snapshot.schema)
                 for toOne in ordered where toOne.target(ofRowAt: address) != 0 { references[toOne.order ?? 0] += 1 }

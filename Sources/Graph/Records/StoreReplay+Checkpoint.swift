@@ -26,25 +26,19 @@ extension StoreReplay: CheckpointHandler {
         _ versions: [UInt64],
         _ reader: inout ByteReader
     ) throws {
-        guard promised != nil else { throw reader.failure("rows before the head of the checkpoint") }
-        let last = block.firstRow + UInt64(31 - block.occupancy.leadingZeroBitCount)
-        guard last < counters[entity] else { throw reader.failure("row \(last) is beyond the row counter") }
-        guard versions.allSatisfy({ $0 > 0 && $0 <= RowCounters.maximum }) else {
-            throw reader.failure("versions \(versions) of rows from \(block.firstRow) on")
+        var decoder = leafDecoder
+        defer { note(unread: decoder.unread) }
+        guard keepsIndexes else {
+            let rows = try decoder.leaf(entity, block, versions, &reader)
+            return try insert(CheckpointLeaves.Leaf(entity: entity, rows: rows, endOffset: reader.offset))
         }
+        try decoder.check(entity, block, versions, reader)
         let layout = snapshot.schema.entities[entity].layout
         let bytes = max(layout.stride * 32, 1)
         try withUnsafeTemporaryAllocation(byteCount: bytes, alignment: layout.alignment) { memory in
             // There is at least one byte, so the memory has an address.
             let values = memory.baseAddress.unsafelyUnwrapped
-            try decode(entity, block, &reader, into: values)
-            guard keepsIndexes else {
-                guard snapshot.entities[entity].rows.insert(block, versions: versions, moving: values) else {
-                    block.occupancy.forEachBit { layout.destroy(values + $0 * layout.stride, 1) }
-                    throw reader.failure("rows of leaf \(block.leaf) are there twice")
-                }
-                return
-            }
+            try decoder.decode(entity, block, &reader, into: values)
             var (number, isTwice) = (0, false)
             block.occupancy.forEachBit { place in
                 let id = RowID(entity: entity, row: block.firstRow + UInt64(place))
@@ -63,41 +57,51 @@ extension StoreReplay: CheckpointHandler {
         }
     }
 
+    private var leafDecoder: CheckpointLeaves {
+        CheckpointLeaves(snapshot.schema, counters: counters, path: path, hasHead: promised != nil)
+    }
+
+    private mutating func insert(_ leaf: CheckpointLeaves.Leaf) throws {
+        guard snapshot.entities[leaf.entity].rows.insert(leaf.rows) else {
+            throw ByteReader.Failure(
+                reason: "rows of leaf \(leaf.rows.number) are there twice", offset: leaf.endOffset)
+        }
+    }
+
+    private mutating func note(unread: [(property: Property, entity: Int)]) {
+        for (property, entity) in unread { noteUnread(property, of: entity) }
+    }
+
+    // MARK: Several parts at once
+
+    /// Whether a record has rows that can be decoded with those of the records that follow.
+    func canWait(_ entry: JournalEntry) -> Bool {
+        !keepsIndexes && entry.kind == .snapshotChunk && entry.payload.first == CheckpointRecord.Part.rows.rawValue
+    }
+
+    /// Decodes the rows of records that have waited, on several threads, and inserts them in the order of the records. Of all that
+    /// is wrong what comes first in the file is thrown, whichever thread finds it when.
+    mutating func insertWaiting() throws(GraphError) {
+        guard !waiting.isEmpty else { return }
+        let (entries, decoder) = (waiting, leafDecoder)
+        waiting = []
+        let results = concurrentResults(entries.count) { number in
+            var decoder = decoder
+            decoder.decode(entries[number].payload)
+            return decoder
+        }
+        for (entry, result) in zip(entries, results) {
+            try checked(entry) { replay in
+                for leaf in result.leaves { try replay.insert(leaf) }
+                if let failure = result.failure { throw failure }
+                replay.note(unread: result.unread)
+            }
+        }
+    }
+
     mutating func note(_ entries: UnsafeRawBufferPointer, of index: CheckpointRecord.Index) {
         guard !keepsIndexes, let place = indexPlaces[index] else { return }
         storedIndexes[place, default: StoredIndex()].pieces.append(Array(entries))
-    }
-
-    /// Initialises the memory of a block's rows, property by property, or throws and leaves none of it initialised.
-    private mutating func decode(
-        _ entity: Int,
-        _ block: RowTable.Block,
-        _ reader: inout ByteReader,
-        into values: UnsafeMutableRawPointer
-    ) throws {
-        let (properties, stride) = (
-            snapshot.schema.entities[entity].properties, snapshot.schema.entities[entity].layout.stride
-        )
-        var (done, places): (Int, UInt32) = (0, 0)
-        do {
-            for property in properties {
-                try block.occupancy.forEachBit { place in
-                    let id = RowID(entity: entity, row: block.firstRow + UInt64(place))
-                    let address = values + place * stride + property.offset
-                    try reading(property, of: id) { try property.operations.decode(&reader, address) }
-                    places |= 1 << UInt32(place)
-                }
-                noteUnread(property, of: entity, &reader)
-                (done, places) = (done + 1, 0)
-            }
-        } catch {
-            for (number, property) in properties.prefix(done + 1).enumerated() {
-                (number < done ? block.occupancy : places).forEachBit {
-                    property.operations.deinitialize(values + $0 * stride + property.offset)
-                }
-            }
-            throw error
-        }
     }
 
     mutating func endCheckpoint(_ reader: ByteReader) throws {

@@ -11,13 +11,45 @@ extension StoreReplay: CommitHandler {
         try apply(counters, reader)
     }
 
-    mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+    /// Fills leaves that the table does not have, and puts them into it when they are complete.
+    mutating func insertRows(of entity: Int, _ reader: inout ByteReader) throws {
+        let description = snapshot.schema.entities[entity]
+        let (layout, decoder) = (description.layout, RowDecoder(description.properties))
+        var open: LooseLeaf?
+        try CommitRecord.forEachRow(of: entity, &reader) { id, version, reader in
+            let (number, place) = (id.row >> 5, Int(id.row & 31))
+            if open?.number != number {
+                if let open { insert(open, of: entity) }
+                let fills = !keepsIndexes && !snapshot.entities[entity].rows.hasLeaf(number)
+                open = fills ? LooseLeaf(number, layout) : nil
+            }
+            guard let address = open?.freePlace(place) else { return try insert(id, version: version, &reader) }
+            try check(id, version, reader)
+            try decode(id, &reader, into: address, decoder)
+            open?.add(place, version: version)
+            rules.didWrite(id, from: nil, to: address, in: snapshot.schema)
+            indexBase?.noteChange(of: id)
+        }
+        if let open { insert(open, of: entity) }
+    }
+
+    private mutating func insert(_ leaf: LooseLeaf, of entity: Int) {
+        let isInserted = snapshot.entities[entity].rows.insert(leaf)
+        precondition(isInserted, "a leaf came into the table while it was filled")
+    }
+
+    /// Changes nothing, and is mutating so that the compiler copies no replay for a call out of a closure.
+    private mutating func check(_ id: RowID, _ version: RowVersion, _ reader: ByteReader) throws {
         guard id.row < counters[id.entity] else { throw reader.failure("row \(id.row) is beyond the row counter") }
         guard !snapshot.contains(id) else { throw reader.failure("row \(id.row) is inserted, but exists") }
         // Or it was deleted once and came back; see `WorkingState.number`.
         guard version == RowVersion.none.next || version.number == snapshot.commit.next.number else {
             throw reader.failure("row \(id.row) is inserted at version \(version)")
         }
+    }
+
+    mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
+        try check(id, version, reader)
         let layout = snapshot.schema.entities[id.entity].layout
         try withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { memory in
             // There is at least one byte, so the memory has an address.
@@ -122,19 +154,21 @@ extension StoreReplay: CommitHandler {
     // MARK: Values
 
     /// Initialises a row's memory, or throws and leaves none of it initialised.
-    private mutating func decode(_ id: RowID, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws
-    {
+    private mutating func decode(
+        _ id: RowID, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer, _ decoder: RowDecoder? = nil
+    ) throws {
         let properties = snapshot.schema.entities[id.entity].properties
-        for (number, property) in properties.enumerated() {
-            do {
-                try reading(property, of: id) { try property.operations.decode(&reader, address + property.offset) }
-                noteUnread(property, of: id.entity, &reader)
-            } catch {
-                for property in properties.prefix(number) {
-                    property.operations.deinitialize(address + property.offset)
-                }
-                throw error
+        let decoder = decoder ?? RowDecoder(properties)
+        var done = 0
+        do {
+            while done < decoder.count {
+                try decoder.decode(done, &reader, into: address)
+                if reader.hasUnreadParts { noteUnread(properties[done], of: id.entity, &reader) }
+                done += 1
             }
+        } catch {
+            for property in properties.prefix(done) { property.operations.deinitialize(address + property.offset) }
+            throw snapshot.schema.error(error, reading: properties[done], of: id, path: path)
         }
     }
 
@@ -143,14 +177,8 @@ extension StoreReplay: CommitHandler {
     func reading(_ property: Property, of id: RowID, _ body: () throws -> Void) throws {
         do {
             try body()
-        } catch let error as UnreadableValue {
-            throw GraphError.valueNotReadable(
-                path: path,
-                object: snapshot.schema.id(of: id),
-                property: property.name,
-                type: error.type.shortened(to: 200),
-                reason: error.reason
-            )
+        } catch {
+            throw snapshot.schema.error(error, reading: property, of: id, path: path)
         }
     }
 
@@ -173,6 +201,26 @@ extension StoreReplay: CommitHandler {
             if !remarks.contains(remark) { remarks.append(remark) }
         }
         return true
+    }
+}
+
+/// Calls the properties of an entity without counting references to them, which takes as long as decoding.
+///
+/// The schema of the replay holds the properties, and is the same while a record is applied.
+private struct RowDecoder {
+    private let properties: [Unmanaged<Property>]
+
+    init(_ properties: [Property]) {
+        self.properties = properties.map(Unmanaged.passUnretained)
+    }
+
+    var count: Int { properties.count }
+
+    @inline(__always)
+    func decode(_ number: Int, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws {
+        try properties[number]._withUnsafeGuaranteedRef { property in
+            try property.operations.decode(&reader, address + property.offset)
+        }
     }
 }
 

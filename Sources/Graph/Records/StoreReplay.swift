@@ -33,6 +33,8 @@ struct StoreReplay: Sendable {
     private(set) var baseCommit = CommitNumber.none
     /// How many rows and pairs the head of a checkpoint promises, while it is read.
     var promised: (rows: [UInt64], pairs: [UInt64])?
+    /// Records with rows of a checkpoint, of the group that is being read.
+    var waiting: [JournalEntry] = []
     /// Entries of indexes, while a checkpoint is read.
     var storedIndexes: [StoredIndex.Place: StoredIndex] = [:]
     var indexPlaces: [CheckpointRecord.Index: StoredIndex.Place] = [:]
@@ -66,27 +68,43 @@ struct StoreReplay: Sendable {
 
     /// - Throws: `.schemaMismatch`, `.valueNotReadable` or `.invalidRecord`; the replay is of no use afterwards.
     mutating func apply(_ entry: JournalEntry) throws(GraphError) {
+        if canWait(entry) {
+            waiting.append(entry)
+        } else {
+            try insertWaiting()
+            try checked(entry) { try $0.applyAlone(entry) }
+        }
+        if entry.endsGroup { try insertWaiting() }
+    }
+
+    private mutating func applyAlone(_ entry: JournalEntry) throws {
+        switch entry.kind {
+        case .schema: try applySchema(entry.payload)
+        case .commit:
+            try CommitRecord.decode(entry.payload, of: snapshot.schema, into: &self)
+            try rules.checkRecord(in: snapshot)
+            snapshot.commit = snapshot.commit.next
+        case .mark, .close:
+            var reader = ByteReader(entry.payload)
+            let counters = try reader.readCounters(of: snapshot.schema)
+            try reader.expectEnd()
+            try apply(counters, reader)
+        case .snapshotChunk:
+            baseCommit = entry.baseCommit
+            try CheckpointRecord.decode(entry.payload, of: snapshot.schema, into: &self)
+        case .snapshotEnd:
+            try endCheckpoint(ByteReader(entry.payload))
+            checkpointBytes = entry.offset + UInt64(JournalFormat.frameBytes(payloadBytes: entry.payload.count))
+        }
+    }
+
+    /// Runs the body, and says of what is wrong in which record it is.
+    mutating func checked(
+        _ entry: JournalEntry, _ body: (inout StoreReplay) throws -> Void
+    ) throws(GraphError) {
         last = (entry.offset, entry.sequence)
         do {
-            switch entry.kind {
-            case .schema: try applySchema(entry.payload)
-            case .commit:
-                try CommitRecord.decode(entry.payload, of: snapshot.schema, into: &self)
-                try rules.checkRecord(in: snapshot)
-                snapshot.commit = snapshot.commit.next
-            case .mark, .close:
-                var reader = ByteReader(entry.payload)
-                let counters = try reader.readCounters(of: snapshot.schema)
-                try reader.expectEnd()
-                try apply(counters, reader)
-            case .snapshotChunk:
-                baseCommit = entry.baseCommit
-                try CheckpointRecord.decode(entry.payload, of: snapshot.schema, into: &self)
-            case .snapshotEnd:
-                try endCheckpoint(ByteReader(entry.payload))
-                checkpointBytes =
-                    entry.offset + UInt64(JournalFormat.frameBytes(payloadBytes: entry.payload.count))
-            }
+            try body(&self)
         } catch let error as GraphError {
             throw agreement == .otherNames ? refusal(of: entry, "\(error)") : error
         } catch let failure as ByteReader.Failure {
@@ -129,6 +147,10 @@ struct StoreReplay: Sendable {
     mutating func noteUnread(_ property: Property, of entity: Int, _ reader: inout ByteReader) {
         guard reader.hasUnreadParts else { return }
         reader.hasUnreadParts = false
+        noteUnread(property, of: entity)
+    }
+
+    mutating func noteUnread(_ property: Property, of entity: Int) {
         let name = name(of: property, of: entity)
         if !unreadProperties.contains(name) { unreadProperties.append(name) }
     }

@@ -31,9 +31,13 @@ struct FrontCodedEntries {
         guard shared >= 0, shared <= last, shared == last || rest.first != entry[shared] else {
             throw reader.failure("a key that shares \(shared) bytes with the one before")
         }
-        entry.removeLast(entry.count - shared)
-        entry += rest
-        withUnsafeBytes(of: row.bigEndian) { entry += $0 }
+        let count = shared + rest.count + MemoryLayout<RowNumber>.size
+        if entry.count > count { entry.removeLast(entry.count - count) }
+        if entry.count < count { entry.append(contentsOf: repeatElement(0, count: count - entry.count)) }
+        entry.withUnsafeMutableBytes { entry in
+            UnsafeMutableRawBufferPointer(rebasing: entry[shared...]).copyMemory(from: rest)
+            entry.storeBytes(of: row.bigEndian, toByteOffset: shared + rest.count, as: RowNumber.self)
+        }
         return !isFirst && rest.isEmpty && shared == last
     }
 }

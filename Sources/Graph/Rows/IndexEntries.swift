@@ -1,5 +1,3 @@
-import Dispatch
-
 /// Entries in any order, to be inserted into an index.
 ///
 /// They are sorted by the eight bytes that follow their common prefix, as numbers in a separate table; further bytes are
@@ -15,6 +13,14 @@ struct IndexEntries: Sendable {
     private var bytes: [UInt8] = []
     private var places: [Place] = []
 
+    /// Makes room for as many entries of a length, so that the arrays are not copied while they grow.
+    ///
+    /// - Parameter length: an estimate, of which no more than a short entry's length counts.
+    mutating func reserve(count: Int, length: Int) {
+        places.reserveCapacity(count)
+        bytes.reserveCapacity(count * min(length, 64))
+    }
+
     mutating func append(_ entry: some Collection<UInt8>) {
         places.append(Place(start: bytes.count, count: entry.count))
         bytes += entry
@@ -25,9 +31,10 @@ struct IndexEntries: Sendable {
     /// - Precondition: each entry ends with a row number, and none occurs twice.
     consuming func index() -> BuiltIndex {
         var (builder, repeating) = (OrderedIndex.Builder(), [RowNumber]())
-        withSorted { entries in
+        withSorted { count, entry in
             var last: KeyBytes?
-            for entry in entries {
+            for number in 0..<count {
+                let entry = entry(number)
                 if let last, last.count == entry.count, last.hasPrefix(entry.prefix(entry.count - 8)) {
                     repeating.append(entry.row)
                 }
@@ -40,13 +47,14 @@ struct IndexEntries: Sendable {
 
     /// Inserts all entries into an index that has none of them. Calls the body with rows whose key another row may have.
     consuming func insert(into index: inout OrderedIndex, _ mayShare: ((RowNumber) -> Void)?) {
-        withSorted { entries in
-            index.insert(ascending: entries, mayShare.map { mayShare in { mayShare($0.row) } })
+        withSorted { count, entry in
+            index.insert(ascending: (0..<count).map(entry), mayShare.map { mayShare in { mayShare($0.row) } })
         }
     }
 
-    /// Runs the body with the sorted entries, which are valid only during the call.
-    private mutating func withSorted(_ body: ([KeyBytes]) -> Void) {
+    /// Runs the body with the number of entries, and a function that returns them in their order; they are valid only during the
+    /// call.
+    private mutating func withSorted(_ body: (Int, (Int) -> KeyBytes) -> Void) {
         bytes.withUnsafeBytes { bytes in
             func key(_ place: Place) -> KeyBytes {
                 KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[place.start..<place.start + place.count]))
@@ -58,7 +66,7 @@ struct IndexEntries: Sendable {
             places.sort { lhs, rhs in
                 lhs.head != rhs.head ? lhs.head < rhs.head : key(lhs).compare(key(rhs)) < 0
             }
-            body(places.map(key))
+            body(places.count) { key(places[$0]) }
         }
     }
 }
@@ -106,9 +114,13 @@ extension Snapshot {
             let (entity, number) = numbers[position]
             if let index = base?.index(number, of: entity, in: self) { return index }
             let description = schema.entities[entity].indexes[number]
-            var (entries, entry) = (IndexEntries(), ByteWriter(capacity: 64))
-            entities[entity].rows.forEachRow { row, _, address in
-                if description.makeEntry(for: row, at: address, in: &entry) { entries.append(entry.bytes) }
+            let rows = entities[entity].rows
+            var (entries, entry, isFirst) = (IndexEntries(), ByteWriter(capacity: 64), true)
+            rows.forEachRow { row, _, address in
+                guard description.makeEntry(for: row, at: address, in: &entry) else { return }
+                if isFirst { entries.reserve(count: rows.count, length: entry.count) }
+                isFirst = false
+                entries.append(entry.bytes)
             }
             return entries.index()
         }
@@ -119,15 +131,5 @@ extension Snapshot {
             candidates += result.repeating.map { RowID(entity: entity, row: $0) }
         }
         return candidates
-    }
-}
-
-/// The results of calculations that do not depend on each other, several at once.
-func concurrentResults<Result: Sendable>(_ count: Int, _ body: @Sendable (Int) -> Result) -> [Result] {
-    [Result](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-        // Each iteration writes one element, and all have ended before the elements are read.
-        nonisolated(unsafe) let elements = buffer
-        DispatchQueue.concurrentPerform(iterations: count) { elements.initializeElement(at: $0, to: body($0)) }
-        initializedCount = count
     }
 }

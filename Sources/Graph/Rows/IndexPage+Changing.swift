@@ -20,6 +20,19 @@ extension IndexPage {
         makePlace(for: rest.count, at: index).copyMemory(from: rest.base, byteCount: rest.count)
     }
 
+    /// Appends a key of a leaf, which follows all others and must fit.
+    @inline(__always)
+    func appendKey(_ key: KeyBytes) {
+        let (rest, index) = (key.dropFirst(prefixCount), count)
+        let distance = byteCount &+ rest.count
+        (limit - distance).copyMemory(from: rest.base, byteCount: rest.count)
+        setDistance(of: index, to: distance)
+        header.pointee.runLength = min(header.pointee.runLength, .max - 1) + 1
+        header.pointee.runEnd = UInt16(truncatingIfNeeded: index &+ 1)
+        header.pointee.count &+= 1
+        header.pointee.byteCount = UInt32(truncatingIfNeeded: distance)
+    }
+
     /// The address for the bytes of a new key.
     private func makePlace(for length: Int, at index: Int) -> UnsafeMutableRawPointer {
         let end = endDistance(of: index)

@@ -88,6 +88,64 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
     }
 }
 
+/// A leaf that is being filled, and in no table yet.
+///
+/// Sendable without the compiler's proof: one thread makes and fills it, and nothing refers to it any more when that has handed it
+/// on to another one.
+struct LooseLeaf: @unchecked Sendable {
+    let number: UInt64
+    private(set) var count = 0
+    let leaf: RowLeaf
+    private let layout: RowLayout
+
+    init(_ number: UInt64, _ layout: RowLayout) {
+        // Leaves that are filled one behind the other take so much together, with what their rows refer to.
+        if number & 15 == 0 { HeapGrowth.prepare() }
+        (self.number, self.layout, leaf) = (number, layout, RowLeaf.make(layout))
+    }
+
+    /// Uninitialized memory for the row at a place, which must be free.
+    func freePlace(_ place: Int) -> UnsafeMutableRawPointer { leaf.freePlace(place, layout) }
+
+    /// Uninitialized memory for the row at place 0; the others follow at the layout's stride.
+    var values: UnsafeMutableRawPointer { leaf.values }
+
+    /// Adds rows whose memory is initialized by now.
+    ///
+    /// - Parameter versions: in the order of the places.
+    mutating func add(_ places: UInt32, versions: [UInt64]) {
+        var number = 0
+        places.forEachBit { place in
+            leaf.versions[place] = versions[number]
+            number += 1
+        }
+        leaf.header.occupancy |= places
+        count += number
+    }
+
+    /// Adds a row whose memory is initialized by now.
+    mutating func add(_ place: Int, version: RowVersion) {
+        leaf.versions[place] = version.number
+        leaf.header.occupancy |= 1 << UInt32(place)
+        count += 1
+    }
+}
+
+extension RowLeaf {
+    /// Moves all rows of another leaf here. Returns false, and moves none, if one of their places has a row.
+    func take(all other: RowLeaf) -> Bool {
+        let (places, layout) = (other.header.occupancy, header.layout)
+        guard header.occupancy & places == 0 else { return false }
+        places.forEachBit { place in
+            layout.move(freePlace(place, layout), other.row(at: place, layout), 1)
+            versions[place] = other.versions[place]
+        }
+        header.occupancy |= places
+        other.header.occupancy = 0
+        return true
+    }
+}
+
 /// Sixteen subtrees of a row table. An empty subtree is nil.
 ///
 /// Changed only while uniquely referenced; `RowTable` ensures that.

@@ -72,4 +72,22 @@ extension RowTable {
             next = run.end
         }
     }
+
+    /// The leaf numbers from the first row to the last one, in parts of as many numbers each, for several threads; one part where
+    /// there are few rows.
+    var parts: [Range<UInt64>] {
+        guard let last = lastRow, let first = run(from: 0)?.firstRow else { return [] }
+        let (start, end) = (first >> 5, last >> 5 + 1)
+        let length = (end - start) / (count > 4_096 ? 8 : 1) + 1
+        return (0..<8).map { start + $0 * length }.filter { $0 < end }.map { $0..<min($0 + length, end) }
+    }
+
+    /// Calls the body with each run of the leaves, in ascending order.
+    func forEachRun(in leaves: Range<UInt64>, _ body: (Run) throws -> Void) rethrows {
+        var next: RowNumber? = leaves.lowerBound << 5
+        while let start = next, let run = run(from: start), run.firstRow >> 5 < leaves.upperBound {
+            try body(run)
+            next = run.end
+        }
+    }
 }

@@ -157,6 +157,28 @@ struct RowTable: @unchecked Sendable {
         return isInserted
     }
 
+    /// Puts the rows of a leaf into the table. Returns false, and takes none, if one of them exists.
+    mutating func insert(_ new: LooseLeaf) -> Bool {
+        grow(toCover: new.number)
+        let (layout, height) = (layout, height)
+        let isInserted = withUnsafeMutablePointer(to: &root) { root in
+            let slot = Self.leafSlot(for: new.number, under: root, height: height)
+            guard slot.pointee != nil else {
+                slot.pointee = new.leaf
+                return true
+            }
+            return Self.uniqueLeaf(slot, layout: layout)._withUnsafeGuaranteedRef { $0.take(all: new.leaf) }
+        }
+        if isInserted { count += new.count }
+        return isInserted
+    }
+
+    /// Whether there are rows in a leaf.
+    func hasLeaf(_ number: UInt64) -> Bool {
+        guard covers(number), let run = run(from: number << 5) else { return false }
+        return run.firstRow >> 5 == number
+    }
+
     /// Returns true if the row existed.
     @discardableResult
     mutating func remove(_ row: RowNumber) -> Bool {
@@ -215,6 +237,15 @@ struct RowTable: @unchecked Sendable {
         height: UInt64,
         layout: RowLayout
     ) -> Unmanaged<RowLeaf> {
+        uniqueLeaf(leafSlot(for: leafNumber, under: root, height: height), layout: layout)
+    }
+
+    /// The slot of a leaf. If that is empty, the caller fills it: the branch above counts the leaf already.
+    private static func leafSlot(
+        for leafNumber: UInt64,
+        under root: UnsafeMutablePointer<AnyObject?>,
+        height: UInt64
+    ) -> UnsafeMutablePointer<AnyObject?> {
         var slot = root
         var level = height
         while level > 0 {
@@ -223,13 +254,13 @@ struct RowTable: @unchecked Sendable {
             let digit = Int((leafNumber >> (level * RowBranch.bits)) & 15)
             slot = branch._withUnsafeGuaranteedRef { branch in
                 if branch.children[digit] == nil {
-                    branch.children[digit] = level == 0 ? RowLeaf.make(layout) : RowBranch.make()
+                    if level > 0 { branch.children[digit] = RowBranch.make() }
                     branch.header += 1
                 }
                 return branch.children + digit
             }
         }
-        return uniqueLeaf(slot, layout: layout)
+        return slot
     }
 
     /// Makes the node in a slot unique to this table: creates it if there is none, copies it if it is shared. The slot holds

@@ -42,6 +42,35 @@ extension Snapshot {
         return nil
     }
 
+    /// The first broken reference of an entity's rows, described. Several threads search.
+    func firstBrokenReference(of entity: Int) -> String? {
+        guard !schema.entities[entity].toOnes.isEmpty else { return nil }
+        let (rows, parts) = (entities[entity].rows, entities[entity].rows.parts)
+        let reasons = concurrentResults(parts.count) { part -> String? in
+            var first: RowNumber?
+            rows.forEachRun(in: parts[part]) { run in
+                if first == nil { first = firstBrokenReference(in: run, of: entity) }
+            }
+            return first.flatMap { brokenReference(of: RowID(entity: entity, row: $0)) }
+        }
+        return reasons.lazy.compactMap { $0 }.first
+    }
+
+    private func firstBrokenReference(in run: RowTable.Run, of entity: Int) -> RowNumber? {
+        var broken: UInt32 = 0
+        let stride = entities[entity].rows.layout.stride
+        for toOne in schema.entities[entity].toOnes {
+            run.occupancy.forEachBit { place in
+                let target = toOne.target(ofRowAt: run.values + place * stride)
+                guard target != 0 else { return }
+                if violation(ofReferenceFrom: run.firstRow + UInt64(place), to: target, toOne) != nil {
+                    broken |= 1 << UInt32(place)
+                }
+            }
+        }
+        return broken == 0 ? nil : run.firstRow + UInt64(broken.trailingZeroBitCount)
+    }
+
     /// A description of what still leads to a row that does not exist; nil if nothing does.
     func brokenDelete(of id: RowID) -> String? {
         for reference in schema.entities[id.entity].references

@@ -42,35 +42,65 @@ struct BuiltIndex: Sendable {
 
 /// How many entries there are, how long they are, and the sum of a hash of each, whatever their order.
 ///
-/// The hash is the library's SipHash under a key of this process, so that nobody can make up a file with other entries of the same
-/// sum. After Clarke, Devadas, van Dijk, Gassend and Suh, *Incremental Multiset Hash Functions*, ASIACRYPT 2003.
+/// The hash multiplies words that are combined with numbers of this process, and folds the product (Wang Yi's wyhash); nobody sees
+/// these numbers, or a sum, so that nobody can make up a file with other entries of the same sum. After Clarke, Devadas, van Dijk,
+/// Gassend and Suh, *Incremental Multiset Hash Functions*, ASIACRYPT 2003.
 private struct EntrySum: Equatable, Sendable {
-    /// The library's own key is known in a process that asks for the same hashes in each run.
-    private static let key = UInt64.random(in: .min ... .max)
+    private static let keys = (random(), random(), random(), random())
 
+    private let keys = Self.keys
     private var count = 0
     private(set) var bytes = 0
-    private var sum = 0
+    private var sum: UInt64 = 0
 
+    static func == (lhs: EntrySum, rhs: EntrySum) -> Bool {
+        (lhs.count, lhs.bytes, lhs.sum) == (rhs.count, rhs.bytes, rhs.sum)
+    }
+
+    @inline(__always)
     mutating func add(_ entry: UnsafeRawBufferPointer) {
-        var hasher = Hasher()
-        hasher.combine(Self.key)
-        hasher.combine(bytes: entry)
-        sum &+= hasher.finalize()
+        let entry = KeyBytes(entry)
+        precondition(entry.count >= 8, "an entry of \(entry.count) bytes carries no row number")
+        var (hash, offset) = (keys.0 ^ UInt64(entry.count), 0)
+        while entry.count &- offset > 16 {
+            hash = Self.fold(entry.word(at: offset) ^ keys.1, entry.word(at: offset &+ 8) ^ hash)
+            offset &+= 16
+        }
+        // The last sixteen bytes, or the first and the last eight, which may overlap what was read before.
+        hash = Self.fold(entry.word(at: max(0, entry.count &- 16)) ^ keys.2, entry.word(at: entry.count &- 8) ^ hash)
+        sum &+= Self.fold(hash ^ keys.3, hash ^ keys.0)
         count += 1
         bytes += entry.count
     }
+
+    static func + (lhs: EntrySum, rhs: EntrySum) -> EntrySum {
+        var result = lhs
+        result.count += rhs.count
+        result.bytes += rhs.bytes
+        result.sum &+= rhs.sum
+        return result
+    }
+
+    @inline(__always)
+    private static func fold(_ lhs: UInt64, _ rhs: UInt64) -> UInt64 {
+        let product = lhs.multipliedFullWidth(by: rhs)
+        return product.high ^ product.low
+    }
+
+    private static func random() -> UInt64 { .random(in: .min ... .max) }
 }
 
 /// An earlier state and what a file has of its indexes, from which those of a later state follow without sorting, if it is not much
 /// later.
 struct IndexBase: Sendable {
     private var stored: [StoredIndex.Place: StoredIndex]
+    private let sums: [StoredIndex.Place: EntrySum]
     /// By entity, of those with such indexes: the rows, and which of them have changed since.
     private var states: [Int: (rows: RowTable, changed: Set<RowNumber>)] = [:]
 
     init(_ snapshot: Snapshot, _ stored: [StoredIndex.Place: StoredIndex]) {
         self.stored = stored
+        sums = snapshot.sums(of: Array(stored.keys))
         for place in stored.keys { states[place.entity] = (snapshot.entities[place.entity].rows, []) }
     }
 
@@ -88,7 +118,8 @@ struct IndexBase: Sendable {
     func index(_ number: Int, of entity: Int, in later: Snapshot) -> BuiltIndex? {
         let description = later.schema.entities[entity].indexes[number]
         guard let entries = stored[StoredIndex.Place(entity: entity, number: number)],
-            let (old, changed) = states[entity], var result = entries.build(description.sum(of: old))
+            let (old, changed) = states[entity], let sum = sums[StoredIndex.Place(entity: entity, number: number)],
+            var result = entries.build(sum)
         else { return nil }
         var entry = ByteWriter(capacity: 64)
         for row in changed {
@@ -108,13 +139,37 @@ struct IndexBase: Sendable {
     }
 }
 
+extension Snapshot {
+    /// The sums of the rows' entries, several at once.
+    fileprivate func sums(of places: [StoredIndex.Place]) -> [StoredIndex.Place: EntrySum] {
+        let parts = Set(places.map(\.entity)).flatMap { entity in
+            entities[entity].rows.parts.map { (entity: entity, leaves: $0) }
+        }
+        let results = concurrentResults(parts.count) { [self] part -> [StoredIndex.Place: EntrySum] in
+            let (entity, leaves) = parts[part]
+            let (rows, indexes) = (entities[entity].rows, schema.entities[entity].indexes)
+            let numbers = places.filter { $0.entity == entity }.map(\.number)
+            var (sums, entry) = ([EntrySum](repeating: EntrySum(), count: numbers.count), ByteWriter(capacity: 64))
+            rows.forEachRun(in: leaves) { run in
+                for (position, number) in numbers.enumerated() {
+                    indexes[number].add(run, of: rows, to: &sums[position], &entry)
+                }
+            }
+            return Dictionary(
+                uniqueKeysWithValues: zip(numbers.map { StoredIndex.Place(entity: entity, number: $0) }, sums))
+        }
+        return results.reduce(into: Dictionary(uniqueKeysWithValues: places.map { ($0, EntrySum()) })) { sums, part in
+            sums.merge(part) { $0 + $1 }
+        }
+    }
+}
+
 extension IndexDescription {
-    fileprivate func sum(of rows: RowTable) -> EntrySum {
-        var (sum, entry) = (EntrySum(), ByteWriter(capacity: 64))
-        rows.forEachRow { row, _, address in
+    fileprivate func add(_ run: RowTable.Run, of rows: RowTable, to sum: inout EntrySum, _ entry: inout ByteWriter) {
+        run.occupancy.forEachBit { place in
+            let (row, address) = (run.firstRow + UInt64(place), run.values + place * rows.layout.stride)
             guard makeEntry(for: row, at: address, in: &entry) else { return }
             entry.bytes.withUnsafeBytes { sum.add($0) }
         }
-        return sum
     }
 }

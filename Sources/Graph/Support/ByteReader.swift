@@ -46,7 +46,14 @@ struct ByteReader {
     }
 
     /// Refuses longer forms than needed and numbers beyond 64 bits.
+    @inline(__always)
     mutating func readVarint() throws(Failure) -> UInt64 {
+        guard offset < buffer.count, buffer[offset] < 0x80 else { return try readLongVarint() }
+        defer { offset += 1 }
+        return UInt64(buffer[offset])
+    }
+
+    private mutating func readLongVarint() throws(Failure) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while true {
@@ -78,11 +85,26 @@ struct ByteReader {
 
     mutating func readString() throws(Failure) -> String {
         let utf8 = try take(try readCount(minimumBytes: 1))
+        if Self.isASCII(utf8) { return String(decoding: utf8, as: UTF8.self) }
         // This repairs what is not valid, which shows; `String(validating:as:)` takes two to three times as long.
         var string = String(decoding: utf8, as: UTF8.self)
         let isValid = string.withUTF8 { Self.areEqual(UnsafeRawBufferPointer($0), utf8) }
         guard isValid else { throw failure("not valid UTF-8") }
         return string
+    }
+
+    @inline(__always)
+    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var (high, offset): (UInt64, Int) = (0, 0)
+        while bytes.count - offset >= 8 {
+            high |= bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset += 8
+        }
+        while offset < bytes.count {
+            high |= UInt64(bytes[offset])
+            offset += 1
+        }
+        return high & 0x8080_8080_8080_8080 == 0
     }
 
     private static func areEqual(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {

@@ -108,8 +108,9 @@ struct KeyBytes {
         return head << UInt64(8 &* (8 &- rest))
     }
 
+    /// Eight bytes as a big-endian number; they must lie within the key.
     @inline(__always)
-    private func word(at offset: Int) -> UInt64 {
+    func word(at offset: Int) -> UInt64 {
         UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }

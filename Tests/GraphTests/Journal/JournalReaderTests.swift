@@ -229,6 +229,49 @@ struct JournalReaderTests {
         }
     }
 
+    /// Long payloads are checked several at once, and records passed in groups.
+    @Test func `an error of the replay comes before damage behind it, also to long payloads`() throws {
+        let payloads = (0..<30).map { number in
+            [UInt8](repeating: UInt8(number + 1), count: number % 4 == 3 ? 10 : (64 << 10) + number * 9_000)
+        }
+        for (refused, damaged) in [(3, 5), (10, 11), (20, 28), (40, 7), (40, 25)] {
+            var composer = Composer.sealed()
+            for (number, payload) in payloads.enumerated() {
+                composer.add(.commit, payload, durableThrough: UInt64(number + 2)) {
+                    if number + 3 == damaged { $0[payload.count] ^= 1 }
+                }
+            }
+            let disk = SimulatedDisk()
+            disk.setContents(composer.bytes, at: JournalFixture.path)
+            let opening = JournalOpening(fileSystem: disk, options: JournalFixture.options())
+            var passed: [UInt64] = []
+            do throws(GraphError) {
+                _ = try opening.open(
+                    at: JournalFixture.path, schema: JournalFixture.schema, seal: JournalFixture.seal, into: &passed
+                ) { (passed: inout [UInt64], entry: JournalEntry) throws(GraphError) in
+                    passed.append(entry.sequence.number)
+                    if entry.sequence.number >= 3 {
+                        #expect(Array(entry.payload) == payloads[Int(entry.sequence.number) - 3])
+                    }
+                    if entry.sequence.number == refused {
+                        throw .invalidRecord(
+                            path: "", offset: entry.offset, sequence: UInt64(refused), reason: "refused")
+                    }
+                }
+                Issue.record("opened")
+            } catch {
+                #expect(passed == Array(1...UInt64(min(refused, damaged - 1))))
+                switch error {
+                case .invalidRecord(_, let offset, UInt64(refused), _):
+                    #expect(refused < damaged && offset == composer.starts[refused - 1])
+                case .corrupt(_, let offset, UInt64(damaged), _):
+                    #expect(damaged < refused && offset == composer.starts[damaged - 1])
+                default: Issue.record("\(error)")
+                }
+            }
+        }
+    }
+
     /// The bytes that were written, by the inodes in the trace.
     private func writtenBytes(_ disk: SimulatedDisk) -> [Substring: Int] {
         var bytes: [Substring: Int] = [:]
