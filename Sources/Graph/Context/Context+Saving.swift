@@ -1,7 +1,7 @@
 extension Context {
-    /// Commits the changes; they are durable when it returns, unless the store has a lower ``Durability``. A nested context hands them to its parent instead. On a
-    /// transaction's own context it does nothing, since the transaction saves at its end; after that it throws
-    /// `.transactionEnded`.
+    /// Commits the changes; they are durable when it returns, unless the store has a lower ``Durability``. A nested context
+    /// hands them to its parent instead. On a transaction's own context it does nothing, since the transaction saves at its
+    /// end; after that it throws `.transactionEnded`.
     ///
     /// Changes made while the save runs stay pending. If the save fails, the store does not change and all changes are pending
     /// again. Saves of one context run one after another.
