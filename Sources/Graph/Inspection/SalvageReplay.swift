@@ -108,7 +108,7 @@ struct SalvageReplay {
             for (entity, description) in schema.entities.enumerated() {
                 note(promised.rows[entity], found.rows[entity], "objects of \(description.name.shortened())")
             }
-            for (count, table) in zip(promised.links, schema.recordedLists) {
+            for (count, table) in zip(promised.links, schema.recordedLinkTables) {
                 note(count, found.links[table], "links of \(schema.name(of: schema.linkTables[table]).shortened())")
             }
         }
@@ -152,13 +152,13 @@ extension SalvageReplay: CheckpointHandler {
         time: UInt64,
         counters: [(entity: Int, next: RowNumber)],
         rows: [UInt64],
-        pairs: [UInt64],
+        links: [UInt64],
         _ reader: ByteReader
     ) throws {
         guard commit.number <= RowCounters.maximum else { throw reader.failure("a checkpoint of commit \(commit)") }
         raiseCounters(counters)
         if commit > replay.snapshot.commit { replay.snapshot.commit = commit }
-        promised = (rows, pairs)
+        promised = (rows, links)
         lastTime = time
     }
 

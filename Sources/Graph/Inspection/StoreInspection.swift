@@ -105,7 +105,7 @@ package struct StoreInspection: Sendable {
 
     /// Of many-to-many relationships and ordered ones, whose links files record; in the schema's order.
     package var linkCounts: [(relationship: String, count: Int)] {
-        snapshot.schema.recordedLists.map { number in
+        snapshot.schema.recordedLinkTables.map { number in
             let table = snapshot.schema.linkTables[number]
             return (snapshot.schema.name(of: table), snapshot.linkTables[number].members.count)
         }

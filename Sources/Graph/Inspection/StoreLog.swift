@@ -53,7 +53,7 @@ package struct StoreLog: Sendable {
         case updated(Object, before: [StoredValue])
         /// With its last values.
         case deleted(Object)
-        /// A link of a relationship that files record as pairs; one whose place in its order changed is removed and added.
+        /// A link that files record by itself, of many to many or of an order; one that moves in its order is removed and added.
         case link(relationship: String, owner: UInt64, member: UInt64, isAdded: Bool)
 
         package typealias Object = StoreInspection.Object
@@ -153,12 +153,12 @@ extension SnapshotDifference {
             case (nil, nil): break
             }
         }
-        forEachLinkTable { number, list, difference in
-            guard list.isRecorded(as: number) else { return }
-            let entity = schema.entities[list.entity]
-            let relationship = "\(entity.name).\(entity.properties[list.property].name)"
-            for (pairs, isAdded) in [(difference.removed, false), (difference.added, true)] {
-                details += pairs.map {
+        forEachLinkTable { number, table, difference in
+            guard table.isRecorded(as: number) else { return }
+            let entity = schema.entities[table.entity]
+            let relationship = "\(entity.name).\(entity.properties[table.property].name)"
+            for (links, isAdded) in [(difference.removed, false), (difference.added, true)] {
+                details += links.map {
                     .link(relationship: relationship, owner: $0.owner, member: $0.member, isAdded: isAdded)
                 }
             }

@@ -26,11 +26,19 @@ extension GraphError: CustomStringConvertible {
                 + "transaction's closure, before it returns, or on another context"
         case .retriesExhausted(let attempts, let conflicts):
             conflicts.description("could not merge changes in \(attempts) attempts", "conflict", indent: "")
-        case .notUnique(let violations): violations.description("values are not unique", "violation")
+                + "\n  Nothing was saved: allow more attempts, or read and change less in one transaction."
+        case .notUnique(let violations):
+            violations.description("values are not unique", "violation")
+                + "\n  Nothing was changed: correct the values, or say with @Unique(onConflict:) which object gives way."
         case .danglingReferences(let references):
             references.description("the save refers to objects that do not exist", "reference")
-        case .deleteDenied(let denied): denied.description("objects may not be deleted", "delete")
-        case .validationFailed(let failures): failures.description("objects may not be saved as they are", "failure")
+                + "\n  Nothing was saved: remove these references, or set them to objects that exist."
+        case .deleteDenied(let denied):
+            denied.description("objects may not be deleted", "delete")
+                + "\n  Nothing was saved: delete or move the related objects first, or discard these deletes."
+        case .validationFailed(let failures):
+            failures.description("objects may not be saved as they are", "failure")
+                + "\n  Nothing was saved: correct the objects and save again."
         case .notEncodable(let entity, let reason):
             "a value of \(entity.shortened()) could not be encoded: \(reason.shortened(to: 400)); "
                 + "nothing was written: correct the value, or its encode(to:)"

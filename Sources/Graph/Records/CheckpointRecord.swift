@@ -6,7 +6,7 @@
 /// | time of the compaction, nanoseconds since 1970, for information only | 8 bytes |
 /// | row counters | see `appendCounters` |
 /// | by entity: the number of rows | varints |
-/// | by list: the number of pairs | varints |
+/// | by link table: the number of links | varints |
 ///
 /// | 1, rows of one entity | encoding |
 /// |---|---|
@@ -17,10 +17,10 @@
 /// | … versions of the rows | varints |
 /// | … by stored property: the rows' values | values |
 ///
-/// | 2, links of one list | encoding |
+/// | 2, links of one table | encoding |
 /// |---|---|
 /// | its entity's and its property's tag | varints |
-/// | pairs | see `appendPairs` |
+/// | links | see `appendLinks` |
 ///
 /// | 3, entries of one index | encoding |
 /// |---|---|
@@ -30,7 +30,7 @@
 /// | entries, to the end of the payload | see `FrontCodedEntries` |
 ///
 /// Values of one property lie side by side, since that is how they are decoded fastest. Payloads with rows come in ascending
-/// order of entities and rows, then those with links in the order of lists and pairs, then those with entries. Nothing
+/// order of entities and rows, then those with links in the order of link tables and links, then those with entries. Nothing
 /// depends on entries: they follow from the rows, and a reader may pass over them. They spare it the sorting.
 enum CheckpointRecord {
     enum Part: UInt8 {
@@ -58,13 +58,13 @@ enum CheckpointRecord {
             let time = try reader.readFixed(UInt64.self)
             let counters = try reader.readCounters(of: schema)
             let rows = try schema.entities.map { _ in try reader.readVarint() }
-            let pairs = try schema.recordedLists.map { _ in try reader.readVarint() }
-            try handler.begin(commit, time: time, counters: counters, rows: rows, pairs: pairs, reader)
+            let links = try schema.recordedLinkTables.map { _ in try reader.readVarint() }
+            try handler.begin(commit, time: time, counters: counters, rows: rows, links: links, reader)
         case .rows:
             return try decodeRows(payload, of: schema) { try handler.insert($0, $1, $2, &$3) }
         case .links:
-            let list = try reader.readList(of: schema)
-            try reader.forEachPair(in: schema.linkTables[list]) { try handler.add($0, to: list, $1) }
+            let table = try reader.readLinkTable(of: schema)
+            try reader.forEachLink(in: schema.linkTables[table]) { try handler.add($0, to: table, $1) }
         case .entries:
             // Whatever is wrong with them, the rows are right.
             if let index = try? reader.readIndex(), let entries = try? reader.take(reader.remaining) {
@@ -110,7 +110,7 @@ protocol CheckpointHandler {
         time: UInt64,
         counters: [(entity: Int, next: RowNumber)],
         rows: [UInt64],
-        pairs: [UInt64],
+        links: [UInt64],
         _ reader: ByteReader
     ) throws
     /// - Parameter versions: of the block's rows, in their order. Their values, property by property, are next in the reader.
@@ -120,7 +120,7 @@ protocol CheckpointHandler {
         _ versions: [UInt64],
         _ reader: inout ByteReader
     ) throws
-    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws
+    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws
     /// - Parameter entries: front-coded, after those that came before.
     mutating func note(_ entries: UnsafeRawBufferPointer, of index: CheckpointRecord.Index)
 }
@@ -165,5 +165,5 @@ extension ByteReader {
 
 extension Schema {
     /// The link tables that files have, by number; the others follow from them.
-    var recordedLists: [Int] { linkTables.indices.filter { linkTables[$0].isRecorded(as: $0) } }
+    var recordedLinkTables: [Int] { linkTables.indices.filter { linkTables[$0].isRecorded(as: $0) } }
 }

@@ -57,7 +57,7 @@ struct CheckpointWriter {
     /// How many rows, links and entries there are.
     private var count: UInt64 {
         let rows = snapshot.entities.reduce(0) { $0 + $1.rows.count }
-        let links = schema.recordedLists.reduce(0) { $0 + snapshot.linkTables[$1].members.count }
+        let links = schema.recordedLinkTables.reduce(0) { $0 + snapshot.linkTables[$1].members.count }
         let entries = snapshot.entities.reduce(0) { $1.indexes.reduce($0) { $0 + $1.count } }
         return UInt64(rows + links + entries)
     }
@@ -152,7 +152,7 @@ struct CheckpointWriter {
         return true
     }
 
-    /// About how many bytes all payloads take, by some rows of each entity, links of each list and entries of each index.
+    /// About how many bytes all payloads take, by some rows of each entity, links of each link table and entries of each index.
     ///
     /// Complexity: O(log *n*) for *n* rows and links.
     var estimatedBytes: UInt64 {
@@ -162,7 +162,7 @@ struct CheckpointWriter {
             let rows = snapshot.entities[entity].rows
             bytes += UInt64(copy.sampledBytesPerRow(of: rows, entity) * Double(rows.count))
         }
-        for table in schema.recordedLists {
+        for table in schema.recordedLinkTables {
             let members = snapshot.linkTables[table].members
             let step = max(members.count / Self.sampleCount, 1)
             var (sampled, length) = (0, 0)
@@ -218,7 +218,7 @@ struct CheckpointWriter {
         writer.appendFixed(time)
         writer.appendCounters(counters)
         for entity in snapshot.entities { writer.appendVarint(UInt64(entity.rows.count)) }
-        for table in schema.recordedLists { writer.appendVarint(UInt64(snapshot.linkTables[table].members.count)) }
+        for table in schema.recordedLinkTables { writer.appendVarint(UInt64(snapshot.linkTables[table].members.count)) }
     }
 
     /// Returns where the next payload begins, or nil at the end of the entity, and whether there were no rows.
@@ -281,7 +281,7 @@ struct CheckpointWriter {
             links.append(link)
             bytes += 4 + (link.key?.bytes.count ?? 0)
         }
-        writer.appendPairs(links)
+        writer.appendLinks(links)
         writtenCount += UInt64(links.count)
         return rank + links.count
     }

@@ -11,15 +11,15 @@
 /// | … inserts: count; each: distance to the row before, version, all stored properties | varints, values |
 /// | … updates: count; each: distance, new version, number of properties; each: tag, old value, new value | |
 /// | … deletes: count; each: distance, last version, all stored properties | |
-/// | number of lists that follow | varint |
-/// | each list: its entity's and its property's tag | varints |
-/// | … pairs removed: count; each: distance to the owner before, member, key | varints, bytes |
-/// | … pairs added: the same | |
+/// | number of link tables that follow | varint |
+/// | each link table: its entity's and its property's tag | varints |
+/// | … links removed: count; each: distance to the owner before, member, key | varints, bytes |
+/// | … links added: the same | |
 ///
-/// A list holds the links of a many-to-many relationship, or the order of a one-to-many relationship; of the two sides of a
-/// many-to-many relationship the first one is listed, and the other one only if it is ordered. Lists come in the order of
-/// their entities and properties, pairs in ascending order of owner, member and key. A key is a string of bytes, and there
-/// only where the list is ordered; a pair whose key changed is removed and added.
+/// A link table holds the links of a many-to-many relationship, or the order of a one-to-many relationship; of the two sides of
+/// a many-to-many relationship the first one is written, and the other one only if it is ordered. Link tables come in the order
+/// of their entities and properties, links in ascending order of owner, member and key. A key is a string of bytes, and there
+/// only where the link table is ordered; a link whose key changed is removed and added.
 ///
 /// Entities come in ascending order of their tags, rows in ascending order of their numbers; the first distance counts
 /// from 0. Stored properties are all that the schema record lists but to-many relationships, in its order.
@@ -49,16 +49,16 @@ struct CommitRecord {
     }
 
     private mutating func appendLists(_ commit: WorkingState) {
-        var lists: [(LinkTableDescription, LinkTable.Difference)] = []
-        commit.difference.forEachLinkTable { number, list, difference in
-            if list.isRecorded(as: number) { lists.append((list, difference)) }
+        var tables: [(LinkTableDescription, LinkTable.Difference)] = []
+        commit.difference.forEachLinkTable { number, table, difference in
+            if table.isRecorded(as: number) { tables.append((table, difference)) }
         }
-        writer.appendVarint(UInt64(lists.count))
-        for (list, difference) in lists {
-            writer.appendVarint(SchemaRecord.tag(list.entity))
-            writer.appendVarint(SchemaRecord.tag(list.property))
-            writer.appendPairs(difference.removed)
-            writer.appendPairs(difference.added)
+        writer.appendVarint(UInt64(tables.count))
+        for (table, difference) in tables {
+            writer.appendVarint(SchemaRecord.tag(table.entity))
+            writer.appendVarint(SchemaRecord.tag(table.property))
+            writer.appendLinks(difference.removed)
+            writer.appendLinks(difference.added)
         }
     }
 
@@ -161,11 +161,11 @@ struct CommitRecord {
         }
         last = -1
         for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
-            let list = try reader.readList(of: schema)
-            guard list > last else { throw reader.failure("lists out of order") }
-            last = list
-            try reader.forEachPair(in: schema.linkTables[list]) { try handler.remove($0, from: list, $1) }
-            try reader.forEachPair(in: schema.linkTables[list]) { try handler.add($0, to: list, $1) }
+            let table = try reader.readLinkTable(of: schema)
+            guard table > last else { throw reader.failure("link tables out of order") }
+            last = table
+            try reader.forEachLink(in: schema.linkTables[table]) { try handler.remove($0, from: table, $1) }
+            try reader.forEachLink(in: schema.linkTables[table]) { try handler.add($0, to: table, $1) }
         }
         try reader.expectEnd()
     }
@@ -201,8 +201,8 @@ protocol CommitHandler {
     mutating func insert(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
-    mutating func remove(_ pair: LinkTable.Pair, from list: Int, _ reader: ByteReader) throws
-    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws
+    mutating func remove(_ link: LinkTable.Link, from table: Int, _ reader: ByteReader) throws
+    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws
 }
 
 extension CommitHandler {
@@ -221,15 +221,15 @@ extension ByteWriter {
         }
     }
 
-    /// Their number, then each pair: distance to the owner before, member, and the key where the list is ordered.
-    mutating func appendPairs(_ pairs: [LinkTable.Pair]) {
-        appendVarint(UInt64(pairs.count))
+    /// Their number, then each link: distance to the owner before, member, and the key where the link table is ordered.
+    mutating func appendLinks(_ links: [LinkTable.Link]) {
+        appendVarint(UInt64(links.count))
         var previous: RowNumber = 0
-        for pair in pairs {
-            appendVarint(pair.owner - previous)
-            previous = pair.owner
-            appendVarint(pair.member)
-            guard let key = pair.key else { continue }
+        for link in links {
+            appendVarint(link.owner - previous)
+            previous = link.owner
+            appendVarint(link.member)
+            guard let key = link.key else { continue }
             appendVarint(UInt64(key.bytes.count))
             append(contentsOf: key.bytes)
         }
@@ -252,38 +252,38 @@ extension ByteReader {
         return Int(tag) - 1
     }
 
-    /// Reads the tags of a list's entity and property.
-    mutating func readList(of schema: Schema) throws -> Int {
+    /// Reads the tags of a link table's entity and property.
+    mutating func readLinkTable(of schema: Schema) throws -> Int {
         let entity = try readEntity(of: schema)
         let tag = try readVarint()
-        let number = schema.linkTables.firstIndex { list in
-            list.entity == entity && SchemaRecord.tag(list.property) == tag
+        let number = schema.linkTables.firstIndex { table in
+            table.entity == entity && SchemaRecord.tag(table.property) == tag
         }
         guard let number, schema.linkTables[number].isRecorded(as: number) else {
-            throw failure("property \(tag) of entity \(entity) has no list of its own")
+            throw failure("property \(tag) of entity \(entity) has no link table of its own")
         }
         return number
     }
 
-    mutating func forEachPair(
-        in list: LinkTableDescription,
-        _ body: (LinkTable.Pair, ByteReader) throws -> Void
+    mutating func forEachLink(
+        in table: LinkTableDescription,
+        _ body: (LinkTable.Link, ByteReader) throws -> Void
     ) throws {
-        var previous = LinkTable.Pair(owner: 0, member: 0)
-        for _ in 0..<(try readCount(minimumBytes: list.isOrdered ? 3 : 2)) {
+        var previous = LinkTable.Link(owner: 0, member: 0)
+        for _ in 0..<(try readCount(minimumBytes: table.isOrdered ? 3 : 2)) {
             let (owner, overflow) = previous.owner.addingReportingOverflow(try readVarint())
             let member = try readVarint()
             guard !overflow, owner > 0, member > 0, (owner, member) > (previous.owner, previous.member) else {
                 throw failure("member \(member) of row \(owner) is out of order")
             }
             var key: OrderKey?
-            if list.isOrdered {
+            if table.isOrdered {
                 key = OrderKey(bytes: try take(try readCount(minimumBytes: 1)))
                 if key == nil { throw failure("the key of member \(member) of row \(owner)") }
             }
-            let pair = LinkTable.Pair(owner: owner, member: member, key: key)
-            try body(pair, self)
-            previous = pair
+            let link = LinkTable.Link(owner: owner, member: member, key: key)
+            try body(link, self)
+            previous = link
         }
     }
 }

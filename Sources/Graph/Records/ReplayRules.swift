@@ -100,7 +100,7 @@ struct ReplayRules: Sendable {
             }
         }
         try checkRecord(in: snapshot)
-        for table in snapshot.schema.recordedLists {
+        for table in snapshot.schema.recordedLinkTables {
             // Each reference has its place in an order by now, so as many places as references are theirs alone.
             let isOrder = snapshot.schema.linkTables[table].toOne != nil
             if isOrder, snapshot.linkTables[table].members.count == references[table] { continue }

@@ -5,7 +5,7 @@ extension StoreReplay: CheckpointHandler {
         time: UInt64,
         counters: [(entity: Int, next: RowNumber)],
         rows: [UInt64],
-        pairs: [UInt64],
+        links: [UInt64],
         _ reader: ByteReader
     ) throws {
         guard promised == nil else { throw reader.failure("a second head of the checkpoint") }
@@ -15,7 +15,7 @@ extension StoreReplay: CheckpointHandler {
         }
         try apply(counters, reader)
         snapshot.commit = commit
-        promised = (rows, pairs)
+        promised = (rows, links)
         compactionTime = time
         indexPlaces = CheckpointRecord.Index.places(in: snapshot.schema)
     }
@@ -108,8 +108,8 @@ extension StoreReplay: CheckpointHandler {
         try reader.expectEnd()
         guard let promised else { throw reader.failure("the checkpoint has no head") }
         let rows = snapshot.entities.map { UInt64($0.rows.count) }
-        let pairs = snapshot.schema.recordedLists.map { UInt64(snapshot.linkTables[$0].members.count) }
-        guard rows == promised.rows, pairs == promised.pairs else {
+        let links = snapshot.schema.recordedLinkTables.map { UInt64(snapshot.linkTables[$0].members.count) }
+        guard rows == promised.rows, links == promised.links else {
             throw reader.failure("the checkpoint has not as many rows and links as its head says")
         }
         self.promised = nil

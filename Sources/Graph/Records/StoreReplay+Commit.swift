@@ -125,30 +125,30 @@ extension StoreReplay: CommitHandler {
         }
     }
 
-    mutating func remove(_ pair: LinkTable.Pair, from list: Int, _ reader: ByteReader) throws {
-        guard snapshot.linkTables[list].key(of: pair.member, of: pair.owner) == pair.key,
-            snapshot.linkTables[list].remove(pair.member, of: pair.owner)
-        else { throw reader.failure("member \(pair.member) of row \(pair.owner) is removed, but is not there") }
-        if let derived = derivedList(of: list) { snapshot.linkTables[derived].remove(pair.owner, of: pair.member) }
-        rules.didLink(pair, in: list)
+    mutating func remove(_ link: LinkTable.Link, from table: Int, _ reader: ByteReader) throws {
+        guard snapshot.linkTables[table].key(of: link.member, of: link.owner) == link.key,
+            snapshot.linkTables[table].remove(link.member, of: link.owner)
+        else { throw reader.failure("member \(link.member) of row \(link.owner) is removed, but is not there") }
+        if let derived = derivedTable(of: table) { snapshot.linkTables[derived].remove(link.owner, of: link.member) }
+        rules.didLink(link, in: table)
     }
 
-    mutating func add(_ pair: LinkTable.Pair, to list: Int, _ reader: ByteReader) throws {
-        guard !snapshot.linkTables[list].contains(pair.member, of: pair.owner) else {
-            throw reader.failure("member \(pair.member) of row \(pair.owner) is added, but is there")
+    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws {
+        guard !snapshot.linkTables[table].contains(link.member, of: link.owner) else {
+            throw reader.failure("member \(link.member) of row \(link.owner) is added, but is there")
         }
-        snapshot.linkTables[list].insert(pair.member, of: pair.owner, key: pair.key)
-        if let derived = derivedList(of: list) {
-            snapshot.linkTables[derived].insert(pair.owner, of: pair.member, key: nil)
+        snapshot.linkTables[table].insert(link.member, of: link.owner, key: link.key)
+        if let derived = derivedTable(of: table) {
+            snapshot.linkTables[derived].insert(link.owner, of: link.member, key: nil)
         }
         // All of a checkpoint is checked when it is complete.
-        if promised == nil { rules.didLink(pair, in: list) }
+        if promised == nil { rules.didLink(link, in: table) }
     }
 
-    /// The other side's list, where it is not in the file but follows from this one.
-    private func derivedList(of list: Int) -> Int? {
+    /// The other side's link table, where it is not in the file but follows from this one.
+    private func derivedTable(of table: Int) -> Int? {
         let tables = snapshot.schema.linkTables
-        return tables[list].inverse.flatMap { tables[$0].isRecorded(as: $0) ? nil : $0 }
+        return tables[table].inverse.flatMap { tables[$0].isRecorded(as: $0) ? nil : $0 }
     }
 
     // MARK: Values

@@ -31,8 +31,8 @@ struct StoreReplay: Sendable {
     private(set) var last: (offset: UInt64, sequence: JournalSequence) = (0, .none)
     /// The commit that the header names.
     private(set) var baseCommit = CommitNumber.none
-    /// How many rows and pairs the head of a checkpoint promises, while it is read.
-    var promised: (rows: [UInt64], pairs: [UInt64])?
+    /// How many rows and links the head of a checkpoint promises, while it is read.
+    var promised: (rows: [UInt64], links: [UInt64])?
     /// Records with rows of a checkpoint, of the group that is being read.
     var waiting: [JournalEntry] = []
     /// Entries of indexes, while a checkpoint is read.

@@ -93,8 +93,8 @@ struct LinkTable: Sendable {
     // MARK: Changing
 
     /// Adds new links, to a table without an order.
-    mutating func insert(_ pairs: consuming IndexEntries) {
-        pairs.insert(into: &members, nil)
+    mutating func insert(_ links: consuming IndexEntries) {
+        links.insert(into: &members, nil)
     }
 
     /// Adds a member, or changes its key. Returns false if it is a member with that key already.
@@ -145,9 +145,6 @@ struct LinkTable: Sendable {
             RowNumber(bigEndian: entry.loadUnaligned(fromByteOffset: 8, as: RowNumber.self))
         }
     }
-
-    /// What the file format calls a link.
-    typealias Pair = Link
 
     /// The links that only one of two states has, in order; a link whose key changed is in both.
     struct Difference {

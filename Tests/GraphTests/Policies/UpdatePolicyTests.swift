@@ -264,6 +264,7 @@ struct UpdatePolicyTests {
                     the save refers to objects that do not exist: 2 references
                       Club/p1.members refers to Client/p1, which does not exist
                       Advisor/p1.favorite refers to Account/p1, which does not exist
+                      Nothing was saved: remove these references, or set them to objects that exist.
                     """
             )
         } else {
