@@ -13,6 +13,7 @@ struct ReadSet: Sendable {
     private var members: Set<Members> = []
     private var links: Set<LinkID> = []
     private var entities: Set<Int> = []
+    private var ranges: Set<Range> = []
 
     /// The rows that refer to `target`.
     private struct Referrers: Hashable {
@@ -24,6 +25,13 @@ struct ReadSet: Sendable {
     private struct Members: Hashable {
         let table: Int
         let owner: RowNumber
+    }
+
+    /// The rows of an entity with a property in a range of keys.
+    private struct Range: Hashable {
+        let entity: Int
+        let property: Int
+        let keys: KeyRange
     }
 
     mutating func readRow(_ id: RowID) {
@@ -50,6 +58,11 @@ struct ReadSet: Sendable {
 
     mutating func readMembers(of owner: RowNumber, in table: Int) {
         members.insert(Members(table: table, owner: owner))
+    }
+
+    /// Notes a look-up: the rows of an entity that have a property in a range of keys, whether or not there are any.
+    mutating func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) {
+        ranges.insert(Range(entity: entity, property: property, keys: keys))
     }
 
     mutating func readReferrers(to target: RowNumber, through reference: Reference) {
@@ -116,7 +129,33 @@ struct ReadSet: Sendable {
                 ids.insert(RowID(entity: entity, row: row))
             }
         }
+        let byEntity = Dictionary(grouping: ranges.lazy.filter { !entities.contains($0.entity) }) { $0.entity }
+        for (entity, ranges) in byEntity {
+            head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in
+                let id = RowID(entity: entity, row: row)
+                let isRead = [base, head].contains { state in
+                    state.address(of: id).map { Self.isRow(at: $0, of: schema.entities[entity], inAnyOf: ranges) }
+                        ?? false
+                }
+                if isRead { ids.insert(id) }
+            }
+        }
         return ids
+    }
+
+    private static func isRow(
+        at address: UnsafeRawPointer, of entity: EntityDescription, inAnyOf ranges: [Range]
+    ) -> Bool {
+        var (key, property): (ByteWriter, Int?) = (ByteWriter(), nil)
+        return ranges.contains { range in
+            if range.property != property {
+                key.removeAll()
+                property = range.property
+                let read = entity.properties[range.property]
+                _ = read.operations.key?.append(address + read.offset, &key)
+            }
+            return key.bytes.withUnsafeBytes { range.keys.contains($0) }
+        }
     }
 }
 

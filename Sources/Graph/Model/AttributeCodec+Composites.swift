@@ -9,7 +9,14 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
     public static var attributeCodec: AttributeCodec<Wrapped?> { .optional(Wrapped.attributeCodec) }
 }
 
-extension Optional: OrderedAttributeValue where Wrapped: OrderedAttributeValue {}
+extension Optional: OrderedAttributeValue where Wrapped: OrderedAttributeValue {
+    /// For Graph's own use.
+    public typealias NonOptional = Wrapped.NonOptional
+    /// For Graph's own use.
+    public static func including(_ value: NonOptional) -> Wrapped? { Wrapped.including(value) }
+    /// For Graph's own use.
+    public static func nonOptional(_ value: Wrapped?) -> NonOptional? { value.flatMap { Wrapped.nonOptional($0) } }
+}
 
 extension Array: AttributeValue where Element: AttributeValue {
     /// For Graph's own use.
@@ -163,7 +170,7 @@ extension AttributeCodec {
         _ plain: AttributeCodec<Wrapped?>,
         by key: KeyOperations
     ) -> AttributeCodec<Wrapped?> {
-        plain.ordered(
+        var ordered = plain.ordered(
             by: { lhs, rhs in
                 guard let rhs else { return false }
                 guard let lhs else { return true }
@@ -177,7 +184,9 @@ extension AttributeCodec {
                 writer.append(1)
                 return withUnsafePointer(to: value) { key.append($0, &writer) }
             }
-        )
+        ).operations
+        ordered.key?.equals = key.equals.map { ([1] + $0.least, [1] + $0.greatest) }
+        return AttributeCodec<Wrapped?>(ordered)
     }
 
     /// Stored like the raw value.

@@ -26,7 +26,8 @@ extension Date: OrderedAttributeValue {
             appendKey: { value, key in
                 key.appendBigEndian(totalOrderBits(value.timeIntervalSinceReferenceDate))
                 return true
-            })
+            }
+        ).zeros(Date(timeIntervalSinceReferenceDate: -0.0), Date(timeIntervalSinceReferenceDate: 0))
     }
 }
 

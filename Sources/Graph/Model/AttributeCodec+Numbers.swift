@@ -163,7 +163,8 @@ extension Double: OrderedAttributeValue {
             appendKey: { value, key in
                 key.appendBigEndian(totalOrderBits(value))
                 return true
-            })
+            }
+        ).zeros(-0.0, 0.0)
     }
 }
 
@@ -184,6 +185,7 @@ extension Float: OrderedAttributeValue {
             appendKey: { value, key in
                 key.appendBigEndian(bits(value))
                 return true
-            })
+            }
+        ).zeros(-0.0, 0.0)
     }
 }

@@ -36,6 +36,9 @@ struct KeyOperations: Sendable {
     let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
     /// The same order without building the bytes.
     let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+    /// The keys of two values that `==` calls equal, -0.0 and 0.0. Nil for types whose equal values have equal keys; those with
+    /// such a pair have NaN too, which is not equal to itself.
+    var equals: (least: [UInt8], greatest: [UInt8])?
 }
 
 /// How values of one type are stored, compared and ordered. Graph makes it for the types that it knows; types of your own are
@@ -97,6 +100,20 @@ public struct AttributeCodec<Value: Sendable>: Sendable {
         )
         return AttributeCodec(ordered)
     }
+
+    /// The same for a type that has two zeros.
+    func zeros(_ negative: Value, _ positive: Value) -> AttributeCodec {
+        guard var key = operations.key else { return self }
+        func bytes(_ value: Value, _ key: KeyOperations) -> [UInt8] {
+            var writer = ByteWriter()
+            _ = withUnsafePointer(to: value) { key.append($0, &writer) }
+            return writer.bytes
+        }
+        key.equals = (bytes(negative, key), bytes(positive, key))
+        var zeros = operations
+        zeros.key = key
+        return AttributeCodec(zeros)
+    }
 }
 
 /// A type whose values Graph stores directly.
@@ -114,4 +131,18 @@ public protocol AttributeValue: Sendable {
 /// Numbers, dates and `Bool` are ordered by value (floating point by IEEE 754's totalOrder, -0.0 before 0.0 and NaN at the
 /// ends), strings as `<` orders them, by canonical equivalence, data by their bytes, and UUIDs as their text. nil comes before
 /// everything.
-public protocol OrderedAttributeValue: AttributeValue {}
+public protocol OrderedAttributeValue: AttributeValue {
+    /// The type itself; of an optional, the type that it wraps.
+    associatedtype NonOptional: Sendable = Self
+    /// The value as one of this type. For Graph's own use.
+    static func including(_ value: NonOptional) -> Self
+    /// The value, or nil if it is nil. For Graph's own use.
+    static func nonOptional(_ value: Self) -> NonOptional?
+}
+
+extension OrderedAttributeValue where NonOptional == Self {
+    /// For Graph's own use.
+    public static func including(_ value: Self) -> Self { value }
+    /// For Graph's own use.
+    public static func nonOptional(_ value: Self) -> Self? { value }
+}

@@ -292,31 +292,6 @@ extension Snapshot {
     ) throws(GraphError) -> StoredMembers<Target> {
         storedMembers(of: id.row, through: schema.toMany(keyPath, of: try entityIndex(of: E.self)))
     }
-
-    /// The values of the objects with this value of an indexed property, found through its index.
-    package func fetchValues<E: Entity, V: OrderedAttributeValue>(
-        _ keyPath: any KeyPath<E, V> & Sendable,
-        equals value: V
-    ) throws(GraphError) -> [E] {
-        let entity = try entityIndex(of: E.self)
-        let description = schema.entities[entity]
-        guard
-            let number = description.indexes.firstIndex(where: {
-                $0.rest.isEmpty
-                    && (description.properties[$0.first.property].keyPath as AnyKeyPath) == (keyPath as AnyKeyPath)
-            })
-        else { throw .notOrdered(description.name(of: keyPath) ?? "\(keyPath)") }
-        var key = ByteWriter(capacity: 64)
-        _ = withUnsafePointer(to: value) { description.indexes[number].first.key.append($0, &key) }
-        var values: [E] = []
-        _ = key.bytes.withUnsafeBytes { prefix in
-            entities[entity].indexes[number].forEachRow(withPrefix: prefix) { row in
-                if let value = entities[entity].rows.value(of: row, as: E.self) { values.append(value) }
-                return true
-            }
-        }
-        return values
-    }
 }
 
 /// The rows of a relationship's members, and their table.

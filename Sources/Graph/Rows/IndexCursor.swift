@@ -100,9 +100,7 @@ extension OrderedIndex {
     ///
     /// - Complexity: O(log *n*).
     func cursor(in range: IndexRange = .all, descending: Bool = false) -> IndexCursor {
-        let offset = range.lower.map { rank(of: $0) } ?? 0
-        let end = range.upper.map { rank(of: $0) } ?? count
-        return cursor(at: offset..<Swift.max(offset, end), descending: descending)
+        cursor(at: ranks(of: range), descending: descending)
     }
 
     /// A cursor over the entries with these ranks.

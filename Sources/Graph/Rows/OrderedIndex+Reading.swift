@@ -77,9 +77,14 @@ extension OrderedIndex {
 
     /// Complexity: O(log *n*), whatever the number of entries in the range.
     func count(in range: IndexRange) -> Int {
+        ranks(of: range).count
+    }
+
+    /// Complexity: O(log *n*).
+    func ranks(of range: IndexRange) -> Range<Int> {
         let lower = range.lower.map { rank(of: $0) } ?? 0
         let upper = range.upper.map { rank(of: $0) } ?? count
-        return max(0, upper - lower)
+        return lower..<max(lower, upper)
     }
 
     func rowCount(withPrefix prefix: UnsafeRawBufferPointer) -> Int {

@@ -15,9 +15,7 @@ enum EngineRead {
             let snapshot = try await setting.engineStore.coordinator.snapshot
             let emails = setting.data.lookupEmails
             return Workload.timed(count: emails.count) {
-                emails.reduce(0) { sum, email in
-                    sum &+ ((try? snapshot.fetchValues(\Person.email, equals: email))?.first?.checksum ?? 0)
-                }
+                emails.reduce(0) { $0 &+ (snapshot.first(\Person.email, equals: $1)?.checksum ?? 0) }
             }
         },
         "scan_filter_count": { setting in

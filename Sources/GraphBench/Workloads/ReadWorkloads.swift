@@ -17,7 +17,6 @@ extension Workload {
             }),
         Workload(
             "get_by_email", "random look-ups in the unique index giving the whole row",
-            note: "Graph by a function that is package so far: predicates choose no index yet",
             unit: .seconds(per: "look-up"), targets: [.timesSQLite(3)], isReading: true,
             sqlite: { setting in
                 let emails = setting.data.lookupEmails

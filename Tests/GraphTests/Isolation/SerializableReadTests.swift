@@ -220,6 +220,37 @@ struct SerializableReadTests {
                 context, school in
                 context[school.lectures[1]]?.delete()
             }),
+        Example(
+            "a look-up that an update leaves",
+            { context, _ in _ = context.first(\Student.name, equals: "Ada") }, then: rename),
+        Example(
+            "a look-up that an update meets",
+            { context, _ in _ = context.fetchIDs(\Student.name, startingWith: "Gr") }, then: rename),
+        Example(
+            "a look-up that an insert meets", { context, _ in _ = context.fetchCount(\Student.name, in: "D"..."F") },
+            then: enrol),
+        Example(
+            "a look-up that a delete meets", { context, _ in _ = context.fetchValues(\Lecture.title, in: "Two"...) },
+            then: { context, school in
+                context[school.lectures[1]]?.delete()
+            }),
+        Example(
+            "a look-up of nil", { context, _ in _ = context.fetch(\Student.email, equals: nil) },
+            then: { context, school in
+                context[school.ada]?.email = "ada@example.com"
+            }),
+        Example(
+            "an object found by a look-up, in another property",
+            { context, _ in _ = context.fetch(\Student.name, equals: "Ada") },
+            then: { context, school in
+                context[school.ada]?.points = 7
+            }),
+        Example(
+            "a look-up in a nested context",
+            { context, _ in
+                let nested = await Context(parent: context)
+                await nested.perform { _ = $0.fetchCount(\Student.name, startingWith: "E") }
+            }, then: enrol),
         Example("values found", { context, _ in _ = try context.fetchValues(Student.self, limit: 1) }, then: rename),
         Example("the first one found", { context, _ in _ = try context.first(Student.self)?.id }, then: rename),
         Example(
@@ -271,6 +302,23 @@ struct SerializableReadTests {
         Example("another owner's members", { _ = try $0.object(for: $1.other).students.count }, then: enrol),
         Example("an owner whose members change", { _ = try $0.object(for: $1.course).title }, then: enrol),
         Example("another relationship", { _ = try $0.object(for: $1.course).lectures.count }, then: enrol),
+        Example(
+            "a look-up of other values",
+            { context, _ in
+                _ = context.first(\Student.name, equals: "Bob")
+                _ = context.fetchCount(\Student.name, in: "H"...)
+                _ = context.fetchIDs(\Student.email, startingWith: "a")
+            }, then: rename),
+        Example(
+            "a look-up beside which an object is inserted",
+            { context, _ in
+                _ = context.fetch(\Student.name, in: ..<"D")
+                _ = context.fetchIDs(\Student.name, startingWith: "Ev ")
+                _ = context.first(\Student.name, equals: "E")
+            }, then: enrol),
+        Example(
+            "a look-up of another entity", { context, _ in _ = context.fetch(\Lecture.title, in: "A"...) }, then: rename
+        ),
         Example("a search of another entity", { context, _ in _ = try context.fetch(Lecture.self) }, then: rename),
         Example(
             "the published state, which is no part of the transaction",

@@ -10,7 +10,7 @@ enum Ledger {
     @Entity struct Account {
         /// A value has no identifier; its name stands for it where a predicate sees the value alone.
         var name = ""
-        var balance = 0
+        @Indexed var balance = 0
         var stamp: Int
         var branch: ToOne<Branch> = nil
         var shelf: ToOne<Shelf> = nil
@@ -64,6 +64,8 @@ enum Ledger {
         case multipleOf5 = "multiple of 5"
         case is20 = "20"
         case is30 = "30"
+        case from20To30 = "20 to 30"
+        case above30 = "above 30"
 
         func isMet(by account: Account) -> Bool {
             switch self {
@@ -73,6 +75,19 @@ enum Ledger {
             case .multipleOf5: account.balance.isMultiple(of: 5)
             case .is20: account.balance == 20
             case .is30: account.balance == 30
+            case .from20To30: (20...30).contains(account.balance)
+            case .above30: account.balance > 30
+            }
+        }
+
+        /// What a look-up by the balance asks for; nil for what none can ask.
+        var balances: ClosedRange<Int>? {
+            switch self {
+            case .all, .even, .multipleOf3, .multipleOf5: nil
+            case .is20: 20...20
+            case .is30: 30...30
+            case .from20To30: 20...30
+            case .above30: 31...Int.max
             }
         }
 

@@ -71,7 +71,12 @@ extension Context {
         case .insert(let kind, let value):
             writing(&trace) { $0.inserted.keys.append(insert(kind.key(value, stamp: choices.stamp)).id) }
         case .find(let kind, let value):
-            let objects = try fetch(Ledger.Key.self, where: { $0.value(kind) == value })
+            let objects =
+                switch kind {
+                case .upserted: fetch(\Ledger.Key.upserted, equals: value)
+                case .replaced: try fetch(Ledger.Key.self, where: { $0.replaced == value })
+                case .kept: [first(\Ledger.Key.kept, equals: value)].compactMap { $0 }
+                }
             var found: [History.Row: History.Sighting] = [:]
             for object in objects {
                 found[History.Row(name: object.id.name)] = .present(

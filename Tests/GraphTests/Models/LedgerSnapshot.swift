@@ -74,11 +74,20 @@ extension Snapshot {
             if isMet { found[account.row] = sighting } else { passed[account.row] = sighting }
             return isMet
         }
+        if let balances = search.balances, form.looksUp {
+            let values = fetchValues(\Ledger.Account.balance, in: balances)
+            for account in values { found[account.row] = .present(version: nil, stamp: account.stamp) }
+            if fetchCount(\Ledger.Account.balance, in: balances) != values.count {
+                trace.contradictions.append("not \(values.count) accounts are \(search)")
+            }
+            return trace.operations.append(.search(search.predicate, found: found))
+        }
         let count =
             switch form {
             case .count: try? fetchCount(Ledger.Account.self, where: isMet)
             case .ids: try? fetchIDs(Ledger.Account.self, where: isMet).count
-            case .objects, .values: try? fetchValues(Ledger.Account.self, where: isMet).count
+            case .objects, .values, .lookUp, .lookUpValues, .lookUpIDs, .lookUpCount:
+                try? fetchValues(Ledger.Account.self, where: isMet).count
             }
         if count != found.count { trace.contradictions.append("\(count ?? -1) accounts of \(found.count)") }
         trace.operations.append(.search(search.predicate, found: found, passed: passed))

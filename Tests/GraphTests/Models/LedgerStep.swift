@@ -27,6 +27,18 @@ enum LedgerStep: Sendable, Hashable {
         case objects
         case values
         case ids
+        /// By the balance instead of a predicate, where a search asks for a range of balances alone.
+        case lookUp
+        case lookUpValues
+        case lookUpIDs
+        case lookUpCount
+
+        var looksUp: Bool {
+            switch self {
+            case .count, .objects, .values, .ids: false
+            case .lookUp, .lookUpValues, .lookUpIDs, .lookUpCount: true
+            }
+        }
     }
 
     /// - Parameter hasRelations: whether the store has more than branches and accounts.
@@ -101,7 +113,11 @@ extension Context {
         case .members(let branch, let form):
             if let owner = self[choices.branch(branch)] { readMembers(of: owner, form, &trace) }
         case .search(let predicate, let form):
-            try search(predicate, form, &trace)
+            if let balances = predicate.balances, form.looksUp {
+                lookUp(predicate, balances, form, &trace)
+            } else {
+                try search(predicate, form, &trace)
+            }
         case .relate(let relation):
             try take(relation, choices, &trace)
         case .key(let step):
@@ -181,13 +197,40 @@ extension Context {
             names = Set(try fetch(Ledger.Account.self, where: isMet).map(\.id.name))
         case .values:
             names = Set(try fetchValues(Ledger.Account.self, where: isMet).map(\.name))
-        case .ids:
+        case .ids, .lookUp, .lookUpValues, .lookUpIDs, .lookUpCount:
             names = Set(try fetchIDs(Ledger.Account.self, where: isMet).map(\.name))
         }
         if let names, names != Set(found.keys.map(\.name)) {
             trace.contradictions.append("the predicate chose \(found.keys.sorted()), the search gave \(names.sorted())")
         }
         trace.operations.append(.search(search.predicate, found: found, passed: passed))
+    }
+
+    /// The engine looks at the accounts with these balances alone.
+    private func lookUp(
+        _ search: Ledger.Search, _ balances: ClosedRange<Int>, _ form: LedgerStep.SearchForm, _ trace: inout LedgerTrace
+    ) {
+        let isOne = balances.count == 1
+        let (balance, key) = (balances.lowerBound, \Ledger.Account.balance)
+        var found: [History.Row: History.Sighting] = [:]
+        switch form {
+        case .lookUpValues:
+            for account in isOne ? fetchValues(key, equals: balance) : fetchValues(key, in: balances) {
+                found[account.row] = .present(version: nil, stamp: account.stamp)
+            }
+        case .lookUpIDs, .lookUpCount:
+            let ids = isOne ? fetchIDs(key, equals: balance) : fetchIDs(key, in: balances)
+            if form == .lookUpCount {
+                let count = isOne ? fetchCount(key, equals: balance) : fetchCount(key, in: balances)
+                if count != ids.count { trace.contradictions.append("\(count) accounts of \(ids.count) are \(search)") }
+            }
+            for id in ids { found[History.Row(name: id.name)] = sightingOfBase(id) }
+        default:
+            for object in isOne ? fetch(key, equals: balance) : fetch(key, in: balances) {
+                found[object.row] = object.sighting
+            }
+        }
+        trace.operations.append(.search(search.predicate, found: found))
     }
 
     private func sightingOfBase(_ id: Ledger.Account.ID) -> History.Sighting {

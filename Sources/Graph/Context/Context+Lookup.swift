@@ -1,0 +1,179 @@
+/// Look-ups by one property, with unsaved changes applied; what they cost is what those of a ``Snapshot`` cost. A serializable
+/// transaction depends on the part of the property's values that they ask for, and on nothing else.
+extension Context {
+    /// The first object that has a value in a property: the one, if the property is unique. Equal as
+    /// ``Snapshot/first(_:equals:)`` says.
+    ///
+    /// ```swift
+    /// let ada = context.first(\Person.email, equals: "ada@example.com") ?? context.insert(Person(email: "ada@example.com"))
+    /// ```
+    ///
+    /// Complexity: that of ``Snapshot/first(_:equals:)``.
+    public func first<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> ManagedObject<E>? {
+        objects(PropertyCondition(keyPath, equals: value), limit: 1).first
+    }
+
+    /// The objects that have a value in a property, in insertion order; equal as ``Snapshot/first(_:equals:)`` says.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:equals:)``.
+    public func fetch<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> [ManagedObject<E>] {
+        objects(PropertyCondition(keyPath, equals: value))
+    }
+
+    /// The objects whose property is in a range, in insertion order. nil is in no range.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:in:)``.
+    public func fetch<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        in range: R
+    ) -> [ManagedObject<E>] {
+        objects(PropertyCondition(keyPath, in: range))
+    }
+
+    /// The objects whose property begins with a text, in insertion order.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:startingWith:)``.
+    public func fetch<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        startingWith prefix: String
+    ) -> [ManagedObject<E>] where V.NonOptional == String {
+        objects(PropertyCondition(keyPath, startingWith: prefix))
+    }
+
+    /// The values of the objects that have a value in a property, without making objects; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:equals:)``.
+    public func fetchValues<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> [E] {
+        let condition = PropertyCondition(keyPath, equals: value)
+        return state.snapshot(toLookUp: condition).lookUp(condition)
+    }
+
+    /// The values of the objects whose property is in a range, without making objects; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:in:)``.
+    public func fetchValues<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        in range: R
+    ) -> [E] {
+        let condition = PropertyCondition(keyPath, in: range)
+        return state.snapshot(toLookUp: condition).lookUp(condition)
+    }
+
+    /// The values of the objects whose property begins with a text, without making objects; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:startingWith:)``.
+    public func fetchValues<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        startingWith prefix: String
+    ) -> [E] where V.NonOptional == String {
+        let condition = PropertyCondition(keyPath, startingWith: prefix)
+        return state.snapshot(toLookUp: condition).lookUp(condition)
+    }
+
+    /// The identifiers of the objects that have a value in a property; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:equals:)``.
+    public func fetchIDs<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> [PersistentID<E>] {
+        let condition = PropertyCondition(keyPath, equals: value)
+        return state.snapshot(toLookUp: condition).lookUpIDs(condition)
+    }
+
+    /// The identifiers of the objects whose property is in a range; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:in:)``.
+    public func fetchIDs<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        in range: R
+    ) -> [PersistentID<E>] {
+        let condition = PropertyCondition(keyPath, in: range)
+        return state.snapshot(toLookUp: condition).lookUpIDs(condition)
+    }
+
+    /// The identifiers of the objects whose property begins with a text; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:startingWith:)``.
+    public func fetchIDs<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        startingWith prefix: String
+    ) -> [PersistentID<E>] where V.NonOptional == String {
+        let condition = PropertyCondition(keyPath, startingWith: prefix)
+        return state.snapshot(toLookUp: condition).lookUpIDs(condition)
+    }
+
+    /// The number of objects that have a value in a property; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchCount(_:equals:)``.
+    public func fetchCount<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> Int {
+        let condition = PropertyCondition(keyPath, equals: value)
+        return state.snapshot(toLookUp: condition).count(condition)
+    }
+
+    /// The number of objects whose property is in a range; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchCount(_:in:)``.
+    public func fetchCount<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        in range: R
+    ) -> Int {
+        let condition = PropertyCondition(keyPath, in: range)
+        return state.snapshot(toLookUp: condition).count(condition)
+    }
+
+    /// The number of objects whose property begins with a text; otherwise the same as `fetch`.
+    ///
+    /// Complexity: that of ``Snapshot/fetchCount(_:startingWith:)``.
+    public func fetchCount<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        startingWith prefix: String
+    ) -> Int where V.NonOptional == String {
+        let condition = PropertyCondition(keyPath, startingWith: prefix)
+        return state.snapshot(toLookUp: condition).count(condition)
+    }
+
+    private func objects<E, V>(_ condition: PropertyCondition<E, V>, limit: Int = .max) -> [ManagedObject<E>] {
+        let snapshot = state.snapshot(toLookUp: condition)
+        guard let entity = snapshot.schema.index(of: E.self) else { return [] }
+        let maker = ObjectMaker<E>(state, registry, entity: entity)
+        var objects: [ManagedObject<E>] = []
+        snapshot.lookUp(condition) { row, value in
+            objects.append(maker.object(for: row, at: value))
+            return objects.count < limit
+        }
+        return objects
+    }
+}
+
+extension ContextState {
+    /// The state to search, after noting for what.
+    fileprivate func snapshot<E, V>(toLookUp condition: PropertyCondition<E, V>) -> Snapshot {
+        if reads != nil || isObservable, let entity = schema.index(of: E.self) {
+            let description = schema.entities[entity]
+            let property = condition.property(of: description)
+            let key = property.flatMap { description.properties[$0].operations.key }
+            reads?.note { reads in
+                if let property, let keys = condition.keys(key) {
+                    reads.readRows(of: entity, where: property, isIn: keys)
+                } else {
+                    reads.readAll(of: entity)
+                }
+            }
+            observation?.access(ContextObservation.Key(entity: entity))
+        }
+        return flushed
+    }
+}

@@ -1,0 +1,145 @@
+/// What a look-up asks of one property: a value, a range of values, or a text's beginning.
+///
+/// `matches` decides. The bounds say which keys an index has to be searched for, and may leave in some more.
+struct PropertyCondition<E: Entity, V: Sendable> {
+    let keyPath: any KeyPath<E, V> & Sendable
+    private let lower: V?
+    private let upper: V?
+    private let includesUpper: Bool
+    /// Whether `lower` is the beginning of a text instead of a bound.
+    private let isPrefix: Bool
+    var matches: (V) -> Bool
+    /// Whether values match that have the key of `lower`, if the property has keys.
+    private let comparesKeys: Bool
+    /// Whether the bounds are those of `matches`.
+    private let hasBounds: Bool
+
+    /// Values are equal as their type says, but values that are stored as raw values when those are.
+    init(_ keyPath: any KeyPath<E, V> & Sendable, equals value: V) where V: Equatable {
+        self.keyPath = keyPath
+        (lower, upper, includesUpper, isPrefix) = (value, value, true, false)
+        matches = { $0 == value }
+        hasBounds = true
+        let type = (V.self as? any OptionalValue.Type)?.wrappedType ?? V.self
+        comparesKeys = type is any RawRepresentable.Type
+    }
+
+    /// - Parameter range: of a type that Graph does not know, is asked about each value.
+    init<R: RangeExpression>(_ keyPath: any KeyPath<E, V> & Sendable, in range: R)
+    where V: OrderedAttributeValue, R.Bound == V.NonOptional {
+        self.keyPath = keyPath
+        let bounds = (range as? any BoundedRange<R.Bound>)?.bounds
+        lower = bounds?.lower.map(V.including)
+        upper = bounds?.upper.map(V.including)
+        includesUpper = bounds?.includesUpper ?? true
+        (isPrefix, comparesKeys, hasBounds) = (false, false, bounds != nil)
+        if R.Bound.self == String.self, bounds != nil, let key = V.attributeCodec.operations.key {
+            // Where one text begins another one, `<` does not always order them; see `NormalForm.precedes`.
+            func precedes(_ lhs: V, _ rhs: V) -> Bool {
+                withUnsafePointer(to: lhs) { left in withUnsafePointer(to: rhs) { key.precedes(left, $0) } }
+            }
+            let (lower, upper, includesUpper) = (lower, upper, includesUpper)
+            matches = { value in
+                if V.nonOptional(value) == nil { return false }
+                if let lower, precedes(value, lower) { return false }
+                return upper.map { precedes(value, $0) || includesUpper && !precedes($0, value) } ?? true
+            }
+        } else {
+            matches = { value in V.nonOptional(value).map(range.contains) ?? false }
+        }
+    }
+
+    init(_ keyPath: any KeyPath<E, V> & Sendable, startingWith prefix: V.NonOptional)
+    where V: OrderedAttributeValue, V.NonOptional == String {
+        self.keyPath = keyPath
+        (lower, upper, includesUpper) = (V.including(prefix), nil, true)
+        (isPrefix, comparesKeys, hasBounds) = (true, false, false)
+        matches = { value in V.nonOptional(value)?.hasPrefix(prefix) ?? false }
+    }
+}
+
+extension PropertyCondition {
+    /// The property in the entity; nil for a computed one.
+    func property(of entity: EntityDescription) -> Int? {
+        let offset = MemoryLayout<E>.offset(of: keyPath)
+        return entity.properties.firstIndex { property in
+            property.isStored
+                && (offset.map { $0 == property.keyPathOffset && property.valueType == V.self }
+                    ?? ((property.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath)))
+        }
+    }
+
+    /// The keys of all values that match; nil if the property's values have no order.
+    func keys(_ operations: KeyOperations?) -> KeyRange? {
+        guard let operations else { return nil }
+        func key(_ value: V) -> [UInt8] {
+            var key = ByteWriter(capacity: 64)
+            _ = withUnsafePointer(to: value) { operations.append($0, &key) }
+            return key.bytes
+        }
+        if isPrefix {
+            // Without the end mark.
+            let beginning = lower.map { Array(key($0).dropLast(2)) } ?? []
+            return KeyRange(from: beginning, upTo: beginning, includesUpper: true)
+        }
+        var (first, last) = (lower.map(key), upper.map(key))
+        if let equals = operations.equals, !comparesKeys {
+            if first == equals.greatest { first = equals.least }
+            if last == equals.least, includesUpper { last = equals.greatest }
+        }
+        // The keys of optionals have their first byte for not being nil.
+        if first == nil, let last, V.self is any OptionalValue.Type { first = [last[0]] }
+        return KeyRange(from: first ?? [], upTo: last, includesUpper: includesUpper)
+    }
+
+    /// Whether the values whose keys are in the range are those that match.
+    func isExact(_ operations: KeyOperations) -> Bool { hasBounds && (operations.equals == nil || comparesKeys) }
+
+    /// A test of rows.
+    func test(_ property: Property?) -> (UnsafePointer<E>) -> Bool {
+        if comparesKeys, let property, let key = property.operations.key, let lower {
+            return { row in
+                withUnsafePointer(to: lower) { lower in
+                    let value = UnsafeRawPointer(row) + property.offset
+                    return !key.precedes(value, lower) && !key.precedes(lower, value)
+                }
+            }
+        }
+        guard let offset = property?.keyPathOffset else { return { matches($0.pointee[keyPath: keyPath]) } }
+        return { row in matches((UnsafeRawPointer(row) + offset).assumingMemoryBound(to: V.self).pointee) }
+    }
+}
+
+/// The ranges whose bounds an index can be searched for.
+private protocol BoundedRange<Bound> {
+    associatedtype Bound
+    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { get }
+}
+
+extension Range: BoundedRange {
+    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, false) }
+}
+
+extension ClosedRange: BoundedRange {
+    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, true) }
+}
+
+extension PartialRangeFrom: BoundedRange {
+    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, nil, true) }
+}
+
+extension PartialRangeUpTo: BoundedRange {
+    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, false) }
+}
+
+extension PartialRangeThrough: BoundedRange {
+    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, true) }
+}
+
+private protocol OptionalValue {
+    static var wrappedType: any Any.Type { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate static var wrappedType: any Any.Type { Wrapped.self }
+}

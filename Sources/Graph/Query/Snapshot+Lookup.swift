@@ -1,0 +1,201 @@
+/// Look-ups by one property. With an index that begins with the property they take O(log *n* + *k* log *k*) for *k* results among
+/// *n* objects, and without one they look at all objects. The results are the same, in insertion order.
+extension Snapshot {
+    /// The value of the first object that has a value in a property: of the one object, if the property is unique.
+    ///
+    /// ```swift
+    /// let ada = snapshot.first(\Person.email, equals: "ada@example.com")
+    /// ```
+    ///
+    /// Values are equal as `==` says; enumerations and other types with a raw value are if the raw values are. A property without
+    /// an index is searched for in all objects.
+    ///
+    /// Complexity: O(log *n* + *k*) with an index that begins with the property, for *k* such objects; else O(*n*).
+    public func first<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> E? {
+        lookUp(PropertyCondition(keyPath, equals: value), limit: 1).first
+    }
+
+    /// The values of the objects that have a value in a property, in insertion order; equal as ``first(_:equals:)`` says.
+    ///
+    /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
+    public func fetchValues<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> [E] {
+        lookUp(PropertyCondition(keyPath, equals: value))
+    }
+
+    /// The values of the objects whose property is in a range, in insertion order. nil is in no range.
+    ///
+    /// ```swift
+    /// let thirties = snapshot.fetchValues(\Person.age, in: 30..<40)
+    /// ```
+    ///
+    /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
+    public func fetchValues<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        in range: R
+    ) -> [E] {
+        lookUp(PropertyCondition(keyPath, in: range))
+    }
+
+    /// The values of the objects whose property begins with a text, in insertion order. What begins is what `hasPrefix` says:
+    /// characters count, and canonical equivalents are equal.
+    ///
+    /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
+    public func fetchValues<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        startingWith prefix: String
+    ) -> [E] where V.NonOptional == String {
+        lookUp(PropertyCondition(keyPath, startingWith: prefix))
+    }
+
+    /// The identifiers of the objects that have a value in a property; otherwise the same as ``fetchValues(_:equals:)``.
+    ///
+    /// Complexity: that of `fetchValues`.
+    public func fetchIDs<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> [PersistentID<E>] {
+        lookUpIDs(PropertyCondition(keyPath, equals: value))
+    }
+
+    /// The identifiers of the objects whose property is in a range; otherwise the same as ``fetchValues(_:in:)``.
+    ///
+    /// Complexity: that of `fetchValues`.
+    public func fetchIDs<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        in range: R
+    ) -> [PersistentID<E>] {
+        lookUpIDs(PropertyCondition(keyPath, in: range))
+    }
+
+    /// The identifiers of the objects whose property begins with a text; otherwise the same as
+    /// ``fetchValues(_:startingWith:)``.
+    ///
+    /// Complexity: that of `fetchValues`.
+    public func fetchIDs<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        startingWith prefix: String
+    ) -> [PersistentID<E>] where V.NonOptional == String {
+        lookUpIDs(PropertyCondition(keyPath, startingWith: prefix))
+    }
+
+    /// The number of objects that have a value in a property; equal as ``first(_:equals:)`` says.
+    ///
+    /// Complexity: O(log *n*) with an index that begins with the property; O(log *n* + *k*) for *k* objects where equal
+    /// values may differ in their bits, as numbers with a fraction and dates; else O(*n*).
+    public func fetchCount<E: Entity, V: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V
+    ) -> Int {
+        count(PropertyCondition(keyPath, equals: value))
+    }
+
+    /// The number of objects whose property is in a range. nil is in no range.
+    ///
+    /// Complexity: that of ``fetchCount(_:equals:)``.
+    public func fetchCount<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        in range: R
+    ) -> Int {
+        count(PropertyCondition(keyPath, in: range))
+    }
+
+    /// The number of objects whose property begins with a text, as ``fetchValues(_:startingWith:)`` says.
+    ///
+    /// Complexity: O(log *n* + *k*) with an index that begins with the property, for *k* objects; else O(*n*).
+    public func fetchCount<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        startingWith prefix: String
+    ) -> Int where V.NonOptional == String {
+        count(PropertyCondition(keyPath, startingWith: prefix))
+    }
+
+    // MARK: Searching
+
+    func lookUp<E, V>(_ condition: PropertyCondition<E, V>, limit: Int = .max) -> [E] {
+        var values: [E] = []
+        lookUp(condition) { _, row in
+            values.append(row.pointee)
+            return values.count < limit
+        }
+        return values
+    }
+
+    func lookUpIDs<E, V>(_ condition: PropertyCondition<E, V>) -> [PersistentID<E>] {
+        var ids: [PersistentID<E>] = []
+        lookUp(condition) { row, _ in
+            ids.append(PersistentID(row: row))
+            return true
+        }
+        return ids
+    }
+
+    func count<E, V>(_ condition: PropertyCondition<E, V>) -> Int {
+        guard let entity = schema.index(of: E.self) else { return 0 }
+        let description = schema.entities[entity]
+        if let number = condition.property(of: description), let index = description.index(of: number),
+            let key = description.properties[number].operations.key, condition.isExact(key),
+            let keys = condition.keys(key)
+        {
+            return keys.withIndexRange { entities[entity].indexes[index].count(in: $0) }
+        }
+        var count = 0
+        lookUp(condition) { _, _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    /// Rows that an index finds lie anywhere in memory: where more than this share of all may match, a scan is faster.
+    private static let indexShare = 4
+
+    /// Calls the body with the rows that match, in ascending order, until it returns false.
+    func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (RowNumber, UnsafePointer<E>) -> Bool) {
+        guard let entity = schema.index(of: E.self) else { return }
+        let (description, table) = (schema.entities[entity], entities[entity].rows)
+        let number = condition.property(of: description)
+        let property = number.map { description.properties[$0] }
+        let matches = condition.test(property)
+        defer { withExtendedLifetime(table) {} }
+        guard let number, let index = description.index(of: number),
+            let keys = condition.keys(property?.operations.key),
+            let rows = entities[entity].indexes[index].rows(in: keys, atMost: table.count / Self.indexShare)
+        else {
+            // The entity is there.
+            try? forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
+            return
+        }
+        for row in rows.sorted() {
+            guard let value = table.address(of: row)?.row(as: E.self, in: table.layout), matches(value) else {
+                continue
+            }
+            guard body(row, value) else { return }
+        }
+    }
+}
+
+extension OrderedIndex {
+    /// The rows with these keys, in their order; nil if there are more.
+    fileprivate func rows(in keys: KeyRange, atMost limit: Int) -> [RowNumber]? {
+        keys.withIndexRange { range in
+            let ranks = ranks(of: range)
+            // A few are found faster than a scan begins.
+            guard ranks.count <= max(limit, 16) else { return nil }
+            return Array(cursor(at: ranks))
+        }
+    }
+}
+
+extension EntityDescription {
+    /// An index of all rows that begins with a property: the shortest one.
+    fileprivate func index(of property: Int) -> Int? {
+        let candidates = indexes.indices.filter { indexes[$0].first.property == property && !indexes[$0].skipsNil }
+        return candidates.min { indexes[$0].rest.count < indexes[$1].rest.count }
+    }
+}
