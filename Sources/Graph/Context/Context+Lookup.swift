@@ -13,7 +13,8 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> ManagedObject<E>? {
-        objects(PropertyCondition(keyPath, equals: value), limit: 1).first
+        let condition = PropertyCondition(keyPath, equals: value)
+        return state.snapshot(toLookUp: condition).firstRow(condition).flatMap { self[PersistentID(row: $0)] }
     }
 
     /// The objects that have a value in a property, in insertion order; equal as ``Snapshot/first(_:equals:)`` says.
@@ -145,14 +146,14 @@ extension Context {
         return state.snapshot(toLookUp: condition).count(condition)
     }
 
-    private func objects<E, V>(_ condition: PropertyCondition<E, V>, limit: Int = .max) -> [ManagedObject<E>] {
+    private func objects<E, V>(_ condition: PropertyCondition<E, V>) -> [ManagedObject<E>] {
         let snapshot = state.snapshot(toLookUp: condition)
         guard let entity = snapshot.schema.index(of: E.self) else { return [] }
         let maker = ObjectMaker<E>(state, registry, entity: entity)
         var objects: [ManagedObject<E>] = []
         snapshot.lookUp(condition) { row, value in
             objects.append(maker.object(for: row, at: value))
-            return objects.count < limit
+            return true
         }
         return objects
     }
@@ -167,7 +168,7 @@ extension ContextState {
             let key = property.flatMap { description.properties[$0].operations.key }
             reads?.note { reads in
                 if let property, let keys = condition.keys(key) {
-                    reads.readRows(of: entity, where: property, isIn: keys)
+                    reads.readRows(of: entity, where: property, isIn: keys.range)
                 } else {
                     reads.readAll(of: entity)
                 }

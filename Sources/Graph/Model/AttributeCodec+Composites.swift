@@ -13,8 +13,12 @@ extension Optional: OrderedAttributeValue where Wrapped: OrderedAttributeValue {
     /// For Graph's own use.
     public typealias NonOptional = Wrapped.NonOptional
     /// For Graph's own use.
+    ///
+    /// Complexity: O(1).
     public static func including(_ value: NonOptional) -> Wrapped? { Wrapped.including(value) }
     /// For Graph's own use.
+    ///
+    /// Complexity: O(1).
     public static func nonOptional(_ value: Wrapped?) -> NonOptional? { value.flatMap { Wrapped.nonOptional($0) } }
 }
 

@@ -142,7 +142,11 @@ public protocol OrderedAttributeValue: AttributeValue {
 
 extension OrderedAttributeValue where NonOptional == Self {
     /// For Graph's own use.
+    ///
+    /// Complexity: O(1).
     public static func including(_ value: Self) -> Self { value }
     /// For Graph's own use.
+    ///
+    /// Complexity: O(1).
     public static func nonOptional(_ value: Self) -> Self? { value }
 }

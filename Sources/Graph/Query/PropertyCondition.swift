@@ -69,8 +69,17 @@ extension PropertyCondition {
         }
     }
 
-    /// The keys of all values that match; nil if the property's values have no order.
-    func keys(_ operations: KeyOperations?) -> KeyRange? {
+    /// The keys of values that match.
+    struct Keys {
+        let range: KeyRange
+        /// Whether those of no other values are among them.
+        let areExact: Bool
+        /// The one key, if there is one alone.
+        var only: [UInt8]?
+    }
+
+    /// Nil if the property's values have no order.
+    func keys(_ operations: KeyOperations?) -> Keys? {
         guard let operations else { return nil }
         func key(_ value: V) -> [UInt8] {
             var key = ByteWriter(capacity: 64)
@@ -80,20 +89,24 @@ extension PropertyCondition {
         if isPrefix {
             // Without the end mark.
             let beginning = lower.map { Array(key($0).dropLast(2)) } ?? []
-            return KeyRange(from: beginning, upTo: beginning, includesUpper: true)
+            return Keys(range: KeyRange(from: beginning, upTo: beginning, includesUpper: true), areExact: false)
         }
         var (first, last) = (lower.map(key), upper.map(key))
+        var areExact = hasBounds
         if let equals = operations.equals, !comparesKeys {
+            // Zeros are at neither end, and NaN is outside of both.
+            areExact =
+                hasBounds && lower.map(matches) == true && last != nil
+                && ![first, last].contains { $0 == equals.least || $0 == equals.greatest }
             if first == equals.greatest { first = equals.least }
             if last == equals.least, includesUpper { last = equals.greatest }
         }
         // The keys of optionals have their first byte for not being nil.
         if first == nil, let last, V.self is any OptionalValue.Type { first = [last[0]] }
-        return KeyRange(from: first ?? [], upTo: last, includesUpper: includesUpper)
+        return Keys(
+            range: KeyRange(from: first ?? [], upTo: last, includesUpper: includesUpper), areExact: areExact,
+            only: includesUpper && first == last ? first : nil)
     }
-
-    /// Whether the values whose keys are in the range are those that match.
-    func isExact(_ operations: KeyOperations) -> Bool { hasBounds && (operations.equals == nil || comparesKeys) }
 
     /// A test of rows.
     func test(_ property: Property?) -> (UnsafePointer<E>) -> Bool {

@@ -15,7 +15,9 @@ extension Snapshot {
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> E? {
-        lookUp(PropertyCondition(keyPath, equals: value), limit: 1).first
+        let condition = PropertyCondition(keyPath, equals: value)
+        guard let row = firstRow(condition) else { return nil }
+        return schema.index(of: E.self).flatMap { entities[$0].rows.value(of: row) }
     }
 
     /// The values of the objects that have a value in a property, in insertion order; equal as ``first(_:equals:)`` says.
@@ -117,13 +119,29 @@ extension Snapshot {
 
     // MARK: Searching
 
-    func lookUp<E, V>(_ condition: PropertyCondition<E, V>, limit: Int = .max) -> [E] {
+    func lookUp<E, V>(_ condition: PropertyCondition<E, V>) -> [E] {
         var values: [E] = []
         lookUp(condition) { _, row in
             values.append(row.pointee)
-            return values.count < limit
+            return true
         }
         return values
+    }
+
+    /// The first row that matches, by the shortest way.
+    func firstRow<E, V>(_ condition: PropertyCondition<E, V>) -> RowNumber? {
+        guard let entity = schema.index(of: E.self) else { return nil }
+        if let (index, keys) = plan(condition, entity), keys.areExact, let key = keys.only,
+            schema.entities[entity].indexes[index].rest.isEmpty
+        {
+            return key.withUnsafeBytes { entities[entity].indexes[index].firstRow(withPrefix: $0) }
+        }
+        var first: RowNumber?
+        lookUp(condition) { row, _ in
+            first = row
+            return false
+        }
+        return first
     }
 
     func lookUpIDs<E, V>(_ condition: PropertyCondition<E, V>) -> [PersistentID<E>] {
@@ -137,12 +155,8 @@ extension Snapshot {
 
     func count<E, V>(_ condition: PropertyCondition<E, V>) -> Int {
         guard let entity = schema.index(of: E.self) else { return 0 }
-        let description = schema.entities[entity]
-        if let number = condition.property(of: description), let index = description.index(of: number),
-            let key = description.properties[number].operations.key, condition.isExact(key),
-            let keys = condition.keys(key)
-        {
-            return keys.withIndexRange { entities[entity].indexes[index].count(in: $0) }
+        if let (index, keys) = plan(condition, entity), keys.areExact {
+            return keys.range.withIndexRange { entities[entity].indexes[index].count(in: $0) }
         }
         var count = 0
         lookUp(condition) { _, _ in
@@ -159,35 +173,47 @@ extension Snapshot {
     func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (RowNumber, UnsafePointer<E>) -> Bool) {
         guard let entity = schema.index(of: E.self) else { return }
         let (description, table) = (schema.entities[entity], entities[entity].rows)
-        let number = condition.property(of: description)
-        let property = number.map { description.properties[$0] }
-        let matches = condition.test(property)
-        defer { withExtendedLifetime(table) {} }
-        guard let number, let index = description.index(of: number),
-            let keys = condition.keys(property?.operations.key),
-            let rows = entities[entity].indexes[index].rows(in: keys, atMost: table.count / Self.indexShare)
+        let matches = condition.test(condition.property(of: description).map { description.properties[$0] })
+        guard let (index, keys) = plan(condition, entity),
+            let rows = entities[entity].rows(in: keys.range, of: index, share: Self.indexShare)
         else {
-            // The entity is there.
+            // It cannot throw, since the entity is there.
             try? forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
             return
         }
-        for row in rows.sorted() {
-            guard let value = table.address(of: row)?.row(as: E.self, in: table.layout), matches(value) else {
-                continue
+        withExtendedLifetime(table) {
+            for start in stride(from: 0, to: rows.count, by: 64) {
+                let block = rows[start..<min(start + 64, rows.count)]
+                // An index has no row that its table lacks.
+                for (row, address) in zip(block, table.addresses(of: block)) {
+                    let value = address.row(as: E.self, in: table.layout)
+                    guard keys.areExact || matches(value) else { continue }
+                    guard body(row, value) else { return }
+                }
             }
-            guard body(row, value) else { return }
         }
+    }
+
+    /// The index to look into, and for what; nil if there is none.
+    private func plan<E, V>(
+        _ condition: PropertyCondition<E, V>, _ entity: Int
+    ) -> (index: Int, keys: PropertyCondition<E, V>.Keys)? {
+        let description = schema.entities[entity]
+        guard let property = condition.property(of: description), let index = description.index(of: property),
+            let keys = condition.keys(description.properties[property].operations.key)
+        else { return nil }
+        return (index, keys)
     }
 }
 
-extension OrderedIndex {
-    /// The rows with these keys, in their order; nil if there are more.
-    fileprivate func rows(in keys: KeyRange, atMost limit: Int) -> [RowNumber]? {
+extension EntityRows {
+    /// The rows with keys in a range, in ascending order; nil if they are more than a share of all.
+    fileprivate func rows(in keys: KeyRange, of index: Int, share: Int) -> [RowNumber]? {
         keys.withIndexRange { range in
-            let ranks = ranks(of: range)
+            let ranks = indexes[index].ranks(of: range)
             // A few are found faster than a scan begins.
-            guard ranks.count <= max(limit, 16) else { return nil }
-            return Array(cursor(at: ranks))
+            guard ranks.count <= max(rows.count / share, 16) else { return nil }
+            return indexes[index].cursor(at: ranks).sorted()
         }
     }
 }

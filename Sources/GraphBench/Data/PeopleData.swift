@@ -19,6 +19,8 @@ struct PeopleData: Sendable {
     let updates: [Int]
     /// Random indices of teams, each once.
     let visitedTeams: [Int]
+    /// Random ranges of balances, in each of which about a thousand people are.
+    let balances: [Range<Double>]
 
     init(rows: Int) {
         let teams = Self.teamCount(rows: rows)
@@ -30,6 +32,11 @@ struct PeopleData: Sendable {
         lookupEmails = lookups.map(Self.email)
         updates = Array((0..<rows).shuffled(using: &random).prefix(min(100_000, max(1, rows / 2))))
         visitedTeams = Array((0..<teams).shuffled(using: &random).prefix(100))
+        let width = 10_000 * min(1, 1_000 / Double(rows))
+        balances = (0..<100).map { _ in
+            let lowest = Double.random(in: 0...(10_000 - width), using: &random)
+            return lowest..<(lowest + width)
+        }
     }
 
     var rows: Int { people.count }

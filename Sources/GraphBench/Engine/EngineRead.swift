@@ -50,6 +50,17 @@ enum EngineRead {
                 return people.reduce(0) { Checksum.ranked($0, $1.checksum) }
             }
         },
+        "range_indexed": { setting in
+            let snapshot = try await setting.engineRanking.snapshot
+            let ranges = setting.data.balances
+            return { _ in
+                let stopwatch = Stopwatch()
+                let people = ranges.map { snapshot.fetchValues(\RankedPerson.balance, in: $0) }
+                let seconds = stopwatch.seconds
+                let answer = people.joined().reduce(0) { $0 &+ $1.checksum }
+                return Measurement(amount: seconds, count: people.reduce(0) { $0 + $1.count }, answer: answer)
+            }
+        },
         "sort_limit_indexed": richestByIndex,
         "sort_limit_index_gain": richestByIndex,
     ]

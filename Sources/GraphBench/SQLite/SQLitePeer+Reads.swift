@@ -32,6 +32,12 @@ extension SQLitePeer {
         return try rows(of: selectMatches)
     }
 
+    func people(withBalancesIn range: Range<Double>) throws -> [PersonRow] {
+        selectRange.bind(range.lowerBound, at: 1)
+        selectRange.bind(range.upperBound, at: 2)
+        return try rows(of: selectRange)
+    }
+
     /// The hundred richest who are older, richest first.
     func richest(olderThan age: Int) throws -> [PersonRow] {
         selectTop.bind(age, at: 1)

@@ -14,6 +14,7 @@ final class SQLitePeer {
     let personByEmail: SQLiteStatement
     let countMatches: SQLiteStatement
     let selectMatches: SQLiteStatement
+    let selectRange: SQLiteStatement
     let selectTop: SQLiteStatement
     let teamNameByPerson: SQLiteStatement
     let teamNameByID: SQLiteStatement
@@ -56,6 +57,8 @@ final class SQLitePeer {
         countMatches = try connection.prepare("SELECT count(*) FROM person WHERE age > ? AND balance < ?")
         selectMatches = try connection.prepare(
             "SELECT \(Self.personColumns) FROM person WHERE age > ? AND balance < ?")
+        selectRange = try connection.prepare(
+            "SELECT \(Self.personColumns) FROM person WHERE balance >= ? AND balance < ?")
         selectTop = try connection.prepare(
             "SELECT \(Self.personColumns) FROM person WHERE age > ? ORDER BY balance DESC LIMIT 100")
         teamNameByPerson = try connection.prepare(

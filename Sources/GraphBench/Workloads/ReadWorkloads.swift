@@ -62,6 +62,31 @@ extension Workload {
                 return timed(count: 1) { ranking(richest(of: people)) }
             }),
         Workload(
+            "range_indexed", "100 ranges of balances with 1,000 people each, as values, by an index of the balances",
+            unit: .seconds(per: "row returned"), targets: [.timesSQLite(4)], isReading: true,
+            sqlite: { setting in
+                let peer = try await setting.sqliteRanking
+                let ranges = setting.data.balances
+                return { _ in
+                    let stopwatch = Stopwatch()
+                    let people = try peer.reading { try ranges.map { try peer.people(withBalancesIn: $0) } }
+                    return measurement(people, stopwatch.seconds)
+                }
+            },
+            native: { setting in
+                let people = setting.data.people.sorted { $0.balance < $1.balance }
+                let ranges = setting.data.balances
+                return { _ in
+                    let stopwatch = Stopwatch()
+                    let found = ranges.map { range in
+                        let first = people.partitioningIndex { $0.balance >= range.lowerBound }
+                        let end = people.partitioningIndex { $0.balance >= range.upperBound }
+                        return Array(people[first..<end])
+                    }
+                    return measurement(found, stopwatch.seconds)
+                }
+            }),
+        Workload(
             "sort_limit_indexed", "the same with an index on the balance, which SQLite has too",
             unit: .seconds(per: "query"), targets: [.timesSQLite(1)], isReading: true,
             sqlite: { setting in
@@ -118,6 +143,12 @@ extension Workload {
         }
     }
 
+    private static func measurement(_ found: [[PersonRow]], _ seconds: Double) -> Measurement {
+        Measurement(
+            amount: seconds, count: found.reduce(0) { $0 + $1.count },
+            answer: found.joined().reduce(0) { $0 &+ $1.checksum })
+    }
+
     private static func ranking(_ rows: [PersonRow]) -> UInt64 {
         rows.reduce(0) { Checksum.ranked($0, $1.checksum) }
     }
@@ -134,5 +165,17 @@ extension Workload {
             if best.count > 100 { best.removeLast() }
         }
         return best.map { people[$0.index] }
+    }
+}
+
+extension [PersonRow] {
+    /// Where the first one is for whom the condition holds; it holds for all behind it.
+    fileprivate func partitioningIndex(where condition: (PersonRow) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if condition(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

@@ -64,8 +64,9 @@ enum Ledger {
         case multipleOf5 = "multiple of 5"
         case is20 = "20"
         case is30 = "30"
-        case from20To30 = "20 to 30"
-        case above30 = "above 30"
+        case is1 = "1"
+        case from1To2 = "1 to 2"
+        case above2 = "above 2"
 
         func isMet(by account: Account) -> Bool {
             switch self {
@@ -75,8 +76,9 @@ enum Ledger {
             case .multipleOf5: account.balance.isMultiple(of: 5)
             case .is20: account.balance == 20
             case .is30: account.balance == 30
-            case .from20To30: (20...30).contains(account.balance)
-            case .above30: account.balance > 30
+            case .is1: account.balance == 1
+            case .from1To2: (1...2).contains(account.balance)
+            case .above2: account.balance > 2
             }
         }
 
@@ -86,8 +88,9 @@ enum Ledger {
             case .all, .even, .multipleOf3, .multipleOf5: nil
             case .is20: 20...20
             case .is30: 30...30
-            case .from20To30: 20...30
-            case .above30: 31...Int.max
+            case .is1: 1...1
+            case .from1To2: 1...2
+            case .above2: 3...Int.max
             }
         }
 

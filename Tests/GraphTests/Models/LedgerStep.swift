@@ -51,14 +51,14 @@ enum LedgerStep: Sendable, Hashable {
             }
         }
         func number() -> Int { Int.random(in: 0..<60, using: &random) }
-        switch Int.random(in: 0..<16, using: &random) {
+        switch Int.random(in: 0..<20, using: &random) {
         case 0..<4: return .read(account: number())
         case 4..<7: return .change(account: number())
         case 7, 8: return .move(account: number(), branch: number())
         case 9: return .insert(branch: number())
         case 10, 11: return .delete(account: number())
         case 12: return .contains(branch: number(), account: number())
-        case 13:
+        case 13..<18:
             let search = Ledger.Search.allCases[number() % Ledger.Search.allCases.count]
             return .search(search, SearchForm.allCases[number() % SearchForm.allCases.count])
         default: return .members(branch: number(), MembersForm.allCases[number() % MembersForm.allCases.count])
