@@ -1,13 +1,17 @@
-/// What the engine under test contributes: its side of the workloads, and the WordNet check.
+/// What the engine under test contributes: its side of the workloads, the WordNet check, and the random updates.
 struct EngineSuite: Sendable {
     /// Loads parsed files into a store at a path, reopens it and returns what the store says about them.
     typealias WordNetCheck = @Sendable (WordNetFiles, _ path: String, ProgressLine) async throws -> WordNetStoreReport
+
+    /// Makes a store with people at a path, updates them at random and returns what became of the file.
+    typealias UpdatesRun = @Sendable (FileHistory, _ path: String, ProgressLine) async throws -> FileHistory
 
     /// By the name of the workload, except ``FootprintProcess/workload``.
     var contenders: [String: Workload.Contender] = [:]
     /// Makes the store whose memory is measured.
     var footprint: FootprintProcess.Load?
     var wordNet: WordNetCheck?
+    var updates: UpdatesRun?
 
     /// The workloads with the engine's side filled in.
     ///

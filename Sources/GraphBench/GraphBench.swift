@@ -32,6 +32,10 @@ enum GraphBench {
             case .footprint(let side):
                 try await FootprintProcess.report(side, rows: options.sizes[0], engine: engine)
                 return 0
+            case .updates:
+                warnAboutDebugBuild()
+                let description = RunDescription.current(options, arguments: arguments)
+                return try await UpdatesCommand(options: options, run: description, measure: engine.updates).run()
             case .wordNet(let source):
                 warnAboutDebugBuild()
                 return try await WordNetCommand(source: source, options: options, check: engine.wordNet).run()

@@ -54,7 +54,7 @@ struct OptionsTests {
         for option in [
             "--suite", "--rows", "--runs", "--workload", "--list", "--no-peer", "--directory", "--json", "--svg",
             "--help",
-            "compare", "wordnet",
+            "compare", "wordnet", "updates", "--updates", "--commit",
         ] {
             #expect(Options.help.contains(option))
         }
@@ -95,8 +95,16 @@ struct OptionsTests {
         #expect(try Options.parse(["wordnet", "files"], workloads: names).command == .wordNet("files"))
     }
 
+    @Test func `updates have their number and commits their size`() throws {
+        let usual = try Options.parse(["updates"], workloads: names)
+        #expect(usual.command == .updates && usual.updates == 1_000_000 && usual.commitSize == 1_000)
+        let other = try Options.parse(["updates", "--rows=5000", "--updates", "7", "--commit=3"], workloads: names)
+        #expect(other.sizes == [5_000] && other.updates == 7 && other.commitSize == 3)
+    }
+
     @Test(
         arguments: [
+            ["--updates", "0"], ["updates", "--commit"],
             ["--unknown"], ["--rows"], ["--rows", "few"], ["--rows", "999"], ["--runs", "0"], ["--workload", "three"],
             ["--list=all"], ["stray"], ["--directory", "--list"], ["--suite", "huge"], ["--rows", "1000,2000"],
             ["--suite", "growth", "--rows", "1000"], ["--suite", "growth", "--rows", "2000,2000"],

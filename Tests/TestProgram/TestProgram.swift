@@ -28,6 +28,9 @@ import Graph
 ///     shed           shed              closes the standard streams; the protocol goes on with copies
 ///     streams        streams 0 2       which of the standard streams are open
 ///     stream         saved 1, saved 2 … until killed
+///     churn NUMBER   saved NUMBER, … until killed, and compacts without a break meanwhile
+///     check          sound
+///     migrate PATH   migrated COUNT    opened by the next version of the program; with `plan` behind it, by another one
 ///     trap           ends the program as a programming error does
 ///
 /// Where something goes wrong the answer is `refused CASE DESCRIPTION`, in one line.
@@ -35,6 +38,8 @@ import Graph
 /// Arguments: `survives-limits`, `open-mask`, and `unprivileged`, for a program that gives up root's rights if it has them.
 @main struct TestProgram {
     private var store: Coordinator?
+    /// What the next version of the program has opened.
+    private var later: LaterStore?
     private var input: Int32 = 0
     private var output: Int32 = 1
     /// What a child of `fork` waits for, and the child.
@@ -90,11 +95,11 @@ import Graph
             try await save(numbers[0], bytes: numbers.count > 1 ? numbers[1] : 0)
             return "saved"
         case "numbers":
-            let numbers = try required.snapshot.fetchValues(Entry.self).map(\.number).sorted()
-            return (["numbers"] + numbers.map(String.init)).joined(separator: " ")
+            let numbers = try later?.numbers ?? required.snapshot.fetchValues(Entry.self).map(\.number)
+            return (["numbers"] + numbers.sorted().map(String.init)).joined(separator: " ")
         case "close":
-            try await required.close()
-            store = nil
+            try await (later?.coordinator ?? required).close()
+            (store, later) = (nil, nil)
             return "closed"
         case "release":
             store = nil
@@ -137,6 +142,15 @@ import Graph
                 answer("saved \(number)")
             }
             return ""
+        case "churn": try await churn(from: Int(argument) ?? 1)
+        case "check":
+            let errors = try (later?.coordinator ?? required).check()
+            return errors.isEmpty ? "sound" : "refused unsound \(errors)"
+        case "migrate":
+            let words = argument.split(separator: " ").map(String.init)
+            let later = try await LaterStore.open(words[0], by: words.count > 1 ? words[1] : "")
+            self.later = later
+            return "migrated \(try later.numbers.count)"
         case "trap": fatalError("as asked for")
         default: return "refused unknown \(words)"
         }
@@ -152,6 +166,21 @@ import Graph
     private func save(_ number: Int, bytes: Int = 0) async throws {
         let filling = Data(repeating: 0x47, count: bytes)
         try await Context(required).transaction { _ = $0.insert(Entry(number: number, filling: filling)) }
+    }
+
+    /// Saves and compacts at the same time, until it is killed.
+    private func churn(from first: Int) async throws -> Never {
+        let store = try required
+        Task.detached { [self] in
+            while true {
+                do { try await store.compact() } catch { answer("refused compaction \(error)") }
+            }
+        }
+        for number in first... {
+            try await save(number, bytes: 2_000)
+            answer("saved \(number)")
+        }
+        fatalError("there are no more numbers")
     }
 
     // MARK: Processes

@@ -6,6 +6,10 @@
 /// graph: commit 27 to photos.graph by import (App/Library.swift:12): Image +3 ~1 −0; 213 bytes, 4 commits written in 0.8 ms
 /// graph: refused by photos.graph (App/Library.swift:31): could not merge changes: 1 conflict …
 /// ```
+///
+/// If the disk fails after saves have returned, as it can below ``Durability/full``, one more report has the error
+/// ``GraphError/outcomeUnknown(path:commit:reason:)``: the error and `origin` name the first commit that may be lost. It comes when
+/// the disk fails, before any save or ``Coordinator/sync()`` meets the failure.
 public struct CommitTrace: Sendable, CustomStringConvertible {
     /// How many rows of one entity the commit wrote.
     public struct EntityCount: Sendable, Hashable {

@@ -38,18 +38,21 @@ extension Coordinator {
         let meter = ProgressMeter()
         compactionMeter = meter
         let task = Task(executorPreference: taskExecutor) { [weak self, path] in
-            let result: Result<UInt64, GraphError>
+            let result: Result<CompactionFigures, GraphError>
+            var figures = CompactionFigures()
             do throws(GraphError) {
-                guard let (successor, checkpoint) = try await self?.beginSuccessor() else {
+                guard let (successor, checkpoint, pause) = try await self?.beginSuccessor() else {
                     throw .closed(path: path)
                 }
                 do throws(GraphError) {
+                    figures.firstPause = pause
                     try await checkpoint.write(to: successor, meter)
-                    let checkpointBytes = await successor.end
+                    figures.checkpointBytes = await successor.end
                     guard try await self?.copyCommits(to: successor) != nil,
-                        try await self?.replaceJournal(by: successor) != nil
+                        try await self?.replaceJournal(by: successor, &figures) != nil
                     else { throw .closed(path: path) }
-                    result = .success(checkpointBytes)
+                    await successor.closeSource()
+                    result = .success(figures)
                 } catch {
                     await successor.abandon()
                     throw error
@@ -64,16 +67,20 @@ extension Coordinator {
         return task
     }
 
-    private func didCompact(_ result: Result<UInt64, GraphError>) async {
+    private func didCompact(_ result: Result<CompactionFigures, GraphError>) async {
         let fileBytes = await journal?.lengthBytes
         compaction = nil
         switch result {
         case .failure(let error):
             if case .storeFailed = error { state.end(error) }
             compactionFailure = error
-        case .success(let checkpointBytes):
+        case .success(var figures):
             compactionFailure = nil
             guard let fileBytes else { return }
+            let checkpointBytes = figures.checkpointBytes
+            figures.ended = .now
+            figures.number = (lastCompaction?.number ?? 0) + 1
+            lastCompaction = figures
             checkpoint = (checkpointBytes, PosixFileSystem.nanosecondsSince1970())
             // Afterwards the file has nothing that the program does not read.
             automaticCompaction = automaticMinimumBytes.map {
@@ -112,9 +119,10 @@ extension Coordinator {
     private static let lastCopyBytes: UInt64 = 256 << 10
 
     /// Between two groups, so that the state and the end of the file agree.
-    private func beginSuccessor() async throws(GraphError) -> (JournalSuccessor, CheckpointWriter)? {
+    private func beginSuccessor() async throws(GraphError) -> (JournalSuccessor, CheckpointWriter, pause: Duration)? {
         guard let journal else { return nil }
         try await waitForTurn()
+        let start = ContinuousClock.now
         defer { passOn() }
         let (snapshot, counters) = written
         let successor = try await journal.makeSuccessor(
@@ -123,11 +131,13 @@ extension Coordinator {
             executor: JournalExecutor(label: "graph.compaction")
         )
         let time = PosixFileSystem.nanosecondsSince1970()
-        return (successor, CheckpointWriter(snapshot, schemaRecord, counters: counters, time: time))
+        let checkpoint = CheckpointWriter(snapshot, schemaRecord, counters: counters, time: time)
+        return (successor, checkpoint, ContinuousClock.now - start)
     }
 
     private func copyCommits(to successor: JournalSuccessor) async throws(GraphError) {
         guard let journal else { return }
+        try await successor.syncName()
         for _ in 0..<Self.copyLimit {
             try Self.requireGoingOn(path)
             let end = await journal.lengthBytes
@@ -137,14 +147,19 @@ extension Coordinator {
         }
     }
 
-    private func replaceJournal(by successor: JournalSuccessor) async throws(GraphError) {
+    private func replaceJournal(
+        by successor: JournalSuccessor, _ figures: inout CompactionFigures
+    ) async throws(GraphError) {
         guard let journal else { return }
+        let generation = await successor.generation
         try await waitForTurn()
+        let start = ContinuousClock.now
         defer { passOn() }
         try Self.requireGoingOn(path)
-        try await successor.copyCommits(through: await journal.lengthBytes)
-        try await journal.replace(by: try await successor.seal(RowCounters.encode(written.counters)))
+        let seal = RowCounters.encode(written.counters)
+        figures.replacement = try await journal.replace(by: generation, sealing: seal)
         syncedCommit = written.snapshot.commit
+        figures.lastPause = ContinuousClock.now - start
     }
 
     private static func requireGoingOn(_ path: String) throws(GraphError) {

@@ -49,6 +49,8 @@ public actor Coordinator {
     /// Where the records after the file's checkpoint begin, and when that was written, in nanoseconds since 1970; zeros without
     /// one.
     var checkpoint: (bytes: UInt64, time: UInt64) = (0, 0)
+    /// What the last compaction took that succeeded.
+    package internal(set) var lastCompaction: CompactionFigures?
     /// While the file is being compacted.
     var compaction: Task<Result<Void, GraphError>, Never>?
     /// Tells how far that one is.

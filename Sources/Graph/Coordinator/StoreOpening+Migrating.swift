@@ -65,7 +65,7 @@ extension StoreOpening {
                 migrated.snapshot, record, counters: migrated.counters, time: PosixFileSystem.nanosecondsSince1970())
             try await checkpoint.write(to: successor, meter)
             let seal = RowCounters.encode(migrated.counters)
-            try await journal.replace(by: try await successor.seal(seal), keepsOld: true)
+            try await journal.replace(byMigrated: try await successor.seal(seal))
         } catch {
             await successor.abandon()
             throw error

@@ -211,9 +211,42 @@ actor Journal {
             try? opening.fileSystem.unlink(temporaryPath)
             throw error.graphError(path: path)
         }
+        writer.syncTimes.mark()
         return JournalSuccessor(
             next, file: file, at: temporaryPath, of: location, fileSystem: opening.fileSystem, executor: executor,
             source: (self.file, header.salt), sourceOffset: writer.end)
+    }
+
+    /// What the change of generations took.
+    struct Replacement: Sendable {
+        /// The lengths of both files, with the zeros ahead.
+        let oldFileBytes, newFileBytes: UInt64
+        let longestGroupSync, longestOwnSync: Duration
+        /// For the last commits and the seal of the next generation, and for the renaming.
+        let sealing, renaming: Duration
+    }
+
+    /// Has the next generation take over the last commits and seals it, then puts it in the place of this one. The caller closes the
+    /// old file.
+    ///
+    /// - Throws: as `replace(by:keepsOld:)`.
+    func replace(by next: NextGeneration, sealing payload: [UInt8]) throws(GraphError) -> Replacement {
+        let start = ContinuousClock.now
+        var next = next
+        let sealed = try next.finish(payload, through: writer.end)
+        let sealing = ContinuousClock.now - start
+        let (oldFileBytes, longestGroupSync) = (writer.fileEnd, writer.syncTimes.longestSinceMark)
+        try replace(by: sealed, keepsOld: false)
+        return Replacement(
+            oldFileBytes: oldFileBytes, newFileBytes: sealed.end, longestGroupSync: longestGroupSync,
+            longestOwnSync: sealed.longestSync, sealing: sealing, renaming: ContinuousClock.now - start - sealing)
+    }
+
+    /// Puts the next generation, which has everything that this one has, in its place, and leaves this one's name to a migration.
+    func replace(byMigrated next: NextGeneration.Sealed) throws(GraphError) {
+        let old = file
+        try replace(by: next, keepsOld: true)
+        old.close()
     }
 
     /// Puts the next generation, which has everything that this one has, in its place.
@@ -223,7 +256,7 @@ actor Journal {
     ///   journal takes no more.
     /// - Parameter keepsOld: whether the file that is replaced stays, as `….schema-N` for its generation N. Such files of earlier
     ///   generations are removed.
-    func replace(by next: JournalSuccessor.Sealed, keepsOld: Bool = false) throws(GraphError) {
+    private func replace(by next: NextGeneration.Sealed, keepsOld: Bool) throws(GraphError) {
         try requireOwnProcess()
         try writer.requireUsable()
         let identity = try opening.attempt(location.path) { () throws(IOError) in try next.file.extent().identity }
@@ -234,11 +267,12 @@ actor Journal {
         if kept != nil { opening.removeKept(location, of: storeID, before: header.generation - 1) }
     }
 
-    /// Has what would fail after the rename fail here, where it costs nothing.
+    /// Has what would fail after the rename fail here, where it costs nothing. For a
+    /// compaction the next generation has synced the folder.
     ///
     /// - Parameter kept: the second name of the file that is replaced, if it is to stay.
     private func prepareRename(
-        of next: JournalSuccessor.Sealed, _ identity: FileIdentity, keptAs kept: StorePath?
+        of next: NextGeneration.Sealed, _ identity: FileIdentity, keptAs kept: StorePath?
     ) throws(GraphError) {
         do throws(IOError) {
             let temporary = try opening.fileSystem.extent(next.temporaryPath)
@@ -249,17 +283,18 @@ actor Journal {
         } catch {
             throw error.graphError(path: path)
         }
+        guard let kept else { return }
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
         } catch {
-            if let kept { try? opening.fileSystem.unlink(kept) }
+            try? opening.fileSystem.unlink(kept)
             throw error.graphError(path: path)
         }
     }
 
     /// Renames the next generation, durably.
     private func rename(
-        _ next: JournalSuccessor.Sealed, _ identity: FileIdentity, keptAs kept: StorePath?
+        _ next: NextGeneration.Sealed, _ identity: FileIdentity, keptAs kept: StorePath?
     ) throws(GraphError) {
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in
@@ -287,18 +322,17 @@ actor Journal {
     }
 
     /// Writes to the next generation from here on.
-    private func go(on next: JournalSuccessor.Sealed, _ identity: FileIdentity) {
+    private func go(on next: NextGeneration.Sealed, _ identity: FileIdentity) {
         let names = JournalNames(
             fileSystem: opening.fileSystem, journal: JournalName(path: location.path, identity: identity),
             lock: lock.name)
-        let (old, syncTimes) = (file, writer.syncTimes)
+        let syncTimes = writer.syncTimes
         (header, file) = (next.header, next.file)
         writer = JournalWriter(
             file: file, names: names, path: path, header: header, end: next.end, lengthFound: next.end,
             lastSequence: next.lastSequence, chain: next.chain, lockFile: lock.endFile, options: opening.options)
         writer.syncTimes = syncTimes
         // The lock file gets its end with the next group: until then the seal protects it.
-        old.close()
     }
 
     /// A child of `fork` shares the open file, but only the parent may write the journal.

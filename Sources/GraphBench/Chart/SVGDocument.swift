@@ -43,6 +43,17 @@ struct SVGDocument {
             ], note: note)
     }
 
+    /// Straight lines from each point to the next.
+    mutating func curve(_ points: [(x: Double, y: Double)], stroke: String, width: Double, kind: String) {
+        let list = points.map { "\(Self.number($0.x)),\(Self.number($0.y))" }.joined(separator: " ")
+        add(
+            "polyline",
+            [
+                ("class", kind), ("points", list), ("fill", "none"), ("stroke", stroke),
+                ("stroke-width", Self.number(width)),
+            ])
+    }
+
     mutating func circle(
         x: Double, y: Double, radius: Double, fill: String, stroke: String, kind: String? = nil, note: String? = nil
     ) {

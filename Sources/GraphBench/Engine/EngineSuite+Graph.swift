@@ -12,6 +12,7 @@ extension EngineSuite {
         }
         suite.footprint = EngineInsert.footprint
         suite.wordNet = EngineWordNet.check
+        suite.updates = EngineUpdates.run
         return suite
     }()
 }

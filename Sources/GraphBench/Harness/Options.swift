@@ -4,6 +4,8 @@ struct Options: Equatable, Sendable {
         case measure
         case list
         case help
+        /// A file under random updates.
+        case updates
         /// WordNet, from a folder.
         case wordNet(String)
         /// Two files of results, the older one first.
@@ -24,6 +26,9 @@ struct Options: Equatable, Sendable {
     var runs = 3
     /// The names of the workloads to measure; empty for all.
     var workloads: [String] = []
+    /// How many updates the command `updates` makes, and how many of them in a commit.
+    var updates = 1_000_000
+    var commitSize = 1_000
     var usesPeer = true
     var directory: String?
     var json: String?
@@ -34,11 +39,14 @@ struct Options: Equatable, Sendable {
 
     static let rowLimits = 1_000...100_000_000
     static let runLimits = 1...1_000
+    static let updateLimits = 1...1_000_000_000
+    static let commitLimits = 1...1_000_000
 
     static let help = """
         usage: GraphBench [options]
                GraphBench compare OLD.json NEW.json
                GraphBench wordnet [DIRECTORY] [--directory DIR]
+               GraphBench updates [--rows N] [--updates N] [--commit N] [--directory DIR] [--svg FILE]
 
         Measures Graph beside SQLite and plain Swift objects, on the same rows, and compares all answers.
 
@@ -61,6 +69,9 @@ struct Options: Equatable, Sendable {
 
         wordnet loads the WordNet 3.0 database from DIRECTORY (default \(WordNetFiles.defaultDirectory)) into a store,
         reopens it and checks known figures through its relationships. With --directory the store stays there.
+
+        updates changes people of a compacted file at random and prints how long the file gets, how much is written,
+        and how long each compaction kept saves waiting: N updates (default 1,000,000) in commits of N (default 1,000).
 
         Figures of a debug build mean nothing, so that one refuses --json and --svg.
 
@@ -103,6 +114,9 @@ struct Options: Equatable, Sendable {
                     throw Invalid(message: "\(argument) needs a side")
                 }
                 options.command = .footprint(side)
+            case "--updates": options.updates = try reader.number(for: argument, in: updateLimits)
+            case "--commit": options.commitSize = try reader.number(for: argument, in: commitLimits)
+            case "updates": options.command = .updates
             case "wordnet": options.command = .wordNet(reader.operand() ?? WordNetFiles.defaultDirectory)
             case "compare":
                 guard let old = reader.operand(), let new = reader.operand() else {

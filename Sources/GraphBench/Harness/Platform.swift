@@ -86,6 +86,19 @@ enum Platform {
         #endif
     }
 
+    /// The bytes that this process has given to calls that write, to files above all; nil where the system does not tell.
+    static var writtenBytes: Int? {
+        #if canImport(Darwin)
+            return nil
+        #else
+            // proc_pid_io(5)
+            guard let text = try? String(contentsOfFile: "/proc/self/io", encoding: .utf8),
+                let line = text.split(separator: "\n").first(where: { $0.hasPrefix("wchar:") })
+            else { return nil }
+            return line.split(separator: " ").last.flatMap { Int($0) }
+        #endif
+    }
+
     /// Gives memory that was freed back to the system, as far as the allocator can.
     static func releaseFreeMemory() {
         #if canImport(Darwin)

@@ -120,6 +120,62 @@ struct CompactionFaultTests {
         #expect(opened > 500, "\(opened)")
     }
 
+    /// What the program does that opens the file after a crash: it saves and compacts, too. Returns what it found.
+    private static func recover(_ disk: SimulatedDisk) async throws -> Int {
+        let coordinator = try await Coordinator.people(on: disk, seed: 6)
+        let found = coordinator.snapshot.count(of: Team.self)
+        disk.acknowledge(found)
+        try await Context(coordinator).transaction { _ = $0.insert(Team(name: "again")) }
+        disk.acknowledge(found + 1)
+        try await coordinator.compact()
+        try await coordinator.close()
+        return found
+    }
+
+    @Test func `a power cut while a program recovers from one in a compaction loses nothing more`() async throws {
+        let disk = SimulatedDisk()
+        disk.startRecording()
+        var program = Program(disk)
+        await program.run()
+        var random = SeededGenerator(seed: 5)
+        var (first, second, leftovers) = (0, 0, 0)
+        for (number, moment) in disk.moments.enumerated() where moment.acknowledged >= 0 {
+            for mask in [0, .max, random.next()] {
+                for namesKept in 0...moment.medium.pendingNames.count {
+                    let fill = Medium.Fill.allCases.randomElement(using: &random) ?? .old
+                    let crashed = moment.medium.crashed(
+                        keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: random.chance(2),
+                        namesKept: namesKept)
+                    first += 1
+                    guard Sweep.tries(first) else { continue }
+                    if crashed.names.keys.contains(where: { $0.text.contains(".new-") }) { leftovers += 1 }
+                    let recovering = SimulatedDisk(crashed)
+                    recovering.startRecording()
+                    let found = try await Self.recover(recovering)
+                    #expect(found >= moment.acknowledged)
+                    let expected = program.answered.prefix(found) + ["again"]
+                    for (place, later) in recovering.moments.enumerated() {
+                        for mask in [[0, .max][place % 2], random.next()] {
+                            let medium = later.medium.crashed(
+                                keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
+                                fill: Medium.Fill.allCases.randomElement(using: &random) ?? .old,
+                                keepsLength: random.chance(2),
+                                namesKept: Int.random(in: 0...later.medium.pendingNames.count, using: &random))
+                            second += 1
+                            let comment =
+                                "moment \(number) (\(moment.operation)), \(mask), then \(place) (\(later.operation))"
+                            guard let names = await Self.names(on: SimulatedDisk(medium), comment) else { continue }
+                            #expect(
+                                names.count >= max(moment.acknowledged, later.acknowledged)
+                                    && expected.starts(with: names), "\(comment): \(names)")
+                        }
+                    }
+                }
+            }
+        }
+        #expect(second > Sweep.least(20_000) && leftovers > 0, "\(first) \(second) \(leftovers)")
+    }
+
     @Test(arguments: [false, true])
     func `every bit of a compacted file counts`(isClosed: Bool) async throws {
         let disk = SimulatedDisk()

@@ -216,7 +216,7 @@ struct CompactionTests {
         ]
         try await successor.append(parts)
         try await successor.copyCommits(through: await journal.lengthBytes)
-        try await journal.replace(by: try await successor.seal([9]))
+        _ = try await journal.replace(by: await successor.generation, sealing: [9])
         let more = JournalFixture.commit(6)
         try await journal.write([more])
         try await journal.close([8])
@@ -225,6 +225,25 @@ struct CompactionTests {
         #expect(found.records == parts + commits[1...] + end)
         #expect(await found.journal.generation == 2 && found.journal.diagnostics.isEmpty)
         try await found.journal.close([8])
+    }
+
+    @Test func `a compaction says what it took`() async throws {
+        let disk = SimulatedDisk()
+        let coordinator = try await Coordinator.people(on: disk)
+        for number in 0..<3 {
+            try await Context(coordinator).transaction { _ = $0.insert(Team(name: "team \(number)")) }
+        }
+        #expect(await coordinator.lastCompaction == nil)
+        for number in 1...2 {
+            let old = try #require(disk.contents(JournalFixture.path)).count
+            try await coordinator.compact()
+            let figures = try #require(await coordinator.lastCompaction)
+            #expect(figures.number == number && figures.oldFileBytes == UInt64(old))
+            #expect(figures.newFileBytes == UInt64(try #require(disk.contents(JournalFixture.path)).count))
+            #expect(figures.checkpointBytes < figures.newFileBytes && figures.checkpointBytes > 8_192)
+            #expect(figures.lastPause >= figures.sealing + figures.renaming && figures.sealing > .zero)
+            #expect(figures.duration >= figures.firstPause + figures.lastPause && figures.longestSync > .zero)
+        }
     }
 
     @Test func `permissions stay`() async throws {

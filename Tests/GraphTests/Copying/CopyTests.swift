@@ -31,6 +31,26 @@ struct CopyTests {
         try await coordinator.copy(to: path, disk, JournalFixture.options())
     }
 
+    /// The identifiers in a header, of the store and of the file.
+    private func identifiers(_ name: String) throws -> (store: [UInt8], file: [UInt8]) {
+        let header = try [UInt8](Data(contentsOf: URL(fileURLWithPath: folder.file(name))).prefix(64))
+        return (Array(header[32..<48]), Array(header[48..<64]))
+    }
+
+    @Test func `every copy has a file identifier of its own, and all have the store's`() async throws {
+        let store = try await open("store")
+        try await store.copy(to: folder.file("copy"))
+        try await store.copy(to: folder.file("second"))
+        let copy = try await open("copy")
+        try await copy.copy(to: folder.file("third"))
+        let all = try ["store", "copy", "second", "third"].map { try identifiers($0) }
+        #expect(Set(all.map(\.store)).count == 1 && Set(all.map(\.file)).count == 4)
+        try await copy.compact()
+        #expect(try identifiers("copy").file != all[1].file && identifiers("copy").store == all[1].store)
+        // What a salt or a lock file of one says does not hold for another one.
+        #expect(all.allSatisfy { $0.file != $0.store })
+    }
+
     @Test func `a copy has what the store has, and goes its own way`() async throws {
         let store = try await open("store")
         for seed in UInt64(0)..<20 {

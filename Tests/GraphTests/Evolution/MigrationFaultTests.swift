@@ -134,25 +134,37 @@ struct MigrationFaultTests {
         let disk = SimulatedDisk(medium)
         disk.startRecording()
         try await Later.open(disk).close()
-        // After the old file has its second name.
-        let moments = disk.moments.filter { $0.medium.names.keys.contains { $0.text.contains(".schema-") } }
-        #expect(moments.count >= 3)
-        for moment in moments.prefix(6) {
-            for namesKept in 0...moment.medium.pendingNames.count {
-                let crashed = moment.medium.crashed(
-                    keeps: { _ in true }, fill: .old, keepsLength: true, namesKept: namesKept)
-                let second = SimulatedDisk(crashed)
-                second.startRecording()
-                try await Later.open(second, seed: 6).close()
-                for (number, moment) in second.moments.enumerated() {
-                    for kept in 0...moment.medium.pendingNames.count {
-                        let medium = moment.medium.crashed(
-                            keeps: { $0 % 2 == 0 }, fill: .zeros, keepsLength: true, namesKept: kept)
-                        _ = await Self.isMigrated(SimulatedDisk(medium), names, "\(namesKept), \(number), \(kept)")
+        var random = SeededGenerator(seed: 6)
+        var (first, second, twoNames) = (0, 0, 0)
+        for (number, moment) in disk.moments.enumerated() {
+            for mask in [0, .max, random.next()] {
+                for namesKept in 0...moment.medium.pendingNames.count {
+                    let crashed = moment.medium.crashed(
+                        keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
+                        fill: Medium.Fill.allCases.randomElement(using: &random) ?? .old,
+                        keepsLength: random.chance(2), namesKept: namesKept)
+                    first += 1
+                    guard Sweep.tries(first) else { continue }
+                    if crashed.names.keys.contains(where: { $0.text.contains(".schema-") }) { twoNames += 1 }
+                    let recovering = SimulatedDisk(crashed)
+                    recovering.startRecording()
+                    try await Later.open(recovering, seed: 6).close()
+                    for (place, later) in recovering.moments.enumerated() {
+                        let mask = [0, .max, random.next()][place % 3]
+                        let medium = later.medium.crashed(
+                            keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
+                            fill: Medium.Fill.allCases.randomElement(using: &random) ?? .old,
+                            keepsLength: random.chance(2),
+                            namesKept: Int.random(in: 0...later.medium.pendingNames.count, using: &random))
+                        second += 1
+                        let comment =
+                            "moment \(number) (\(moment.operation)), \(mask), then \(place) (\(later.operation))"
+                        _ = await Self.isMigrated(SimulatedDisk(medium), names, comment)
                     }
                 }
             }
         }
+        #expect(second > Sweep.least(2_000) && twoNames > 0, "\(first) \(second) \(twoNames)")
     }
 
     @Test func `a file with two names is refused, unless a migration gave it the second one`() async throws {
