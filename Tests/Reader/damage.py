@@ -23,13 +23,13 @@ from graph_reader import (HEADER_LENGTH, RECORD_HEADER_LENGTH, RECORD_MAGIC, Hea
 
 
 class Original:
-    """A file without damage: its records, and what was in it after each commit."""
+    """A file without damage: its records, and what was in it after each commit and each schema."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
             self.data = file.read()
         self.states = []
-        self.store = StoreFile(self.data, after_commit=lambda state, schema: self.note(state, schema))
+        self.store = StoreFile(self.data, after_change=lambda state, schema: self.note(state, schema))
         self.lines = self.store.lines()
         self.records = []
         offset = 2 * HEADER_LENGTH

@@ -1105,11 +1105,11 @@ class FileBytes:
 class StoreFile:
     """A whole file. `state` is the newest one, `schema` has the names."""
 
-    def __init__(self, data, lock=b"", after_commit=None):
+    def __init__(self, data, lock=b"", after_change=None):
         self.data = data
         self.header = Header(data)
         self.remembered = self.end_in_lock(lock)
-        self.after_commit = after_commit or (lambda state, schema: None)
+        self.after_change = after_change or (lambda state, schema: None)
         self.state = self.schema = None
         self.is_sealed = self.has_head = False
         self.is_in_checkpoint = self.header.has_checkpoint
@@ -1185,9 +1185,10 @@ class StoreFile:
                 raise Refused("a schema that differs in what is stored")
             # Names, rules and indexes are those of the last one.
             self.schema = self.state.schema = schema
+            self.after_change(self.state, self.schema)
         elif kind == COMMIT:
             self.state.read_commit(payload)
-            self.after_commit(self.state, self.schema)
+            self.after_change(self.state, self.schema)
         elif kind in (CLOSE, MARK):
             reader = Reader(payload)
             self.state.read_counters(reader)
@@ -1209,7 +1210,7 @@ class StoreFile:
             reader.finish()
             self.state.finish_checkpoint()
             self.is_in_checkpoint = False
-            self.after_commit(self.state, self.schema)
+            self.after_change(self.state, self.schema)
         else:
             raise Refused("a checkpoint that is not whole")
 

@@ -189,25 +189,25 @@ extension StoreOpening {
     ) throws(GraphError) -> Int {
         if let version = record.version, let number = plan.versions.lastIndex(of: version) { return number }
         if let number = schemas.firstIndex(where: { SchemaRecord($0).entities == record.entities }) { return number }
-        let possible = comparisons.indices.dropLast().filter { number in
-            comparisons[number].refused.isEmpty && !comparisons[number].removes
-                && !record.earlier.contains(SchemaRecord(schemas[number]).fingerprint)
+        func possible(_ comparisons: [SchemaComparison]) -> [Int] {
+            comparisons.indices.filter { number in
+                let isLast = number == plan.steps.count
+                return comparisons[number].refused.isEmpty && !comparisons[number].removes
+                    && (isLast || !record.earlier.contains(SchemaRecord(schemas[number]).fingerprint))
+            }
         }
-        let isDirect = direct.refused.isEmpty && !direct.removes
-        if possible.isEmpty {
-            guard isDirect else { throw mismatch(comparisons.dropLast() + [direct], plan.versions) }
-            return plan.steps.count
-        }
-        guard possible.count == 1, !isDirect else {
-            let names = (possible.map { plan.versions[$0] } + (isDirect ? [plan.newestVersion ?? ""] : []))
-            throw .schemaMismatch(
-                path: path,
-                differences: [
-                    "the file may be of any of these versions: \(names.joined(separator: ", ").shortened(to: 400)); "
-                        + "declare its schema as a version of the plan"
-                ])
-        }
-        return possible[0]
+        let found = possible(comparisons.dropLast() + [direct])
+        if found.count == 1 { return found[0] }
+        guard !found.isEmpty else { throw mismatch(comparisons.dropLast() + [direct], plan.versions) }
+        // Where there are no objects more is possible. But a version is the same for all its files.
+        let certain = possible((comparisons.dropLast() + [direct]).map(\.asIfThereWereObjects))
+        if certain.count == 1 { return certain[0] }
+        let names = found.map { plan.versions[$0] }.joined(separator: ", ").shortened(to: 400)
+        throw .schemaMismatch(
+            path: path,
+            differences: [
+                "the file may be of any of these versions: \(names); declare its schema as a version of the plan"
+            ])
     }
 
     /// Whether the file had the program's schema before.

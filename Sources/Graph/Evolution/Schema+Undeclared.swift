@@ -2,8 +2,10 @@ extension Schema {
     /// The schema of a file, without the program's types: values are of the types that Graph stores, those with a raw value are
     /// that, and those of a program's own types stay encoded.
     ///
+    /// - Parameter predecessor: a schema that says the same of what is stored, whose rows this one goes on with: tables and leaves
+    ///   know their layout by its identity.
     /// - Precondition: the record was read, and is therefore checked, or is a schema's own.
-    convenience init(_ record: SchemaRecord) throws(GraphError) {
+    convenience init(_ record: SchemaRecord, after predecessor: Schema? = nil) throws(GraphError) {
         var targets: [SchemaAssembly.End: Int] = [:]
         var inverses: [SchemaAssembly.End: SchemaAssembly.End] = [:]
         for (entity, recorded) in record.entities.enumerated() {
@@ -25,14 +27,18 @@ extension Schema {
             }
         }
         var assembly = SchemaAssembly(
-            placed: record.entities.map { EntityDescription($0) }, targets: targets, inverses: inverses)
+            placed: record.entities.enumerated().map { number, entity in
+                EntityDescription(entity, predecessor?.entities[number].layout)
+            },
+            targets: targets, inverses: inverses)
         assembly.join()
         try self.init(assembly)
     }
 }
 
 extension EntityDescription {
-    convenience init(_ entity: SchemaRecord.Entity) {
+    /// - Parameter known: the layout of such rows, if there is one already.
+    convenience init(_ entity: SchemaRecord.Entity, _ known: RowLayout? = nil) {
         var (properties, offset, alignment): ([Property], Int, Int) = ([], 0, 1)
         for recorded in entity.properties {
             let property = Property(recorded)
@@ -44,8 +50,10 @@ extension EntityDescription {
         self.init(
             name: entity.name,
             type: UndeclaredEntity.self,
-            layout: RowLayout(
-                of: properties, stride: max(1, (offset + alignment - 1) / alignment * alignment), alignment: alignment),
+            layout: known
+                ?? RowLayout(
+                    of: properties, stride: max(1, (offset + alignment - 1) / alignment * alignment),
+                    alignment: alignment),
             hooks: EntityHooks(UndeclaredEntity.self),
             compounds: entity.compounds.map { compound in
                 CompoundIndex(

@@ -84,14 +84,15 @@ final class Property: Sendable {
         initializeDefault = nil
     }
 
-    /// The property at its place, or with a default.
+    /// The property at its place, or with names or a default.
     init(
         _ property: Property,
         at offset: Int = 0,
+        originalNames: [String]? = nil,
         initializeDefault: (@Sendable (UnsafeMutableRawPointer) -> Void)? = nil
     ) {
         name = property.name
-        originalNames = property.originalNames
+        self.originalNames = originalNames ?? property.originalNames
         keyPath = property.keyPath
         valueType = property.valueType
         sizeBytes = property.sizeBytes

@@ -47,7 +47,7 @@ final class Schema: Sendable {
 final class EntityDescription: @unchecked Sendable {
     let name: String
     /// The names in older files, if those are others, the newest first.
-    let originalNames: [String]
+    var originalNames: [String]
     let type: any Entity.Type
     let layout: RowLayout
     let hooks: EntityHooks

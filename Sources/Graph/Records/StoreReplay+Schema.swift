@@ -96,7 +96,7 @@ extension StoreReplay {
     private mutating func adopt(_ record: SchemaRecord, isFirst: Bool) throws {
         let schema: Schema
         do {
-            schema = try Schema(record)
+            schema = try Schema(record, after: isFirst ? nil : snapshot.schema)
         } catch {
             throw SchemaRecord.Malformed(reason: "\(error)".shortened(to: 400))
         }

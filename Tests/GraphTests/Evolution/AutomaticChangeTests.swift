@@ -9,7 +9,13 @@ struct AutomaticChangeTests {
     /// A change of the schema, and what is expected of it.
     struct Change: CustomTestStringConvertible, Sendable {
         let name: String
+        /// The lines of the guide's tables that it proves, by their first columns.
+        var lines: [String] = []
+        /// What an earlier version of the program changed, if that has to come first.
+        var first: @Sendable (inout SchemaRecord) throws -> Void = { _ in }
         let change: @Sendable (inout SchemaRecord) throws -> Void
+        /// What the program declares and no record says: original names and defaults.
+        var declare: @Sendable (Schema) -> Void = { _ in }
         /// What opening the file says of it.
         let summaries: [String]
         var dropping: [String] = []
@@ -24,12 +30,14 @@ struct AutomaticChangeTests {
     static let changes: [Change] = [
         Change(
             name: "an optional property added",
+            lines: ["an attribute added that is optional or has a default"],
             change: { try $0.add("isbn13", .attribute(kind: "optional(string)", .none), to: "Book") },
             summaries: ["Book.isbn13: added"], touched: ["Book.isbn13"],
             check: { _, new in #expect(new["Book", "isbn13"].allSatisfy { $0.value == "nil" }) }
         ),
         Change(
             name: "an entity added, with a relationship to an old one",
+            lines: ["an entity added"],
             change: { record in
                 let publisher = try record.number(of: "Publisher")
                 record.entities.append(
@@ -46,6 +54,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "a property removed",
+            lines: ["a property removed"],
             change: { record in
                 let (entity, place) = (try record.number(of: "Author"), try record.place(of: "motto", of: "Author"))
                 record.entities[entity].properties.remove(at: place)
@@ -56,6 +65,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "properties in another order",
+            lines: ["properties or entities in another order"],
             change: { record in
                 let entity = try record.number(of: "Author")
                 record.entities[entity].properties.swapAt(
@@ -65,11 +75,13 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "an attribute is optional now",
+            lines: ["an attribute made optional"],
             change: { try $0.change("score", of: "Author", to: .attribute(kind: "optional(int32)", .none)) },
             summaries: ["Author.score: int32 becomes optional(int32)"]
         ),
         Change(
             name: "wider integers",
+            lines: ["an integer made wider", "`@Indexed` set or taken away, also over several properties"],
             change: { record in
                 try record.change("stock", of: "Book", to: .attribute(kind: "int", .none))
                 try record.change("copies", of: "Book", to: .attribute(kind: "int32", .none))
@@ -85,6 +97,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "integers and Float become Double",
+            lines: ["an integer of up to 64 bits made a `Double` or a `Float`", "a `Float` made a `Double`"],
             change: { record in
                 try record.change("score", of: "Author", to: .attribute(kind: "double", .none))
                 try record.change("rating", of: "Author", to: .attribute(kind: "double", .none))
@@ -109,6 +122,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "an index added and one removed",
+            lines: ["`@Indexed` set or taken away, also over several properties"],
             change: { record in
                 try record.change("title", of: "Book", to: .attribute(kind: "string", .indexed))
                 try record.change("name", of: "Author", to: .attribute(kind: "string", .none))
@@ -120,11 +134,13 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "uniqueness added where values are",
+            lines: ["`@Unique` set, also over several properties"],
             change: { try $0.change("token", of: "Book", to: .attribute(kind: "uuid", .unique)) },
             summaries: ["Book.token: unique"]
         ),
         Change(
             name: "delete rules and counts",
+            lines: ["a delete rule", "a minimum or a maximum"],
             change: { record in
                 record = try record.editing([
                     ("to-many 2 32 deny\n", "to-many 2 32 cascade\n"), (" maximum 5\n", " maximum 50\n"),
@@ -134,6 +150,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "an unordered relationship becomes ordered",
+            lines: ["an unordered relationship made ordered"],
             change: { record in
                 for (name, entity) in [("students", "Author"), ("books", "Tag"), ("books", "Shelf")] {
                     guard
@@ -147,10 +164,20 @@ struct AutomaticChangeTests {
             },
             summaries: [
                 "Author.students: becomes ordered", "Tag.books: becomes ordered", "Shelf.books: becomes ordered",
-            ]
+            ],
+            check: { old, new in
+                for name in ["Author.students", "Tag.books", "Shelf.books"] {
+                    // By owner, then in the order of insertion, which numbers show.
+                    let pairs = { (state: PlainState) in
+                        (state.links[name] ?? []).map { $0.split(separator: " → ").compactMap { UInt64($0) } }
+                    }
+                    #expect(pairs(new) == pairs(old).sorted { $0.lexicographicallyPrecedes($1) }, "\(name)")
+                }
+            }
         ),
         Change(
             name: "a to-one relationship becomes to-many, one to many",
+            lines: ["a to-one relationship made to-many"],
             change: { record in
                 let book = try record.number(of: "Book")
                 let sequel = try record.place(of: "sequel", of: "Book")
@@ -164,6 +191,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "a to-one relationship becomes to-many, many to many",
+            lines: ["a to-one relationship made to-many"],
             change: { record in
                 let (book, publisher) = (try record.number(of: "Book"), try record.number(of: "Publisher"))
                 let (one, many) = (
@@ -180,6 +208,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "a reference without an inverse becomes many to many, with a new one",
+            lines: ["a to-one relationship made to-many", "a to-many inverse added to a `ToOne` that had no inverse"],
             change: { record in
                 let (book, draft) = (try record.number(of: "Book"), try record.number(of: "Draft"))
                 let many = try record.place(of: "draft", of: "Book")
@@ -195,6 +224,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "an entity without objects removed, and the relationships to it",
+            lines: ["an entity without objects removed"],
             change: { record in
                 record = try record.removing("Draft")
             },
@@ -203,12 +233,14 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "an entity with objects removed",
+            lines: ["an entity removed"],
             change: { record in record = try record.removing("Shelf") },
             summaries: ["Book.shelf: removed", "Shelf: removed with its 6 objects"],
             dropping: ["Shelf"], touched: ["Book.shelf", "Shelf"]
         ),
         Change(
             name: "a property removed and another one of its kind added, which is no renaming",
+            lines: ["a property removed, and another of the same kind added to the same entity"],
             change: { record in
                 let entity = try record.number(of: "Reader")
                 let place = try record.place(of: "nickname", of: "Reader")
@@ -221,19 +253,26 @@ struct AutomaticChangeTests {
         ),
     ]
 
-    @Test(arguments: changes, [GoldenStore.library, .libraryCompacted])
+    @Test(arguments: changes + guideChanges, [GoldenStore.library, .libraryCompacted, .libraryIndexed])
     func `a change that needs no plan`(_ change: Change, _ store: GoldenStore) async throws {
-        let old = try await store.plainState()
         let folder = try store.copy()
         var record = try store.record
+        try change.first(&record)
+        let earlier = try Schema(record)
+        let before = try await Coordinator.open(earlier, folder.file())
+        let old = PlainState(before.snapshot)
+        try await before.close()
+        try FileManager.default.removeOldFiles(in: folder)
         try change.change(&record)
         let schema = try Schema(record)
+        change.declare(schema)
         var (states, isReplaced): ([PlainState], Bool) = ([], false)
         for round in 0..<3 {
             let coordinator = try await Coordinator.open(
                 schema, folder.file(), dropping: round == 0 ? change.dropping : [])
             let found = coordinator.diagnostics.filter { [.recordedChange, .convertedChange].contains($0.kind) }
             #expect(found.map(\.message) == (round == 0 ? change.summaries : []))
+            if round == 0 { try GuideTable.expect(found, of: change.lines) }
             if found.contains(where: { $0.kind == .convertedChange }) { isReplaced = true }
             #expect(coordinator.check() == [])
             states.append(PlainState(coordinator.snapshot))
@@ -250,7 +289,7 @@ struct AutomaticChangeTests {
         #expect(kept.count == (isReplaced ? 1 : 0))
         if let name = kept.first {
             let path = (folder.path as NSString).appendingPathComponent(name)
-            let coordinator = try await Coordinator.open(try Schema(try store.record), path)
+            let coordinator = try await Coordinator.open(earlier, path)
             #expect(PlainState(coordinator.snapshot) == old)
             try await coordinator.close()
         }
@@ -285,6 +324,7 @@ struct AutomaticChangeTests {
         var record = try GoldenStore.library.record
         try change.change(&record)
         let schema = try Schema(record)
+        change.declare(schema)
         let error = await #expect(throws: GraphError.self) { try await Coordinator.open(schema, folder.file()) }
         #expect(FileManager.default.contents(atPath: folder.file()) == before)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -295,6 +335,7 @@ struct AutomaticChangeTests {
     static let refusals: [Change] = [
         Change(
             name: "a property without a default added",
+            lines: ["a required attribute added"],
             change: { try $0.add("edition", .attribute(kind: "int", .none), to: "Book") },
             summaries: [
                 """
@@ -305,6 +346,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "a property that may have been renamed",
+            lines: ["a property removed, and another of the same kind added to the same entity"],
             change: { record in
                 let entity = try record.number(of: "Reader")
                 let place = try record.place(of: "nickname", of: "Reader")
@@ -320,6 +362,7 @@ struct AutomaticChangeTests {
         ),
         Change(
             name: "an entity with objects removed, without a word",
+            lines: ["an entity removed"],
             change: { record in record = try record.removing("Shelf") },
             summaries: ["Shelf: removed, but the file has 6 objects: open with dropping: [\"Shelf\"] to delete them"]
         ),
@@ -420,6 +463,7 @@ struct AutomaticChangeTests {
     static let violations: [Change] = [
         Change(
             name: "uniqueness",
+            lines: ["`@Unique` set, also over several properties"],
             change: { try $0.change("country", of: "Author", to: .attribute(kind: "string", .unique)) },
             summaries: ["Author/p", ".country: has the same value as Author/p"]
         ),
@@ -432,22 +476,26 @@ struct AutomaticChangeTests {
             summaries: ["Author/p", ".country: has the same value as Author/p"]
         ),
         Change(
-            name: "counts", change: { record in record = try record.editing([(" maximum 5\n", " maximum 1\n")]) },
+            name: "counts",
+            lines: ["a minimum or a maximum"],
+            change: { record in record = try record.editing([(" maximum 5\n", " maximum 1\n")]) },
             summaries: ["Book/p", ".tags: has ", "at most 1"]
         ),
         Change(
             name: "nil without a default",
+            lines: ["an optional attribute made required"],
             change: { try $0.change("surname", of: "Author", to: .attribute(kind: "string", .none)) },
             summaries: ["Author/p", ".surname: is nil, and there is no default"]
         ),
         Change(
             name: "an inexact number",
+            lines: ["an integer of up to 64 bits made a `Double` or a `Float`"],
             change: { try $0.change("number", of: "Card", to: .attribute(kind: "float", .unique)) },
             summaries: ["Card/p", ".number: ", "is not exact as a float"]
         ),
     ]
 
-    @Test(arguments: violations)
+    @Test(arguments: violations + guideViolations)
     func `objects that do not fit are listed, and the file is left alone`(_ change: Change) async throws {
         let (error, _) = try await Self.refusal(of: change)
         guard case .migrationFailed(_, let failures)? = error else {

@@ -111,6 +111,37 @@ struct EvolutionTests {
         }
     }
 
+    @Test(
+        .bug(id: "other-layout", "behind a second schema record, a debug build stopped at rows from before it"),
+        arguments: [GoldenStore.libraryTail, .libraryMetadata, .libraryMigrated, .libraryRecorded])
+    func `a checkpoint, records of other schemas and commits behind them are converted`(_ store: GoldenStore)
+        async throws
+    {
+        let folder = try store.copy()
+        let before = try await store.open(folder.file())
+        let (old, lines) = (PlainState(before.snapshot), try await store.lines(of: before))
+        let oldRecord = await before.schemaRecord
+        try await before.close()
+        var record = try GoldenStore.library.record
+        try record.add("note", .attribute(kind: "optional(string)", .none), to: "Author")
+        for round in 0..<3 {
+            let coordinator = try await Coordinator.open(try Schema(record), folder.file())
+            let new = PlainState(coordinator.snapshot)
+            #expect(coordinator.check() == [] && coordinator.diagnostics.count == (round == 0 ? 1 : 0))
+            #expect(new.links == old.links && new.versions == old.versions)
+            #expect(new.rows.mapValues { $0.filter { $0.key != "note" } } == old.rows)
+            #expect(await coordinator.metadata == oldRecord.metadata)
+            #expect(await coordinator.schemaRecord.earlier == oldRecord.earlier + [oldRecord.fingerprint])
+            if round == 1 { try await coordinator.compact() }
+            try await coordinator.close()
+        }
+        // The file that is left beside it is as it was.
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".schema-") }
+        let again = try await store.open(folder.file(try #require(kept.first)))
+        #expect(try await store.lines(of: again) == lines)
+        try await again.close()
+    }
+
     @Test func `a value that its type cannot read any more is named`() async throws {
         let folder = try GoldenStore.library.copy()
         let before = FileManager.default.contents(atPath: folder.file())

@@ -49,15 +49,11 @@ struct PlainState: Equatable {
 }
 
 extension GoldenStore {
-    /// What the file says of its schema.
+    /// What the file says of its schema: its last schema record.
     var record: SchemaRecord {
         get throws {
-            let bytes = [UInt8](try Data(contentsOf: file))
-            // Record 1 begins behind the two copies of the header, and its payload behind a header of 40 bytes.
-            let length = bytes[8_204..<8_208].reversed().reduce(0) { $0 << 8 | Int($1) }
-            return try bytes.withUnsafeBytes {
-                try SchemaRecord(reading: UnsafeRawBufferPointer(rebasing: $0[8_232..<(8_232 + length)]))
-            }
+            let payload = try records.last { $0.kind == .schema }?.payload ?? []
+            return try payload.withUnsafeBytes { try SchemaRecord(reading: $0) }
         }
     }
 

@@ -8,6 +8,12 @@ enum GoldenStore: String, CaseIterable {
     case libraryCompacted = "library-v1-compacted"
     case libraryEmpty = "library-v1-empty"
     case libraryUnclean = "library-v1-unclean"
+    // Written since files have checkpoints with index entries, metadata, versions and earlier schemas.
+    case libraryIndexed = "library-v1-indexed"
+    case libraryTail = "library-v1-tail"
+    case libraryMetadata = "library-v1-metadata"
+    case libraryMigrated = "library-v1-migrated"
+    case libraryRecorded = "library-v1-recorded"
     case wide = "wide-v1"
     case wideCompacted = "wide-v1-compacted"
 
@@ -17,12 +23,38 @@ enum GoldenStore: String, CaseIterable {
 
     var file: URL { Self.folder.appendingPathComponent("\(rawValue).graph") }
 
-    /// What the version that wrote the file read from it, as `PlainRows` shows it. A compaction changes nothing of it.
-    var expectedRows: [String] {
+    /// What the version that wrote the file read from it, as `lines(of:)` shows it. A compaction changes nothing of it.
+    var expectedLines: [String] {
         get throws {
-            let name = rawValue.replacingOccurrences(of: "-compacted", with: "")
-            let text = try String(contentsOf: Self.folder.appendingPathComponent("\(name).jsonl"), encoding: .utf8)
+            let text = try String(contentsOf: rowsFile, encoding: .utf8)
             return text.split(separator: "\n").map(String.init)
+        }
+    }
+
+    /// Some have the rows of another one.
+    var rowsFile: URL {
+        let name = ["-compacted", "-indexed"].reduce(rawValue) { $0.replacingOccurrences(of: $1, with: "") }
+        return Self.folder.appendingPathComponent("\(name).jsonl")
+    }
+
+    /// What records 1 and on of the file are, without reading their contents as anything.
+    var records: [JournalFixture.Replayed] {
+        get throws {
+            let disk = SimulatedDisk()
+            disk.setContents([UInt8](try Data(contentsOf: file)), at: JournalFixture.path)
+            return try JournalFixture.read(disk)
+        }
+    }
+
+    static let digestsFile = folder.appendingPathComponent("digests.txt")
+
+    /// Of each file, a line with its SHA-256 and its name.
+    static func digests() throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            .filter { !["README.md", "digests.txt"].contains($0) }.sorted()
+        return try names.map { name in
+            let bytes = try [UInt8](Data(contentsOf: folder.appendingPathComponent(name)))
+            return SHA256.digest(bytes).map { PlainText.hexadecimal($0) }.joined() + "  " + name
         }
     }
 
@@ -40,15 +72,28 @@ enum GoldenStore: String, CaseIterable {
             : try await LibraryV1.open(path)
     }
 
+    /// The rows, as `PlainRows` shows them, with a line for the metadata behind the first one if there are any.
+    func lines(of coordinator: Coordinator) async throws -> [String] {
+        var lines = try rows(of: coordinator.snapshot)
+        let metadata = await coordinator.metadata
+        if !metadata.isEmpty {
+            let texts = PlainText.object(metadata.map { ($0.key, $0.value) })
+            lines.insert("{\"metadata\":\(texts)}", at: 1)
+        }
+        return lines
+    }
+
     func rows(of snapshot: Snapshot) throws -> [String] {
         isWide ? try LibraryV1.wideRows(of: snapshot) : try LibraryV1.rows(of: snapshot)
     }
 }
 
 extension LibraryV1 {
-    static func open(_ path: String, readOnly: Bool = false) async throws(GraphError) -> Coordinator {
+    static func open(
+        _ path: String, readOnly: Bool = false, migration: MigrationPlan? = nil
+    ) async throws(GraphError) -> Coordinator {
         try await Coordinator(
             for: Author.self, Book.self, Chapter.self, Tag.self, Publisher.self, Reader.self, Card.self, Shelf.self,
-            Draft.self, at: path, readOnly: readOnly)
+            Draft.self, at: path, readOnly: readOnly, migration: migration)
     }
 }

@@ -12,7 +12,7 @@ struct GoldenStoreTests {
         #expect(coordinator.check() == [])
         // That a file was not closed is said where no lock file is beside it.
         #expect(coordinator.diagnostics.count == (store == .libraryUnclean ? 1 : 0))
-        expect(try store.rows(of: coordinator.snapshot), try store.expectedRows)
+        expect(try await store.lines(of: coordinator), try store.expectedLines)
         try await coordinator.close()
     }
 
@@ -46,14 +46,74 @@ struct GoldenStoreTests {
     }
 
     @Test func `nobody has edited a golden file`() throws {
-        let names = try FileManager.default.contentsOfDirectory(atPath: GoldenStore.folder.path)
-            .filter { !["README.md", "digests.txt"].contains($0) }.sorted()
-        let lines = try names.map { name in
-            let bytes = try [UInt8](Data(contentsOf: GoldenStore.folder.appendingPathComponent(name)))
-            return SHA256.digest(bytes).map { PlainText.hexadecimal($0) }.joined() + "  " + name
+        let list = try String(contentsOf: GoldenStore.digestsFile, encoding: .utf8)
+        #expect(try GoldenStore.digests() == list.split(separator: "\n").map(String.init))
+    }
+
+    // MARK: What files have beside rows
+
+    @Test func `the files have the records that they stand for`() throws {
+        func kinds(_ store: GoldenStore) throws -> [Journal.RecordKind] { try store.records.map(\.kind) }
+        /// The records behind the initial part.
+        func tail(_ store: GoldenStore) throws -> [Journal.RecordKind] {
+            Array(try kinds(store).drop { $0 != .mark }.dropFirst().filter { $0 != .mark && $0 != .close })
         }
-        let list = try String(contentsOf: GoldenStore.folder.appendingPathComponent("digests.txt"), encoding: .utf8)
-        #expect(lines == list.split(separator: "\n").map(String.init))
+        for store in [GoldenStore.libraryIndexed, .libraryTail, .libraryMigrated, .libraryRecorded, .libraryMetadata] {
+            let records = try store.records
+            #expect(records.contains { $0.kind == .snapshotEnd })
+            // The head and rows; links and entries of indexes, where there are any.
+            let parts = Set(records.filter { $0.kind == .snapshotChunk }.compactMap(\.payload.first))
+            #expect(parts == (store == .libraryMigrated ? [0, 1] : [0, 1, 2, 3]), "\(store)")
+        }
+        #expect(try tail(.libraryIndexed) == [])
+        #expect(try tail(.libraryTail) == [.commit, .commit, .commit])
+        #expect(try tail(.libraryMigrated) == [.commit])
+        #expect(try tail(.libraryRecorded) == [.schema, .commit, .commit])
+        #expect(try tail(.libraryMetadata) == [.commit, .schema, .schema])
+    }
+
+    @Test(arguments: [GoldenStore.libraryMetadata, .libraryMigrated, .libraryRecorded], [false, true])
+    func `metadata, the version and earlier schemas stay, through changes and compactions`(
+        _ store: GoldenStore, isCompacted: Bool
+    ) async throws {
+        let folder = try store.copy()
+        let first = try GoldenStore.library.record
+        for round in 0..<3 {
+            let coordinator = try await LibraryV1.open(folder.file())
+            let record = await coordinator.schemaRecord
+            #expect(record.entities == first.entities)
+            switch store {
+            case .libraryMetadata:
+                #expect(
+                    record.metadata == ["lastImport": "2026-11-24", "Ω text": "\"quoted\" \\ Zoë\n\u{7}", "empty": ""])
+                #expect(record.version == nil && record.earlier == [])
+            case .libraryMigrated:
+                let old = try SchemaRecord(Schema([.init(LibraryV0.Publisher.self), .init(LibraryV0.Shelf.self)]))
+                #expect(record.metadata == ["origin": "from before"])
+                #expect(record.version == "LibraryV1" && record.earlier == [old.fingerprint])
+            default:
+                #expect(record.earlier.count == 1 && record.earlier != [record.fingerprint])
+            }
+            try await coordinator.transaction { _ = $0.insert(LibraryV1.Tag(name: "round \(round)", weight: 1)) }
+            if isCompacted { try await coordinator.compact() }
+            try await coordinator.close()
+        }
+    }
+
+    @Test func `an older program is refused by a file that a plan migrated, and the plan's is not`() async throws {
+        let folder = try GoldenStore.libraryMigrated.copy()
+        let error = await #expect(throws: GraphError.self) {
+            try await Coordinator(for: LibraryV0.Publisher.self, LibraryV0.Shelf.self, at: folder.file())
+        }
+        guard case .schemaMismatch(_, let differences)? = error else { throw try #require(error) }
+        #expect(differences.first?.hasPrefix("a newer version of this program has opened the file") == true)
+        // The steps are done.
+        let step = MigrationStep.custom(from: LibraryV0.self, to: LibraryV1.self) { _, _ in throw CancellationError() }
+        let coordinator = try await LibraryV1.open(folder.file(), migration: MigrationPlan(step))
+        #expect(coordinator.diagnostics == [])
+        let lines = try await GoldenStore.libraryMigrated.lines(of: coordinator)
+        expect(lines, try GoldenStore.libraryMigrated.expectedLines)
+        try await coordinator.close()
     }
 
     /// One failure for each row that differs.

@@ -10,7 +10,7 @@ struct PythonReaderTests {
     func `it reads the same from golden files as the version that wrote them`(_ store: GoldenStore) throws {
         let outcome = try PythonReader.read(store.file.path)
         #expect(outcome.status == 0 && outcome.errors == "")
-        expect(outcome, try store.expectedRows)
+        expect(outcome, try store.expectedLines)
     }
 
     @Test func `it reads values in JSON, as files have them from before CBOR`() throws {
@@ -99,7 +99,7 @@ struct PythonReaderTests {
         try (bytes + Data([1, 2, 3])).write(to: URL(fileURLWithPath: folder.file()))
         let outcome = try PythonReader.read(folder.file())
         #expect(outcome.errors.contains("an unfinished write at \(bytes.count) is left out"))
-        expect(outcome, try GoldenStore.libraryUnclean.expectedRows)
+        expect(outcome, try GoldenStore.libraryUnclean.expectedLines)
     }
 
     @Test func `it refuses what is no store, and what the lock file knows to be cut`() async throws {
@@ -112,7 +112,7 @@ struct PythonReaderTests {
         var outcome = try PythonReader.read(folder.file())
         #expect(outcome.status == 1 && outcome.output == "" && outcome.errors.contains("which the lock file remembers"))
         try FileManager.default.removeItem(atPath: folder.file() + ".lock")
-        expect(try PythonReader.read(folder.file()), try GoldenStore.library.expectedRows)
+        expect(try PythonReader.read(folder.file()), try GoldenStore.library.expectedLines)
         for contents in [Data(), Data("something else".utf8), Data(repeating: 0, count: 20_000)] {
             try contents.write(to: URL(fileURLWithPath: folder.file()))
             outcome = try PythonReader.read(folder.file())

@@ -227,7 +227,13 @@ extension StoreModel {
 
     private mutating func addRows<E: StoreEntity>(of type: E.Type, _ entity: Int, _ snapshot: Snapshot) {
         guard let number = snapshot.schema.index(of: E.self) else { return }
-        let relationships = zip(StoreShape.entities[entity].toManys, snapshot.schema.entities[number].toManys)
+        let description = snapshot.schema.entities[number]
+        // By name, since a version of the program may declare them in another order.
+        let relationships = StoreShape.entities[entity].toManys.flatMap { relationship in
+            description.toManys.filter {
+                description.properties[$0.property].name == StoreShape.toManys[relationship].name
+            }.map { (relationship, $0) }
+        }
         snapshot.entities[number].rows.forEachRow { row, version, address in
             let value = address.assumingMemoryBound(to: E.self).pointee
             let id = ID(entity: entity, row: row)

@@ -33,6 +33,10 @@ struct StoreProgramRun {
 
     /// Whether the file is compacted before half of the reopenings.
     var isCompacted = true
+    /// Whether half of the reopenings are of another version of the program.
+    var evolves = true
+    /// The version that has the file.
+    private var version: UInt64 = 0
 
     /// - Parameter path: where the store's file is to be; nil runs in memory, where reopening does nothing.
     static func mismatch(of program: StoreProgram, path: String?) async -> Mismatch? {
@@ -71,24 +75,18 @@ struct StoreProgramRun {
         }
     }
 
-    private static func open(_ path: String?, _ durability: Durability, _ disk: GatedDisk?) async throws -> Coordinator
-    {
+    /// - Parameter version: one of the program's versions that differ in what changes nothing that is seen.
+    private static func open(
+        _ path: String?, _ durability: Durability, _ disk: GatedDisk?, version: UInt64 = 0
+    ) async throws -> Coordinator {
+        let schema = try StoreShape.schema(of: version)
         if let disk {
-            let schema = try Schema(StoreShape.types.map { EntityDescription($0) })
             return try await Coordinator(
                 schema, path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
         }
         return try await Coordinator(
-            for: Library.Book.self,
-            Library.Author.self,
-            Library.Chapter.self,
-            Library.Cover.self,
-            Library.Tag.self,
-            Library.Shelf.self,
-            Library.Room.self,
-            at: path,
-            durability: durability
-        )
+            schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(idleMarkDelay: .seconds(1)),
+            durability: durability)
     }
 
     // MARK: Steps
@@ -248,8 +246,11 @@ struct StoreProgramRun {
         } else {
             try await coordinator.close()
         }
-        let coordinator = try await Self.open(path, durability, disk)
+        if evolves, head.commits % 2 == 1 { version = head.commits % 7 }
+        let coordinator = try await Self.open(path, durability, disk, version: version)
         self.coordinator = coordinator
+        // A conversion takes a commit number.
+        if coordinator.diagnostics.contains(where: { $0.kind == .convertedChange }) { head.commits += 1 }
         contexts = contexts.map { _ in Context(coordinator) }
         held = held.map { $0 == nil ? nil : HeldObjects() }
         models = models.map { _ in ContextModel(base: head) }

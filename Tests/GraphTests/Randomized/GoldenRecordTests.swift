@@ -58,7 +58,7 @@ extension StoreProgramRun {
     fileprivate static func records(of program: StoreProgram) async throws -> [JournalFixture.Replayed] {
         let disk = GatedDisk()
         var run = try await StoreProgramRun(path: nil, .full, disk, undoes: program.hasUndo)
-        run.isCompacted = false
+        (run.isCompacted, run.evolves) = (false, false)
         try await run.perform(program)
         try await run.coordinator.close()
         return try JournalFixture.open(bytes: disk.disk.contents(JournalFixture.path) ?? []).records
