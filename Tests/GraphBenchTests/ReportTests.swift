@@ -95,7 +95,7 @@ struct ReportTests {
         #expect(list.contains("a sample, per row"))
         #expect(
             Workload.all.filter { $0.note != nil }.map(\.name) == [
-                "memory", "disk", "disk_compacted", "get_by_email", "reopen_compacted", "migrate", "compact",
+                "memory", "disk", "disk_compacted", "reopen_compacted", "migrate", "compact",
             ])
     }
 
