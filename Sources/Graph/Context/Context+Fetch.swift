@@ -21,7 +21,7 @@ extension Context {
         let snapshot = state.snapshot(toSearch: type, true)
         let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
         var objects: [ManagedObject<E>] = []
-        try snapshot.search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+        try snapshot.search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, value in
             objects.append(maker.object(for: row, at: value))
         }
         return objects
@@ -46,7 +46,7 @@ extension Context {
         let snapshot = state.snapshot(toSearch: type, true)
         let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
         var objects: [ManagedObject<E>] = []
-        try snapshot.searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+        try snapshot.search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { row, value in
             objects.append(maker.object(for: row, at: value))
         }
         return objects

@@ -18,6 +18,9 @@ extension GraphError: CustomStringConvertible {
             "the store was opened without the entity \(name.shortened()): add it to Coordinator(for:)"
         case .notOrdered(let property):
             "\(property.shortened(to: 400)) is not a stored property with an order; sort by one that is"
+        case .predicateNotSupported(let reason): "the predicate cannot be evaluated: \(reason.shortened(to: 600))"
+        case .predicateFailed(let id, let operation):
+            "the predicate cannot be evaluated for \(id): \(operation.shortened(to: 400))"
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
         case .conflicts(let conflicts): conflicts.description("could not merge changes", "conflict", indent: "")
         case .cancelled: "the task was cancelled; nothing was saved or copied, and changes are pending"

@@ -18,6 +18,12 @@ public enum GraphError: Error, Sendable {
     /// names it.
     case notOrdered(String)
 
+    /// Graph cannot evaluate the predicate. Says what it does not support, and what to write instead. Nothing was read.
+    case predicateNotSupported(String)
+    /// An operation of a predicate has no result for this object: a division by zero, an overflow, nil that is unwrapped, an index
+    /// or a range out of bounds, a cast that fails. Names the object and the operation. Nothing was changed.
+    case predicateFailed(AnyPersistentID, operation: String)
+
     // MARK: Objects
 
     /// The object does not exist: it was deleted, or never saved.

@@ -54,7 +54,7 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [E] {
         var values: [E] = []
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { _, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { _, value in
             values.append(value.pointee)
         }
         return values
@@ -79,7 +79,7 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [E] {
         var values: [E] = []
-        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { _, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { _, value in
             values.append(value.pointee)
         }
         return values
@@ -97,7 +97,7 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [PersistentID<E>] {
         var ids: [PersistentID<E>] = []
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, _ in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, _ in
             ids.append(PersistentID(row: row))
         }
         return ids
@@ -114,7 +114,7 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [PersistentID<E>] {
         var ids: [PersistentID<E>] = []
-        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, _ in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { row, _ in
             ids.append(PersistentID(row: row))
         }
         return ids
@@ -138,7 +138,7 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [IdentifiedValue<E>] {
         var values: [IdentifiedValue<E>] = []
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, value in
             values.append(IdentifiedValue(id: PersistentID(row: row), value: value.pointee))
         }
         return values
@@ -155,7 +155,7 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [IdentifiedValue<E>] {
         var values: [IdentifiedValue<E>] = []
-        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { row, value in
             values.append(IdentifiedValue(id: PersistentID(row: row), value: value.pointee))
         }
         return values
@@ -181,7 +181,7 @@ extension Snapshot {
         limit: Int? = nil,
         _ body: (PersistentID<E>, E) throws -> Void
     ) throws {
-        try search(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, value in
             try body(PersistentID(row: row), value.pointee)
         }
     }
@@ -197,7 +197,7 @@ extension Snapshot {
         limit: Int? = nil,
         _ body: (PersistentID<E>, E) throws -> Void
     ) throws {
-        try searchAll(type, sortedBy: orderings, offset: offset, limit: limit) { row, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { row, value in
             try body(PersistentID(row: row), value.pointee)
         }
     }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension Snapshot {
     @usableFromInline
     func entityIndex(of type: any Entity.Type) throws(GraphError) -> Int {
@@ -16,53 +22,73 @@ extension Snapshot {
     /// Without a sort order each row is passed on when it is found, while it is in the processor's cache.
     @inlinable @inline(__always)
     func search<E: Entity>(
-        _ type: E.Type,
+        _ fetch: FetchDescriptor<E>,
         where predicate: (E) throws -> Bool,
-        sortedBy orderings: [Ordering<E>],
-        offset: Int,
-        limit: Int?,
         _ body: (RowNumber, UnsafePointer<E>) throws -> Void
     ) throws {
-        var window = FetchWindow(offset: offset, limit: limit)
-        let order = try rowOrder(orderings)
+        var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
+        let order = try rowOrder(fetch.sortBy)
         guard !window.isOver else { return }
         if let order {
-            let rows = try collect(type, where: predicate, order, offset: offset, limit: limit)
+            let rows = try collect(fetch, where: predicate, order)
             try withExtendedLifetime(self) {
-                for row in rows { try body(row.number, row.address.row(in: rowLayout(of: type))) }
+                for row in rows { try body(row.number, row.address.row(in: rowLayout(of: E.self))) }
             }
         } else {
-            try scan(type, where: predicate) { number, address in
+            try scan(E.self, where: predicate) { number, address in
                 if window.takesNext() { try body(number, address) }
                 return !window.isOver
             }
         }
     }
 
-    /// The same without a predicate. With an index in this order, the rows of the offset are counted and not visited.
+    /// The same with the descriptor's own predicate. With an index in the sort order and no predicate, the rows of the offset are
+    /// counted and not visited.
     @inlinable @inline(__always)
-    func searchAll<E: Entity>(
-        _ type: E.Type,
-        sortedBy orderings: [Ordering<E>],
-        offset: Int,
-        limit: Int?,
+    func search<E: Entity>(
+        _ fetch: FetchDescriptor<E>,
         _ body: (RowNumber, UnsafePointer<E>) throws -> Void
     ) throws {
-        var window = FetchWindow(offset: offset, limit: limit)
-        let order = try rowOrder(orderings)
-        guard !window.isOver else { return }
-        if let order {
-            try withExtendedLifetime(self) {
-                for row in try sortedRows(type, order, offset: offset, limit: limit) {
-                    try body(row.number, row.address.row(in: rowLayout(of: type)))
+        var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
+        guard fetch.predicate == nil, fetch.sortBy.isEmpty else {
+            return try withExtendedLifetime(self) {
+                for row in try foundRows(fetch) {
+                    try body(row.number, row.address.row(in: rowLayout(of: E.self)))
                 }
             }
-        } else {
-            try forEachRow(of: type) { number, value in
-                if window.takesNext() { try body(number, value) }
-                return !window.isOver
-            }
         }
+        guard !window.isOver else { return }
+        try forEachRow(of: E.self) { number, value in
+            if window.takesNext() { try body(number, value) }
+            return !window.isOver
+        }
+    }
+
+    /// The rows of the result, in its order.
+    @usableFromInline
+    func foundRows<E: Entity>(_ fetch: FetchDescriptor<E>) throws -> ArraySlice<FoundRow> {
+        let order = try rowOrder(fetch.sortBy)
+        guard fetch.fetchLimit != 0 else { return [] }
+        guard let predicate = fetch.predicate else {
+            guard let order else { return [] }
+            return try sortedRows(E.self, order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
+        }
+        let condition = try RowPredicate(predicate, in: self)
+        if let order { return try collect(fetch, where: condition.matches, order) }
+        var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
+        var rows: [FoundRow] = []
+        try scan(E.self, where: condition.matches) { number, address in
+            if window.takesNext() { rows.append(FoundRow(number: number, address: address)) }
+            return !window.isOver
+        }
+        return rows[...]
+    }
+
+    /// The number of objects that match.
+    func matchCount<E: Entity>(_ predicate: Predicate<E>?) throws -> Int {
+        guard let predicate else { return try fetchCount(E.self) }
+        let condition = try RowPredicate(predicate, in: self)
+        return try fetchCount(E.self, where: condition.matches)
     }
 
     @usableFromInline
@@ -100,20 +126,18 @@ extension Snapshot {
     /// of them, and scans need it to be.
     @inlinable @inline(never)
     func collect<E: Entity>(
-        _ type: E.Type,
+        _ fetch: FetchDescriptor<E>,
         where predicate: (E) throws -> Bool,
-        _ order: RowOrder,
-        offset: Int,
-        limit: Int?
+        _ order: RowOrder
     ) throws -> ArraySlice<FoundRow> {
-        var collector = RowCollector(order: order, offset: offset, limit: limit)
+        var collector = RowCollector(order: order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
         var isInOrder = false
-        if let walk = try indexWalk(type, order, capacity: collector.capacity) {
+        if let walk = try indexWalk(E.self, order, capacity: collector.capacity) {
             let passed = try collect(walk, where: predicate, into: &collector)
             isInOrder = passed == nil
             if let passed { try collectRest(behind: passed, where: predicate, into: &collector) }
         } else {
-            try scan(type, where: predicate) { number, address in
+            try scan(E.self, where: predicate) { number, address in
                 collector.add(FoundRow(number: number, address: address))
                 return true
             }

@@ -1,0 +1,138 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Fetches by descriptor or predicate, with unsaved changes applied unless the descriptor says otherwise. They throw what those of
+/// ``Snapshot`` throw.
+extension Context {
+    /// The objects that a descriptor asks for.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetch<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [ManagedObject<E>] {
+        let snapshot = state.snapshot(toFetch: descriptor)
+        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: E.self))
+        guard descriptor.includesPendingChanges else {
+            return try snapshot.fetchIDs(descriptor).compactMap { self[$0] }
+        }
+        var objects: [ManagedObject<E>] = []
+        try snapshot.search(descriptor) { row, value in objects.append(maker.object(for: row, at: value)) }
+        return objects
+    }
+
+    /// The objects that match.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetch<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [ManagedObject<E>] {
+        try fetch(FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
+    }
+
+    /// The first object that a descriptor asks for, or nil.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)`` with a limit of 1.
+    public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> ManagedObject<E>? {
+        try fetch(descriptor.limited(to: 1)).first
+    }
+
+    /// The first object that matches, or nil.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)`` with a limit of 1.
+    public func first<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = []
+    ) throws -> ManagedObject<E>? {
+        try first(FetchDescriptor(predicate: predicate, sortBy: orderings))
+    }
+
+    /// The values of the objects that a descriptor asks for, without making objects.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetchValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [E] {
+        try state.snapshot(toFetch: descriptor).fetchValues(descriptor)
+    }
+
+    /// The values of the objects that match, without making objects.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetchValues<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [E] {
+        try fetchValues(
+            FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
+    }
+
+    /// The identifiers of the objects that a descriptor asks for.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetchIDs<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [PersistentID<E>] {
+        try state.snapshot(toFetch: descriptor).fetchIDs(descriptor)
+    }
+
+    /// The identifiers of the objects that match.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetchIDs<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [PersistentID<E>] {
+        try fetchIDs(
+            FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
+    }
+
+    /// The values of the objects that a descriptor asks for, each with its identifier, without making objects.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetchIdentifiedValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [IdentifiedValue<E>] {
+        try state.snapshot(toFetch: descriptor).fetchIdentifiedValues(descriptor)
+    }
+
+    /// The values of the objects that match, each with its identifier, without making objects.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func fetchIdentifiedValues<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [IdentifiedValue<E>] {
+        try fetchIdentifiedValues(
+            FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
+    }
+
+    /// The number of objects that a descriptor asks for, its offset and its limit taken into account.
+    ///
+    /// Complexity: that of ``Snapshot/fetchCount(_:)``.
+    public func fetchCount<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> Int {
+        try state.snapshot(toFetch: descriptor).fetchCount(descriptor)
+    }
+
+    /// The number of objects that match.
+    ///
+    /// Complexity: that of ``Snapshot/fetchCount(_:)``.
+    public func fetchCount<E: Entity>(_ type: E.Type = E.self, where predicate: Predicate<E>) throws -> Int {
+        try fetchCount(FetchDescriptor(predicate: predicate))
+    }
+}
+
+extension ContextState {
+    /// The state to search, after noting for what.
+    func snapshot<E: Entity>(toFetch descriptor: FetchDescriptor<E>) -> Snapshot {
+        snapshot(toSearch: E.self, descriptor.includesPendingChanges)
+    }
+}

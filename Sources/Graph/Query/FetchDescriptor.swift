@@ -1,0 +1,42 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// All that a fetch says: which objects, in what order, and which part of them.
+///
+/// ```swift
+/// var adults = FetchDescriptor<Person>(predicate: #Predicate { $0.age >= 18 }, sortBy: [.ascending(\.name)])
+/// adults.fetchLimit = 20
+/// let people = try snapshot.fetchValues(adults)
+/// ```
+///
+/// It belongs to no store: keep it, change it, pass it to any thread, and fetch with it from any snapshot or context.
+public struct FetchDescriptor<E: Entity>: Sendable {
+    /// The condition that objects must meet; nil for all objects. <doc:Queries> says what it may contain.
+    public var predicate: Predicate<E>?
+    /// The sort criteria, the most significant one first; without any, results come in insertion order.
+    public var sortBy: [Ordering<E>]
+    /// How many results to return at most; nil for all.
+    public var fetchLimit: Int?
+    /// How many of the first results to skip.
+    public var fetchOffset: Int
+    /// Whether a context's unsaved changes count. Snapshots have none.
+    public var includesPendingChanges = true
+
+    /// Describes a fetch.
+    ///
+    /// Complexity: O(1).
+    public init(
+        predicate: Predicate<E>? = nil,
+        sortBy: [Ordering<E>] = [],
+        fetchLimit: Int? = nil,
+        fetchOffset: Int = 0
+    ) {
+        self.predicate = predicate
+        self.sortBy = sortBy
+        self.fetchLimit = fetchLimit
+        self.fetchOffset = fetchOffset
+    }
+}

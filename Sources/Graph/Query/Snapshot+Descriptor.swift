@@ -1,0 +1,136 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Fetches by descriptor or predicate. They throw `GraphError.unknownEntity`, `GraphError.notOrdered`,
+/// `GraphError.predicateNotSupported` before the first row is read, and `GraphError.predicateFailed`.
+extension Snapshot {
+    /// The values of the objects that a descriptor asks for.
+    ///
+    /// Complexity: O(*n* + *m* log *m*) for *n* objects of the entity, of which *m* match; with an index that has the condition or the
+    /// order, only the rows that it names are read. <doc:Queries> tells which.
+    public func fetchValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [E] {
+        var values: [E] = []
+        try search(descriptor) { _, value in values.append(value.pointee) }
+        return values
+    }
+
+    /// The values of the objects that match.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    public func fetchValues<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [E] {
+        try fetchValues(
+            FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
+    }
+
+    /// The identifiers of the objects that a descriptor asks for.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    public func fetchIDs<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [PersistentID<E>] {
+        var ids: [PersistentID<E>] = []
+        try search(descriptor) { row, _ in ids.append(PersistentID(row: row)) }
+        return ids
+    }
+
+    /// The identifiers of the objects that match.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    public func fetchIDs<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [PersistentID<E>] {
+        try fetchIDs(
+            FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
+    }
+
+    /// The values of the objects that a descriptor asks for, each with its identifier.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    public func fetchIdentifiedValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [IdentifiedValue<E>] {
+        var values: [IdentifiedValue<E>] = []
+        try search(descriptor) { row, value in
+            values.append(IdentifiedValue(id: PersistentID(row: row), value: value.pointee))
+        }
+        return values
+    }
+
+    /// The values of the objects that match, each with its identifier.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    public func fetchIdentifiedValues<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = [],
+        offset: Int = 0,
+        limit: Int? = nil
+    ) throws -> [IdentifiedValue<E>] {
+        try fetchIdentifiedValues(
+            FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
+    }
+
+    /// Calls the body with identifier and value of the objects that a descriptor asks for, in its order, without copying the rows
+    /// into an array. An error of the body ends it.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    @inlinable @inline(__always)
+    public func forEachValue<E: Entity>(
+        _ descriptor: FetchDescriptor<E>,
+        _ body: (PersistentID<E>, E) throws -> Void
+    ) throws {
+        try search(descriptor) { row, value in try body(PersistentID(row: row), value.pointee) }
+    }
+
+    /// The value of the first object that a descriptor asks for, or nil.
+    ///
+    /// Complexity: that of ``fetchValues(_:)`` with a limit of 1.
+    public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> E? {
+        try fetchValues(descriptor.limited(to: 1)).first
+    }
+
+    /// The value of the first object that matches, or nil.
+    ///
+    /// Complexity: that of ``fetchValues(_:)`` with a limit of 1.
+    public func first<E: Entity>(
+        _ type: E.Type = E.self,
+        where predicate: Predicate<E>,
+        sortedBy orderings: [Ordering<E>] = []
+    ) throws -> E? {
+        try first(FetchDescriptor(predicate: predicate, sortBy: orderings))
+    }
+
+    /// The number of objects that a descriptor asks for, its offset and its limit taken into account.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``; nothing is sorted.
+    public func fetchCount<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> Int {
+        _ = try rowOrder(descriptor.sortBy)
+        let count = max(0, try matchCount(descriptor.predicate) - descriptor.fetchOffset)
+        return min(count, descriptor.fetchLimit ?? count)
+    }
+
+    /// The number of objects that match.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    public func fetchCount<E: Entity>(_ type: E.Type = E.self, where predicate: Predicate<E>) throws -> Int {
+        try matchCount(predicate)
+    }
+}
+
+extension FetchDescriptor {
+    /// The same with at most so many results.
+    func limited(to limit: Int) -> FetchDescriptor {
+        var descriptor = self
+        descriptor.fetchLimit = min(limit, fetchLimit ?? limit)
+        return descriptor
+    }
+}
