@@ -24,7 +24,7 @@ func precedes(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> B
 /// `_nfcCodeUnits` makes it. The standard library has exported it everywhere since Swift 5, without availability, and it reads
 /// the same tables as `==` and `<`; the view `_nfc` is SPI, which the SDK for macOS does not show, and Foundation's mapping
 /// would make every program on Linux load all of Foundation.
-private enum NormalForm {
+enum NormalForm {
     /// Whether a UTF-8 text is certainly in normal form, without decoding scalars, and whether it contains a zero, eight bytes
     /// at a time.
     ///

@@ -36,17 +36,20 @@ struct IndexWalk {
     ///   - capacity: the number of rows wanted.
     ///   - offset: the number of first rows that the result leaves out. They are counted, not visited; if the last of them and
     ///     the first wanted row have equal keys, the walk starts at the first row with that key.
+    ///   - part: the only entries to visit, all those with certain values of the index's first property; nil for all.
     init?(
         _ order: RowOrder,
         of entity: EntityDescription,
         in rows: EntityRows,
         capacity: Int,
-        skippingAtMost offset: Int = 0
+        skippingAtMost offset: Int = 0,
+        within part: IndexPart? = nil
     ) {
-        allowance = rows.rows.count / Self.visitedShare
-        guard allowance > 0, let (number, leading) = entity.indexes.longestBeginning(of: order) else {
-            return nil
-        }
+        guard let (number, leading) = entity.indexes.longestBeginning(of: order), part.map({ $0.index == number }) ?? true
+        else { return nil }
+        // All of a part may be visited: a scan would find more.
+        allowance = part?.ranks.count ?? rows.rows.count / Self.visitedShare
+        guard allowance > 0 else { return nil }
         self.order = order
         table = rows.rows
         index = rows.indexes[number]
@@ -54,16 +57,17 @@ struct IndexWalk {
         isDescending = order.criteria[0].isDescending
         let isWholeOrder =
             leading.count == order.criteria.count && leading.count == entity.indexes[number].parts.count
-        var skipped = min(offset, index.count)
+        let all = part?.ranks ?? 0..<index.count
+        var skipped = min(offset, all.count)
         if isWholeOrder {
-            self.rows = KeyOrderedRows(index, descending: isDescending, skipping: skipped)
-        } else if skipped > 0, skipped < index.count {
-            let rank = isDescending ? index.count - 1 - skipped : skipped
+            self.rows = KeyOrderedRows(index, descending: isDescending, in: all, skipping: skipped)
+        } else if skipped > 0, skipped < all.count {
+            let rank = isDescending ? all.upperBound - 1 - skipped : all.lowerBound + skipped
             guard let group = Self.group(at: rank, leading, index, table) else { return nil }
-            skipped = isDescending ? index.count - group.upperBound : group.lowerBound
+            skipped = isDescending ? all.upperBound - group.upperBound : group.lowerBound - all.lowerBound
         }
         self.skipped = skipped
-        ranks = isDescending ? 0..<(index.count - skipped) : skipped..<index.count
+        ranks = isDescending ? all.dropLast(skipped) : all.dropFirst(skipped)
         blockSize = min(capacity, 64)
     }
 

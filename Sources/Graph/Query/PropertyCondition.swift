@@ -124,29 +124,29 @@ extension PropertyCondition {
 }
 
 /// The ranges whose bounds an index can be searched for.
-private protocol BoundedRange<Bound> {
+protocol BoundedRange<Bound> {
     associatedtype Bound
     var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { get }
 }
 
 extension Range: BoundedRange {
-    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, false) }
+    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, false) }
 }
 
 extension ClosedRange: BoundedRange {
-    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, true) }
+    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, true) }
 }
 
 extension PartialRangeFrom: BoundedRange {
-    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, nil, true) }
+    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, nil, true) }
 }
 
 extension PartialRangeUpTo: BoundedRange {
-    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, false) }
+    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, false) }
 }
 
 extension PartialRangeThrough: BoundedRange {
-    fileprivate var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, true) }
+    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, true) }
 }
 
 private protocol OptionalValue {

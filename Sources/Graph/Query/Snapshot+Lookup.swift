@@ -199,7 +199,7 @@ extension Snapshot {
         _ condition: PropertyCondition<E, V>, _ entity: Int
     ) -> (index: Int, keys: PropertyCondition<E, V>.Keys)? {
         let description = schema.entities[entity]
-        guard let property = condition.property(of: description), let index = description.index(of: property),
+        guard let property = condition.property(of: description), let index = description.index(of: property), !description.indexes[index].skipsNil,
             let keys = condition.keys(description.properties[property].operations.key)
         else { return nil }
         return (index, keys)
@@ -215,13 +215,5 @@ extension EntityRows {
             guard ranks.count <= max(rows.count / share, 16) else { return nil }
             return indexes[index].cursor(at: ranks).sorted()
         }
-    }
-}
-
-extension EntityDescription {
-    /// An index of all rows that begins with a property: the shortest one.
-    fileprivate func index(of property: Int) -> Int? {
-        let candidates = indexes.indices.filter { indexes[$0].first.property == property && !indexes[$0].skipsNil }
-        return candidates.min { indexes[$0].rest.count < indexes[$1].rest.count }
     }
 }

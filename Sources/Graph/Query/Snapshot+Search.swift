@@ -73,22 +73,13 @@ extension Snapshot {
             guard let order else { return [] }
             return try sortedRows(E.self, order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
         }
-        let condition = try RowPredicate(predicate, in: self)
-        if let order { return try collect(fetch, where: condition.matches, order) }
-        var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
-        var rows: [FoundRow] = []
-        try scan(E.self, where: condition.matches) { number, address in
-            if window.takesNext() { rows.append(FoundRow(number: number, address: address)) }
-            return !window.isOver
-        }
-        return rows[...]
+        return try QueryPlan(predicate, order, in: self).rows(fetch)
     }
 
     /// The number of objects that match.
     func matchCount<E: Entity>(_ predicate: Predicate<E>?) throws -> Int {
         guard let predicate else { return try fetchCount(E.self) }
-        let condition = try RowPredicate(predicate, in: self)
-        return try fetchCount(E.self, where: condition.matches)
+        return try QueryPlan(predicate, nil, in: self).count()
     }
 
     @usableFromInline

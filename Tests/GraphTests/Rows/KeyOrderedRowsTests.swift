@@ -19,8 +19,8 @@ struct KeyOrderedRowsTests {
             for (key, row) in pairs.shuffled(using: &random) { index.insert(Self.entry(key, row)) }
             let ascending = pairs.sorted { ($0.key, $0.row) < ($1.key, $1.row) }.map(\.row)
             let descending = pairs.sorted { ($1.key, $0.row) < ($0.key, $1.row) }.map(\.row)
-            #expect(Array(IteratorSequence(KeyOrderedRows(index, descending: false))) == ascending)
-            #expect(Array(IteratorSequence(KeyOrderedRows(index, descending: true))) == descending)
+            #expect(Array(IteratorSequence(KeyOrderedRows(index, descending: false, in: 0..<index.count))) == ascending)
+            #expect(Array(IteratorSequence(KeyOrderedRows(index, descending: true, in: 0..<index.count))) == descending)
         }
     }
 
@@ -28,8 +28,8 @@ struct KeyOrderedRowsTests {
     func `they are those of the version that was there at first`(isDescending: Bool) {
         var index = OrderedIndex()
         for row in 0..<1_000 as Range<UInt64> { index.insert(Self.entry(Int(row / 3), row)) }
-        let all = Array(IteratorSequence(KeyOrderedRows(index, descending: isDescending)))
-        var rows = KeyOrderedRows(index, descending: isDescending)
+        let all = Array(IteratorSequence(KeyOrderedRows(index, descending: isDescending, in: 0..<index.count)))
+        var rows = KeyOrderedRows(index, descending: isDescending, in: 0..<index.count)
         var found = (0..<500).compactMap { _ in rows.next() }
         index.removeAll()
         while let row = rows.next() { found.append(row) }

@@ -1,0 +1,212 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension PredicateCompiler {
+    /// What a key path leads to from a term.
+    func member<Root, V>(_ keyPath: KeyPath<Root, V>, of root: Term<Root>) throws -> Term<V> {
+        if let type = Root.self as? any Entity.Type, let column = root.column, column.slot.entity != nil,
+            column.path.isEmpty, column.offset == 0, schema.index(of: type) == column.slot.entity
+        {
+            return try property(keyPath, of: column.slot, root)
+        }
+        if let type = Root.self as? any RelationshipNavigating.Type {
+            return try related(type, keyPath, of: root)
+        }
+        var term = root.mapped { $0[keyPath: keyPath] }
+        // A stored part of a struct that is a property.
+        if let column = root.column, column.path.isEmpty, let offset = MemoryLayout<Root>.offset(of: keyPath) {
+            term.column = Column(slot: column.slot, property: nil, offset: column.offset + offset)
+        }
+        return term
+    }
+
+    private func property<Root, V>(_ keyPath: KeyPath<Root, V>, of slot: RowSlot, _ root: Term<Root>) throws -> Term<V> {
+        guard let entity = slot.entity else { return root.mapped { $0[keyPath: keyPath] } }
+        guard let id = schema.property(keyPath, of: entity) else {
+            var term = root.mapped { $0[keyPath: keyPath] }
+            if let offset = MemoryLayout<Root>.offset(of: keyPath) {
+                term.column = Column(slot: slot, property: nil, offset: offset)
+            }
+            return term
+        }
+        let property = schema.entities[entity].properties[id.property]
+        let column = Column(slot: slot, property: id, offset: property.offset)
+        let offset = property.offset
+        var term = Term<V>(source: root.source, column: column) {
+            (slot.address + offset).assumingMemoryBound(to: V.self).pointee
+        }
+        switch property.role {
+        case .toOne where slot === self.root: term.source = .target(column)
+        case .toMany: term.members = MemberSource(of: schema.toMany(id)) { slot.number }
+        default: break
+        }
+        return term
+    }
+
+    private func related<Navigation: RelationshipNavigating, Root, V>(
+        _ type: Navigation.Type, _ keyPath: KeyPath<Root, V>, of root: Term<Root>
+    ) throws -> Term<V> {
+        guard let root = root as? Term<Navigation>, let keyPath = keyPath as? KeyPath<Navigation, V> else {
+            preconditionFailure("\(Root.self) is \(type)")
+        }
+        return try Navigation.term(keyPath, of: root, self)
+    }
+}
+
+extension Schema {
+    /// The property of a key path; nil for one that leads into a property's value or is computed.
+    fileprivate func property<Root, V>(_ keyPath: KeyPath<Root, V>, of entity: Int) -> PropertyID? {
+        let offset = MemoryLayout<Root>.offset(of: keyPath)
+        let found = entities[entity].properties.firstIndex { property in
+            offset.map { $0 == property.keyPathOffset && property.valueType == V.self }
+                ?? ((property.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath))
+        }
+        return found.map { PropertyID(entity: entity, property: $0) }
+    }
+
+    fileprivate func toMany(_ id: PropertyID) -> ToManyDescription {
+        guard let found = entities[id.entity].toManys.first(where: { $0.property == id.property }) else {
+            preconditionFailure("the schema lists each relationship")
+        }
+        return found
+    }
+
+    fileprivate func toOne(_ id: PropertyID) -> ToOneDescription {
+        guard let found = entities[id.entity].toOnes.first(where: { $0.property == id.property }) else {
+            preconditionFailure("the schema lists each relationship")
+        }
+        return found
+    }
+}
+
+/// The owner whose members a term is, and their relationship.
+struct MemberSource {
+    let relationship: ToManyDescription
+    /// 0 for no owner, where a reference leads to no object.
+    let owner: () throws -> RowNumber
+
+    init(of relationship: ToManyDescription, _ owner: @escaping () throws -> RowNumber) {
+        (self.relationship, self.owner) = (relationship, owner)
+    }
+}
+
+/// `ToOne` and `ToMany`, whose members a predicate reads in the searched state.
+protocol RelationshipNavigating {
+    static func term<V>(
+        _ keyPath: KeyPath<Self, V>, of root: Term<Self>, _ compiler: PredicateCompiler
+    ) throws -> Term<V>
+}
+
+extension ToOne: RelationshipNavigating {
+    static func term<V>(
+        _ keyPath: KeyPath<ToOne, V>, of root: Term<ToOne>, _ compiler: PredicateCompiler
+    ) throws -> Term<V> {
+        if keyPath as AnyKeyPath == \ToOne.id as AnyKeyPath {
+            var term = root.mapped { $0[keyPath: keyPath] }
+            // Identifiers and references have the same keys, but not the same bits.
+            term.column = root.column.map { $0.asIdentifier }
+            return term
+        }
+        let recorder = MemberRecorder()
+        MemberRecorder.$current.withValue(recorder) { _ = ToOne(nil)[keyPath: keyPath] }
+        guard let member = recorder.member as? any TargetMember<Target> else {
+            return root.mapped { $0[keyPath: keyPath] }
+        }
+        guard let term = try member.term(of: root, compiler) as? Term<V> else {
+            preconditionFailure("a member of \(ToOne.self) is not \(V.self)")
+        }
+        return term
+    }
+}
+
+extension ToMany: RelationshipNavigating {
+    static func term<V>(
+        _ keyPath: KeyPath<ToMany, V>, of root: Term<ToMany>, _ compiler: PredicateCompiler
+    ) throws -> Term<V> {
+        guard let members = root.members else {
+            throw GraphError.predicateNotSupported("\(ToMany.self) is not a stored relationship")
+        }
+        let (scope, source) = (compiler.scope, root.source)
+        let count: () throws -> Int = {
+            scope.snapshot.memberCount(of: try members.owner(), through: members.relationship)
+        }
+        compiler.dependOn(members.relationship)
+        if keyPath as AnyKeyPath == \ToMany.count as AnyKeyPath, let term = Term(source: source, count) as? Term<V> {
+            return term
+        }
+        if keyPath as AnyKeyPath == \ToMany.isEmpty as AnyKeyPath,
+            let term = Term(source: source, { try count() == 0 }) as? Term<V>
+        {
+            return term
+        }
+        throw GraphError.predicateNotSupported(
+            "\(keyPath) of a to-many relationship; it has count, isEmpty, contains, allSatisfy and filter")
+    }
+}
+
+/// Takes the key path of a member of `ToOne` from the reference that reads it: the path that a predicate has is Swift's own.
+final class MemberRecorder: @unchecked Sendable {
+    /// Set and read by one task, during one call.
+    var member: Any?
+
+    @TaskLocal static var current: MemberRecorder?
+
+    /// - Precondition: a predicate is being compiled.
+    static func record(_ member: @autoclosure () -> Any, of reference: Any.Type) {
+        guard let current else {
+            preconditionFailure(
+                """
+                a \(reference) holds the identifier of an object and none of its properties, which only a #Predicate can name: read \
+                them from the object, person.team?.name, or from a snapshot, snapshot.value(for: id)?.name
+                """)
+        }
+        current.member = member()
+    }
+}
+
+/// A property of a reference's target.
+protocol TargetMember<Target> {
+    associatedtype Target: Entity
+    /// A term of the type that `ToOne` has for the property.
+    func term(of reference: Term<ToOne<Target>>, _ compiler: PredicateCompiler) throws -> Any
+}
+
+/// A property that is nil for no target, and the function that makes what `ToOne` has of its value.
+struct AttributeMember<Target: Entity, V, Member>: TargetMember {
+    let keyPath: KeyPath<Target, V>
+    let none: Member
+    let some: (V) -> Member
+
+    func term(of reference: Term<ToOne<Target>>, _ compiler: PredicateCompiler) throws -> Any {
+        guard let entity = compiler.schema.index(of: Target.self) else {
+            throw GraphError.unknownEntity("\(Target.self)")
+        }
+        compiler.dependOn(entity)
+        let (scope, value, keyPath, none, some) = (compiler.scope, reference.value, keyPath, none, some)
+        let id = compiler.schema.property(keyPath, of: entity)
+        let property = id.map { compiler.schema.entities[entity].properties[$0.property] }
+        let offset = property?.offset ?? MemoryLayout<Target>.offset(of: keyPath)
+        func row() throws -> UnsafeRawPointer? {
+            let target = try value().row
+            return target == 0 ? nil : scope.snapshot.entities[entity].rows.address(of: target)
+        }
+        var term = Term(source: reference.source) {
+            guard let row = try row() else { return none }
+            guard let offset else { return some(row.assumingMemoryBound(to: Target.self).pointee[keyPath: keyPath]) }
+            return some((row + offset).assumingMemoryBound(to: V.self).pointee)
+        }
+        guard let id, let property else { return term }
+        if case .toMany = property.role {
+            term.members = MemberSource(of: compiler.schema.toMany(id)) { try value().row }
+        }
+        if let column = reference.column, let step = column.property {
+            term.column = Column(
+                slot: column.slot, path: column.path + [step], property: id, offset: property.offset,
+                isWrapped: property.valueType != Member.self)
+        }
+        return term
+    }
+}

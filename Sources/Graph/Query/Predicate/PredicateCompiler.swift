@@ -1,0 +1,224 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Compiles the nodes of one predicate for one schema.
+final class PredicateCompiler {
+    let schema: Schema
+    /// The state in which references are followed.
+    let scope: PredicateScope
+    /// The predicate's own variable.
+    let root: RowSlot
+    private(set) var slots: [PredicateExpressions.VariableID: RowSlot] = [:]
+    /// Other entities whose rows decide whether a row matches, and link tables.
+    private(set) var entities: Set<Int> = []
+    private(set) var linkTables: Set<Int> = []
+
+    init(_ scope: PredicateScope, entity: Int) {
+        (schema, self.scope) = (scope.snapshot.schema, scope)
+        root = RowSlot(entity: entity, .row)
+    }
+
+    func setRoot(_ variable: PredicateExpressions.VariableID) { slots[variable] = root }
+
+    /// A variable inside the predicate.
+    func addVariable<V>(_ variable: PredicateExpressions.VariableID, of type: V.Type, _ source: TermSource) -> RowSlot {
+        let entity = (type as? any Entity.Type).flatMap { schema.index(of: $0) }
+        let slot = RowSlot(entity: entity, source)
+        slots[variable] = slot
+        return slot
+    }
+
+    /// Notes that rows of another entity decide.
+    func dependOn(_ entity: Int) { entities.insert(entity) }
+
+    /// Notes that members of a relationship decide.
+    func dependOn(_ relationship: ToManyDescription) {
+        if relationship.toOne != nil { entities.insert(relationship.source) }
+        if let table = relationship.linkTable { linkTables.insert(table) }
+    }
+
+    // MARK: Logic
+
+    /// How to test rows side by side.
+    func condition(of term: Term<Bool>) -> RowCondition {
+        if let condition = term.condition { return condition }
+        switch term.source {
+        case .nothing: return term.constant.map(RowCondition.constant) ?? RowCondition(of: root, term.value)
+        case .target(let reference): return RowCondition(onTargetOf: reference, slot: root, term.value)
+        case .row: return RowCondition(of: root, term.value)
+        }
+    }
+
+    func and(_ lhs: Term<Bool>, _ rhs: Term<Bool>) -> Term<Bool> {
+        var term = Term(source: lhs.source.merged(with: rhs.source)) { try lhs.value() && rhs.value() }
+        term.condition = condition(of: lhs) && condition(of: rhs)
+        return term
+    }
+
+    func or(_ lhs: Term<Bool>, _ rhs: Term<Bool>) -> Term<Bool> {
+        var term = Term(source: lhs.source.merged(with: rhs.source)) { try lhs.value() || rhs.value() }
+        term.condition = condition(of: lhs) || condition(of: rhs)
+        return term
+    }
+
+    func not(_ operand: Term<Bool>) -> Term<Bool> {
+        var term = operand.mapped { !$0 }
+        term.condition = !condition(of: operand)
+        return term
+    }
+
+    // MARK: Comparisons
+
+    func equal<V: Equatable>(_ lhs: Term<V>, _ rhs: Term<V>) -> Term<Bool> {
+        var term = lhs.combined(with: rhs) { $0 == $1 }
+        let (operand, other) = lhs.column == nil ? (rhs, lhs) : (lhs, rhs)
+        guard let column = operand.column, let constant = other.constant else { return term }
+        var condition = column.isOfRows(of: root) ? equality(column.offset, constant) : condition(of: term)
+        if let key = key(of: constant, in: column) {
+            let range = KeyRange(from: key.first, upTo: key.last, includesUpper: true)
+            condition.access = .keys(KeyAccess(column: column, ranges: [range], areExact: key.isExact))
+        }
+        term.condition = condition
+        return term
+    }
+
+    func compare<V: Comparable>(_ lhs: Term<V>, _ rhs: Term<V>, _ comparison: ComparisonKind) -> Term<Bool> {
+        var term = lhs.combined(with: rhs, comparison.function(for: V.self))
+        let isSwapped = lhs.column == nil
+        let (operand, other) = isSwapped ? (rhs, lhs) : (lhs, rhs)
+        guard let column = operand.column, let constant = other.constant else { return term }
+        let kind = isSwapped ? comparison.swapped : comparison
+        var condition = column.isOfRows(of: root) ? order(column.offset, kind, constant) : condition(of: term)
+        if V.self is any OrderedAttributeValue.Type, let key = key(of: constant, in: column) {
+            let (range, isExact) = kind.range(key)
+            condition.access = .keys(KeyAccess(column: column, ranges: [range], areExact: isExact))
+        }
+        term.condition = condition
+        return term
+    }
+
+    func isElement<R: RangeExpression>(_ element: Term<R.Bound>, in range: Term<R>) -> Term<Bool> {
+        let bounds = (range.constant as? any BoundedRange<R.Bound>)?.bounds
+        guard let bounds, element.column != nil else { return range.combined(with: element) { $0.contains($1) } }
+        var term = Term(constant: true)
+        if let lower = bounds.lower { term = and(term, compare(element, Term(constant: lower), .greaterOrEqual)) }
+        if let upper = bounds.upper {
+            term = and(term, compare(element, Term(constant: upper), bounds.includesUpper ? .lessOrEqual : .less))
+        }
+        return term
+    }
+
+    func isElement<V: Equatable>(_ element: Term<V>, of elements: [V]) -> Term<Bool> {
+        var contains: (V) -> Bool = { elements.contains($0) }
+        if let type = V.self as? any (Hashable & Equatable).Type { contains = hashed(elements, type) }
+        var term = element.mapped(contains)
+        guard let column = element.column else { return term }
+        var condition = column.isOfRows(of: root) ? RowCondition(at: column.offset, FunctionTest(function: contains)) : condition(of: term)
+        let keys = elements.compactMap { key(of: $0, in: column) }
+        if keys.count == elements.count {
+            let ranges = Set(keys.map { KeyRange(from: $0.first, upTo: $0.last, includesUpper: true) })
+            condition.access = .keys(
+                KeyAccess(
+                    column: column, ranges: ranges.sorted { $0.lower.lexicographicallyPrecedes($1.lower) },
+                    areExact: keys.allSatisfy(\.isExact)))
+        }
+        term.condition = condition
+        return term
+    }
+
+    /// - Precondition: `V` and `H` are the same type.
+    private func hashed<V, H: Hashable>(_ elements: [V], _ type: H.Type) -> (V) -> Bool {
+        let set = Set(elements.map { unsafeBitCast($0, to: H.self) })
+        return { set.contains(unsafeBitCast($0, to: H.self)) }
+    }
+
+    func text(_ text: Term<String>, startsWith prefix: Term<String>) -> Term<Bool> {
+        var term = text.combined(with: prefix) { $0.hasCharacters($1) }
+        guard let column = text.column, let prefix = prefix.constant else { return term }
+        var condition =
+            column.isOfRows(of: root)
+            ? RowCondition(at: column.offset, HasPrefix(prefix: prefix)) : condition(of: term)
+        if let key = key(of: prefix, in: column) {
+            // Without the end mark.
+            let beginning = Array(key.first.dropLast(2))
+            let range = KeyRange(from: beginning, upTo: beginning, includesUpper: true)
+            condition.access = .keys(KeyAccess(column: column, ranges: [range], areExact: false))
+        }
+        term.condition = condition
+        return term
+    }
+
+    /// The key of a value in a property's indexes; `first` and `last` differ where other bits are equal to it. Nil if the property
+    /// has no order, and for nil behind a reference, which rows without a target have too.
+    private func key<V>(of value: V, in column: Column) -> PropertyKey? {
+        guard let id = column.property else { return nil }
+        let property = schema.entities[id.entity].properties[id.property]
+        guard let operations = property.operations.key else { return nil }
+        var key = ByteWriter(capacity: 64)
+        if property.relationship != nil {
+            // An index of references lists those that lead to an object.
+            guard let target = value as? any ObjectIdentifying, target.rowNumber != 0 else { return nil }
+            key.appendBigEndian(target.rowNumber)
+        } else {
+            guard V.self == property.valueType || column.isWrapped, !Self.hasOwnEquality(value) else { return nil }
+            // An optional has the value that it wraps at its beginning.
+            let isNil = !withUnsafePointer(to: value) { operations.append($0, &key) }
+            guard !isNil || column.path.isEmpty else { return nil }
+        }
+        guard let zeros = operations.equals, key.bytes == zeros.least || key.bytes == zeros.greatest else {
+            return PropertyKey(first: key.bytes, last: key.bytes, isExact: operations.equals == nil)
+        }
+        return PropertyKey(first: zeros.least, last: zeros.greatest, isExact: false)
+    }
+
+    /// Whether the type may call values equal whose raw values, and so their keys, are not.
+    private static func hasOwnEquality<V>(_ value: V) -> Bool {
+        guard let value = (value as Any?).flatMap({ $0 as? any RawRepresentable }) else { return false }
+        return Mirror(reflecting: value).displayStyle != .enum
+    }
+}
+
+/// The keys that equal values of a property have, from the first to the last.
+struct PropertyKey {
+    let first: [UInt8]
+    let last: [UInt8]
+    /// Whether values with these keys are equal; NaN is not equal to itself.
+    let isExact: Bool
+}
+
+/// The state that a predicate is evaluated in.
+final class PredicateScope {
+    var snapshot: Snapshot
+
+    init(_ snapshot: Snapshot) {
+        self.snapshot = snapshot
+    }
+}
+
+extension Column {
+    /// Whether the property is one of the rows that the predicate is asked about.
+    func isOfRows(of root: RowSlot) -> Bool { slot === root && path.isEmpty && !isIdentifier }
+}
+
+/// An identifier of any entity.
+protocol ObjectIdentifying {
+    var rowNumber: RowNumber { get }
+}
+
+extension PersistentID: ObjectIdentifying {
+    var rowNumber: RowNumber { row }
+}
+
+extension ToOne: ObjectIdentifying {
+    var rowNumber: RowNumber { row }
+}
+
+extension String {
+    /// `starts(with:)`, which compares characters: "\r\n" does not begin with "\r".
+    func hasCharacters(_ prefix: String) -> Bool {
+        hasPrefix(prefix) && (prefix.utf8.last != 13 || starts(with: prefix))
+    }
+}

@@ -1,0 +1,156 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How a fetch with a predicate finds its rows: which of them it looks at, and in which order.
+///
+/// The indexes are counted, not estimated: a B+tree whose branches know the number of their entries tells how many rows a range of
+/// keys has. Each row that an index proposes is tested, so that the answer never depends on the plan.
+final class QueryPlan<E: Entity> {
+    let predicate: RowPredicate<E>
+    private let snapshot: Snapshot
+    private let entity: Int
+    private let order: RowOrder?
+    /// The rows that indexes propose; nil where looking at all rows is faster.
+    let candidates: RowCandidates?
+    /// The number of rows that have been tested.
+    private(set) var visitedCount = 0
+
+    /// Rows that an index proposes lie anywhere in memory: where more than this share of all may match, a scan is faster.
+    private static var indexShare: Int { 4 }
+
+    /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`.
+    init(_ predicate: Predicate<E>, _ order: RowOrder?, in snapshot: Snapshot) throws {
+        self.predicate = try RowPredicate(predicate, in: snapshot)
+        (self.snapshot, self.order) = (snapshot, order)
+        entity = try snapshot.entityIndex(of: E.self)
+        let limit = max(snapshot.entities[entity].rows.count / Self.indexShare, 16)
+        candidates = snapshot.candidates(self.predicate.condition.access, of: entity, limit: limit)
+    }
+
+    private var table: RowTable { snapshot.entities[entity].rows }
+
+    /// The rows of the result, in its order.
+    func rows(_ fetch: FetchDescriptor<E>) throws -> ArraySlice<FoundRow> {
+        var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
+        guard !window.isOver else { return [] }
+        guard let order else {
+            var rows: [FoundRow] = []
+            try forEachMatch { row in
+                if window.takesNext() { rows.append(row) }
+                return !window.isOver
+            }
+            return rows[...]
+        }
+        var collector = RowCollector(order: order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
+        if let walk = walk(order, fetch, capacity: collector.capacity) { return try follow(walk, fetch, order) }
+        try forEachMatch { row in
+            collector.add(row)
+            return true
+        }
+        return collector.result(inOrder: false)
+    }
+
+    /// The number of rows that match.
+    func count() throws -> Int {
+        if let candidates, candidates.areExact { return candidates.count }
+        var count = 0
+        if candidates == nil {
+            try forEachBlock { _, mask in
+                count += mask.nonzeroBitCount
+                return true
+            }
+        } else {
+            try forEachMatch { _ in
+                count += 1
+                return true
+            }
+        }
+        return count
+    }
+
+    // MARK: In the order of the rows
+
+    /// Calls the body with the rows that match, in ascending order, until it returns false.
+    private func forEachMatch(_ body: (FoundRow) throws -> Bool) throws {
+        let table = table
+        guard let candidates else {
+            return try forEachBlock { block, mask in
+                var rest = mask
+                while rest != 0 {
+                    let place = rest.trailingZeroBitCount
+                    rest &= rest &- 1
+                    let row = FoundRow(
+                        number: block.firstRow &+ RowNumber(place), address: block.values + place &* block.stride)
+                    guard try body(row) else { return false }
+                }
+                return true
+            }
+        }
+        let rows = candidates.rows()
+        for start in stride(from: 0, to: rows.count, by: 64) {
+            let part = rows[start..<min(start + 64, rows.count)]
+            for (row, address) in zip(part, table.addresses(of: part)) {
+                let found = FoundRow(number: row, address: address)
+                guard try !matches(found, isKnown: candidates.areExact) || body(found) else { return }
+            }
+        }
+    }
+
+    /// Calls the body with each block of rows and the mask of those that match, until it returns false.
+    private func forEachBlock(_ body: (RowBlock, UInt32) throws -> Bool) throws {
+        let table = table
+        defer { withExtendedLifetime(table) {} }
+        var next = table.run(from: 0)
+        while let run = next {
+            // One run ahead: the processor fetches the next rows while it works on these.
+            next = run.end.flatMap { table.run(from: $0) }
+            let block = RowBlock(values: run.values, stride: table.layout.stride, firstRow: run.firstRow)
+            visitedCount += run.occupancy.nonzeroBitCount
+            let (mask, error) = predicate.matches(in: block, run.occupancy)
+            guard try mask == 0 || body(block, mask) else { return }
+            if let error { throw error }
+        }
+    }
+
+    private func matches(_ row: FoundRow, isKnown: Bool) throws -> Bool {
+        visitedCount += 1
+        return try isKnown || predicate.matches(row.number, row.address.row(in: table.layout))
+    }
+
+    // MARK: In a sort order
+
+    /// A walk along an index in the sort order, if that looks at fewer rows than the candidates are.
+    private func walk(_ order: RowOrder, _ fetch: FetchDescriptor<E>, capacity: Int) -> IndexWalk? {
+        let description = snapshot.schema.entities[entity]
+        guard let candidates else {
+            return IndexWalk(order, of: description, in: snapshot.entities[entity], capacity: capacity)
+        }
+        guard capacity < candidates.count, let keys = candidates.index else { return nil }
+        return IndexWalk(
+            order, of: description, in: snapshot.entities[entity], capacity: capacity,
+            skippingAtMost: candidates.areExact ? fetch.fetchOffset : 0, within: keys)
+    }
+
+    private func follow(
+        _ walk: consuming IndexWalk, _ fetch: FetchDescriptor<E>, _ order: RowOrder
+    ) throws -> ArraySlice<FoundRow> {
+        var collector = RowCollector(
+            order: order, offset: fetch.fetchOffset - walk.skipped, limit: fetch.fetchLimit)
+        while let row = walk.next() {
+            guard try matches(row, isKnown: candidates?.areExact ?? false) else { continue }
+            guard collector.append(row) else { return collector.result(inOrder: true) }
+            walk.didMatch()
+        }
+        guard !walk.isAtEnd else { return collector.result(inOrder: true) }
+        var passed = walk.passed
+        try forEachMatch { row in
+            while passed.next < row.number { passed.advance() }
+            if passed.next != row.number { collector.add(row) }
+            return true
+        }
+        return collector.result(inOrder: false)
+    }
+}

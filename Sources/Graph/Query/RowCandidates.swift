@@ -1,0 +1,207 @@
+/// The rows that indexes propose for a condition.
+struct RowCandidates {
+    /// How many there are at most; exactly as many if they are exact.
+    let count: Int
+    /// Whether all of them match.
+    let areExact: Bool
+    /// The rows in ascending order, each once.
+    let rows: () -> [RowNumber]
+    /// The part of one index that they are, if they lie side by side there.
+    var index: IndexPart?
+    /// What they depend on: ranges of keys of the entity's own properties. Nil if more than that.
+    var reads: [(property: Int, keys: KeyRange)]?
+    /// What `explain` says of them.
+    let description: String
+}
+
+/// Entries of an index that lie side by side.
+struct IndexPart {
+    let index: Int
+    let ranks: Range<Int>
+}
+
+extension Snapshot {
+    /// Nil where any row may match, or more than the limit.
+    func candidates(_ access: IndexAccess, of entity: Int, limit: Int) -> RowCandidates? {
+        switch access {
+        case .all: nil
+        case .none: RowCandidates(count: 0, areExact: true, rows: { [] }, reads: [], description: "no row can match")
+        case .keys(let keys):
+            keys.column.path.isEmpty
+                ? candidates(keys, of: entity, limit: limit) : candidates(behind: keys, of: entity, limit: limit)
+        case .both(let lhs, let rhs): candidates(ofBoth: lhs, rhs, of: entity, limit: limit)
+        case .either(let lhs, let rhs): candidates(ofEither: lhs, rhs, of: entity, limit: limit)
+        }
+    }
+
+    private func candidates(_ keys: KeyAccess, of entity: Int, limit: Int) -> RowCandidates? {
+        let description = schema.entities[entity]
+        guard let property = keys.column.property?.property, let number = description.index(of: property) else {
+            return nil
+        }
+        let index = entities[entity].indexes[number]
+        let parts = keys.ranges.map { $0.withIndexRange { index.ranks(of: $0) } }
+        let count = parts.reduce(0) { $0 + $1.count }
+        guard count <= limit else { return nil }
+        let name = "\(description.name).\(description.properties[property].name)"
+        return RowCandidates(
+            count: count, areExact: keys.areExact,
+            rows: { parts.flatMap { Array(index.cursor(at: $0)) }.sorted() },
+            index: parts.count == 1 ? IndexPart(index: number, ranks: parts[0]) : nil,
+            reads: keys.ranges.map { (property, $0) },
+            description: "\(count) rows by the index of \(name)")
+    }
+
+    /// The rows that lead, by references, to rows with these keys.
+    private func candidates(behind keys: KeyAccess, of entity: Int, limit: Int) -> RowCandidates? {
+        guard let id = keys.column.property, var rows = targets(with: keys, id, limit: limit) else { return nil }
+        let targetCount = rows.count
+        for step in keys.column.path.reversed() {
+            guard let toOne = schema.entities[step.entity].toOnes.firstIndex(where: { $0.property == step.property })
+            else { return nil }
+            let reference = Reference(entity: step.entity, toOne: toOne)
+            var count = 0
+            for row in rows {
+                count += countReferrers(to: row, through: reference)
+                guard count <= limit else { return nil }
+            }
+            rows = rows.flatMap { referrers(to: $0, through: reference) }
+        }
+        rows.sort()
+        let target = schema.entities[id.entity]
+        return RowCandidates(
+            count: rows.count, areExact: keys.areExact, rows: { rows },
+            description:
+                "\(rows.count) rows that lead to \(targetCount) by \(target.name).\(target.properties[id.property].name)")
+    }
+
+    /// The rows of another entity with these keys: by an index, or by looking at all if they are few.
+    private func targets(with keys: KeyAccess, _ id: PropertyID, limit: Int) -> [RowNumber]? {
+        let target = schema.entities[id.entity]
+        if target.index(of: id.property) != nil {
+            return candidates(keys, of: id.entity, limit: limit)?.rows()
+        }
+        let table = entities[id.entity].rows
+        // Each takes about as long as a few rows that a scan would look at.
+        guard table.count <= limit / 4, let operations = target.properties[id.property].operations.key else { return nil }
+        var (rows, key): ([RowNumber], ByteWriter) = ([], ByteWriter(capacity: 64))
+        table.forEachRow { row, _, address in
+            key.removeAll()
+            _ = operations.append(address + keys.column.offset, &key)
+            if key.bytes.withUnsafeBytes({ bytes in keys.ranges.contains { $0.contains(bytes) } }) { rows.append(row) }
+        }
+        return rows
+    }
+
+    /// The fewer of both: the others are tested anyway.
+    private func candidates(ofBoth lhs: IndexAccess, _ rhs: IndexAccess, of entity: Int, limit: Int) -> RowCandidates? {
+        guard var left = candidates(lhs, of: entity, limit: limit) else {
+            return candidates(rhs, of: entity, limit: limit)?.inexact
+        }
+        guard let right = candidates(rhs, of: entity, limit: left.count) else { return left.inexact }
+        if right.count < left.count { left = right }
+        return left.inexact
+    }
+
+    private func candidates(ofEither lhs: IndexAccess, _ rhs: IndexAccess, of entity: Int, limit: Int) -> RowCandidates? {
+        guard let left = candidates(lhs, of: entity, limit: limit),
+            let right = candidates(rhs, of: entity, limit: limit - left.count)
+        else { return nil }
+        return RowCandidates(
+            count: left.count + right.count, areExact: false,
+            rows: { left.rows().merged(with: right.rows()) },
+            reads: left.reads.flatMap { left in right.reads.map { left + $0 } },
+            description: "\(left.description) and \(right.description)")
+    }
+}
+
+extension RowCandidates {
+    /// The same for a condition that not all of them meet.
+    fileprivate var inexact: RowCandidates {
+        RowCandidates(
+            count: count, areExact: false, rows: rows, index: index, reads: reads, description: description)
+    }
+}
+
+extension [RowNumber] {
+    /// Both ascending lists in one, each number once.
+    fileprivate func merged(with other: [RowNumber]) -> [RowNumber] {
+        var (result, left, right): ([RowNumber], Int, Int) = ([], 0, 0)
+        result.reserveCapacity(count + other.count)
+        while left < count || right < other.count {
+            let next = Swift.min(left < count ? self[left] : .max, right < other.count ? other[right] : .max)
+            if left < count, self[left] == next { left += 1 }
+            if right < other.count, other[right] == next { right += 1 }
+            result.append(next)
+        }
+        return result
+    }
+}
+
+extension EntityDescription {
+    /// An index of all rows with a key that begins with a property: the shortest one.
+    func index(of property: Int) -> Int? {
+        let candidates = indexes.indices.filter {
+            indexes[$0].first.property == property
+                && (!indexes[$0].skipsNil || properties[property].relationship != nil)
+        }
+        return candidates.min { indexes[$0].rest.count < indexes[$1].rest.count }
+    }
+}
+
+// MARK: Ranges
+
+extension IndexAccess {
+    /// What is known of rows that meet two conditions: ranges of one property are intersected.
+    static func intersection(_ lhs: IndexAccess, _ rhs: IndexAccess) -> IndexAccess {
+        switch (lhs, rhs) {
+        case (.none, _), (_, .none): .none
+        case (.all, let other), (let other, .all): other
+        case (.keys(let left), let other): other.adding(left)
+        case (let other, .keys(let right)): other.adding(right)
+        default: .both(lhs, rhs)
+        }
+    }
+
+    private func adding(_ keys: KeyAccess) -> IndexAccess {
+        switch self {
+        case .keys(let own) where own.column.hasSameRow(as: keys.column):
+            .keys(
+                KeyAccess(
+                    column: own.column,
+                    ranges: own.ranges.flatMap { range in keys.ranges.compactMap { range.intersection($0) } },
+                    areExact: own.areExact && keys.areExact))
+        case .both(let left, .keys(let right)) where right.column.hasSameRow(as: keys.column):
+            .both(left, IndexAccess.keys(right).adding(keys))
+        case .both(let left, let right): .both(left.adding(keys), right)
+        default: .both(self, .keys(keys))
+        }
+    }
+}
+
+extension Column {
+    fileprivate func hasSameRow(as other: Column) -> Bool { property == other.property && path == other.path }
+}
+
+extension KeyRange {
+    /// Nil if no key is in both.
+    func intersection(_ other: KeyRange) -> KeyRange? {
+        let lower = lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower
+        let last = endsBefore(other) ? self : other
+        guard let upper = last.upper else { return KeyRange(from: lower, upTo: nil, includesUpper: true) }
+        guard lower.lexicographicallyPrecedes(upper) || last.includesUpper && lower.starts(with: upper) else {
+            return nil
+        }
+        return KeyRange(from: lower, upTo: upper, includesUpper: last.includesUpper)
+    }
+
+    private func endsBefore(_ other: KeyRange) -> Bool {
+        guard let end = other.upper else { return true }
+        guard let upper else { return false }
+        if upper == end { return !includesUpper }
+        // Everything that begins with an included bound is in the range.
+        if end.starts(with: upper) { return !includesUpper }
+        if upper.starts(with: end) { return other.includesUpper }
+        return upper.lexicographicallyPrecedes(end)
+    }
+}
