@@ -10,11 +10,6 @@ private enum StoredForm {
     static let cbor: UInt8 = 1
 }
 
-/// An optional, which encodes nil as null.
-private protocol OptionalValue {}
-
-extension Optional: OptionalValue {}
-
 extension Property {
     /// Whether the file has nil as null: the property is an optional of a program's own type.
     var isNullable: Bool { operations.kind == "codable" && valueType is any OptionalValue.Type }

@@ -148,11 +148,3 @@ extension PartialRangeUpTo: BoundedRange {
 extension PartialRangeThrough: BoundedRange {
     var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, true) }
 }
-
-private protocol OptionalValue {
-    static var wrappedType: any Any.Type { get }
-}
-
-extension Optional: OptionalValue {
-    fileprivate static var wrappedType: any Any.Type { Wrapped.self }
-}

@@ -156,11 +156,17 @@ extension IndexAccess {
     static func intersection(_ lhs: IndexAccess, _ rhs: IndexAccess) -> IndexAccess {
         switch (lhs, rhs) {
         case (.none, _), (_, .none): .none
-        case (.all, let other), (let other, .all): other
+        case (.all, let other), (let other, .all): other.inexact
         case (.keys(let left), let other): other.adding(left)
         case (let other, .keys(let right)): other.adding(right)
         default: .both(lhs, rhs)
         }
+    }
+
+    /// The same for a condition that not all of these rows meet.
+    private var inexact: IndexAccess {
+        guard case .keys(let keys) = self else { return self }
+        return .keys(KeyAccess(column: keys.column, ranges: keys.ranges, areExact: false))
     }
 
     private func adding(_ keys: KeyAccess) -> IndexAccess {

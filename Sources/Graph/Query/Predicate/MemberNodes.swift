@@ -51,15 +51,6 @@ extension PredicateExpressions {
     ///
     /// Complexity: O(1).
     public static func build_contains<Owner, Target, Test>(
-        _ members: Owner, _ builder: (Variable<Target>) -> Test
-    ) -> MembersTest<Owner, Target, Test> {
-        MembersTest(members, isForAll: false, builder)
-    }
-
-    /// For `#Predicate`.
-    ///
-    /// Complexity: O(1).
-    public static func build_contains<Owner, Target, Test>(
         _ members: Owner, where builder: (Variable<Target>) -> Test
     ) -> MembersTest<Owner, Target, Test> {
         MembersTest(members, isForAll: false, builder)

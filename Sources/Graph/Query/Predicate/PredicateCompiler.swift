@@ -103,12 +103,12 @@ final class PredicateCompiler {
     func isElement<R: RangeExpression>(_ element: Term<R.Bound>, in range: Term<R>) -> Term<Bool> {
         let bounds = (range.constant as? any BoundedRange<R.Bound>)?.bounds
         guard let bounds, element.column != nil else { return range.combined(with: element) { $0.contains($1) } }
-        var term = Term(constant: true)
-        if let lower = bounds.lower { term = and(term, compare(element, Term(constant: lower), .greaterOrEqual)) }
-        if let upper = bounds.upper {
-            term = and(term, compare(element, Term(constant: upper), bounds.includesUpper ? .lessOrEqual : .less))
+        let lower = bounds.lower.map { compare(element, Term(constant: $0), .greaterOrEqual) }
+        let upper = bounds.upper.map {
+            compare(element, Term(constant: $0), bounds.includesUpper ? .lessOrEqual : .less)
         }
-        return term
+        guard let lower else { return upper ?? Term(constant: true) }
+        return upper.map { and(lower, $0) } ?? lower
     }
 
     func isElement<V: Equatable>(_ element: Term<V>, of elements: [V]) -> Term<Bool> {
@@ -164,9 +164,10 @@ final class PredicateCompiler {
             key.appendBigEndian(target.rowNumber)
         } else {
             guard V.self == property.valueType || column.isWrapped, !Self.hasOwnEquality(value) else { return nil }
-            // An optional has the value that it wraps at its beginning.
-            let isNil = !withUnsafePointer(to: value) { operations.append($0, &key) }
+            let isNil = withUnsafePointer(to: value) { (V.self as? any OptionalValue.Type)?.isNil(at: $0) ?? false }
             guard !isNil || column.path.isEmpty else { return nil }
+            // An optional has the value that it wraps at its beginning.
+            _ = withUnsafePointer(to: value) { operations.append($0, &key) }
         }
         guard let zeros = operations.equals, key.bytes == zeros.least || key.bytes == zeros.greatest else {
             return PropertyKey(first: key.bytes, last: key.bytes, isExact: operations.equals == nil)
@@ -176,8 +177,11 @@ final class PredicateCompiler {
 
     /// Whether the type may call values equal whose raw values, and so their keys, are not.
     private static func hasOwnEquality<V>(_ value: V) -> Bool {
-        guard let value = (value as Any?).flatMap({ $0 as? any RawRepresentable }) else { return false }
-        return Mirror(reflecting: value).displayStyle != .enum
+        let type = (V.self as? any OptionalValue.Type)?.wrappedType ?? V.self
+        guard type is any RawRepresentable.Type else { return false }
+        let mirror = Mirror(reflecting: value)
+        return (mirror.displayStyle == .optional ? mirror.children.first.map { Mirror(reflecting: $0.value) } : mirror)?
+            .displayStyle != .enum
     }
 }
 
