@@ -14,6 +14,8 @@ struct ReadSet: Sendable {
     private var links: Set<LinkID> = []
     private var entities: Set<Int> = []
     private var ranges: Set<Range> = []
+    /// Link tables of which all links count.
+    private var linkTables: Set<Int> = []
 
     /// The rows that refer to `target`.
     private struct Referrers: Hashable {
@@ -67,6 +69,10 @@ struct ReadSet: Sendable {
 
     mutating func readReferrers(to target: RowNumber, through reference: Reference) {
         referrers.insert(Referrers(reference: reference, target: target))
+    }
+
+    mutating func readLinks(in table: Int) {
+        linkTables.insert(table)
     }
 
     mutating func readAll(of entity: Int) {
@@ -123,6 +129,12 @@ struct ReadSet: Sendable {
                 continue
             }
             ids.insert(RowID(entity: schema.linkTables[link.table].members, row: link.member))
+        }
+        for table in linkTables {
+            let difference = head.linkTables[table].difference(from: base.linkTables[table])
+            for link in difference.removed + difference.added {
+                ids.insert(RowID(entity: schema.linkTables[table].members, row: link.member))
+            }
         }
         for entity in entities {
             head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in

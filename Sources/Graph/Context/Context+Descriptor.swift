@@ -11,7 +11,7 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.
     public func fetch<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [ManagedObject<E>] {
-        let snapshot = state.snapshot(toFetch: descriptor)
+        let snapshot = try state.snapshot(toFetch: descriptor)
         let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: E.self))
         guard descriptor.includesPendingChanges else {
             return try snapshot.fetchIDs(descriptor).compactMap { self[$0] }
@@ -38,7 +38,11 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)`` with a limit of 1.
     public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> ManagedObject<E>? {
-        try fetch(descriptor.limited(to: 1)).first
+        if let lookup = descriptor.equalityLookup {
+            _ = try state.base.entityIndex(of: E.self)
+            return lookup.firstRow(in: state).flatMap { self[PersistentID(row: $0)] }
+        }
+        return try fetch(descriptor.limited(to: 1)).first
     }
 
     /// The first object that matches, or nil.
@@ -115,6 +119,13 @@ extension Context {
             FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
     }
 
+    /// How a fetch finds its objects; see ``Snapshot/explain(_:)``.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    public func explain<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> QueryExplanation {
+        try state.snapshot(toFetch: descriptor).explain(descriptor)
+    }
+
     /// The number of objects that a descriptor asks for, its offset and its limit taken into account.
     ///
     /// Complexity: that of ``Snapshot/fetchCount(_:)``.
@@ -132,7 +143,21 @@ extension Context {
 
 extension ContextState {
     /// The state to search, after noting for what.
-    func snapshot<E: Entity>(toFetch descriptor: FetchDescriptor<E>) -> Snapshot {
-        snapshot(toSearch: E.self, descriptor.includesPendingChanges)
+    func snapshot<E: Entity>(toFetch descriptor: FetchDescriptor<E>) throws -> Snapshot {
+        guard let predicate = descriptor.predicate else {
+            return snapshot(toSearch: E.self, descriptor.includesPendingChanges)
+        }
+        let state = descriptor.includesPendingChanges ? flushed : base
+        guard reads != nil || isObservable, let entity = schema.index(of: E.self) else { return state }
+        let plan = try QueryPlan(predicate, nil, in: state)
+        reads?.note { plan.note(in: &$0) }
+        for entity in plan.predicate.entities.union([entity]) {
+            observation?.access(ContextObservation.Key(entity: entity))
+        }
+        for relationship in plan.predicate.relationships {
+            observation?.access(
+                ContextObservation.Key(entity: relationship.entity, property: relationship.property))
+        }
+        return state
     }
 }

@@ -161,7 +161,7 @@ extension Context {
 
 extension ContextState {
     /// The state to search, after noting for what.
-    fileprivate func snapshot<E, V>(toLookUp condition: PropertyCondition<E, V>) -> Snapshot {
+    func snapshot<E, V>(toLookUp condition: PropertyCondition<E, V>) -> Snapshot {
         if reads != nil || isObservable, let entity = schema.index(of: E.self) {
             let description = schema.entities[entity]
             let property = condition.property(of: description)

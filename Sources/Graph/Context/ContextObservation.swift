@@ -5,7 +5,8 @@ public import Observation
 /// One registrar serves all objects, with a key for each property of each row: so objects carry nothing for it. What has
 /// changed is the difference of two states, whatever led from one to the other: a write, a merge, an undo.
 final class ContextObservation: Observable {
-    /// A property of a row; of a row as a whole, or of all rows, if the rest is nil; or whether there is such a row.
+    /// A property of a row; of a row as a whole, or of all rows, if the rest is nil; or whether there is such a row. A relationship
+    /// without a row stands for the members of all.
     struct Key: Hashable, Sendable {
         let entity: Int
         var row: RowNumber?
@@ -98,9 +99,9 @@ final class ContextObservation: Observable {
         // After all rows: an observer that reads members anew when told of them would be told of their rows once more.
         for (entity, description) in state.schema.entities.enumerated() {
             for relationship in description.toManys {
-                for owner in difference.changedOwners(through: relationship) {
-                    tell(Key(entity: entity, row: owner, property: relationship.property))
-                }
+                let owners = difference.changedOwners(through: relationship)
+                for owner in owners { tell(Key(entity: entity, row: owner, property: relationship.property)) }
+                if !owners.isEmpty { tell(Key(entity: entity, property: relationship.property)) }
             }
         }
     }

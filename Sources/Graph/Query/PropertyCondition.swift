@@ -1,7 +1,7 @@
 /// What a look-up asks of one property: a value, a range of values, or a text's beginning.
 ///
 /// `matches` decides. The bounds say which keys an index has to be searched for, and may leave in some more.
-struct PropertyCondition<E: Entity, V: Sendable> {
+struct PropertyCondition<E: Entity, V> {
     let keyPath: any KeyPath<E, V> & Sendable
     private let lower: V?
     private let upper: V?

@@ -15,8 +15,10 @@ final class QueryPlan<E: Entity> {
     private let order: RowOrder?
     /// The rows that indexes propose; nil where looking at all rows is faster.
     let candidates: RowCandidates?
-    /// The number of rows that have been tested.
+    /// The number of rows that have been looked at.
     private(set) var visitedCount = 0
+    /// Whether they were visited in the sort order, by an index.
+    private(set) var followsOrder = false
 
     /// Rows that an index proposes lie anywhere in memory: where more than this share of all may match, a scan is faster.
     private static var indexShare: Int { 4 }
@@ -32,18 +34,20 @@ final class QueryPlan<E: Entity> {
 
     private var table: RowTable { snapshot.entities[entity].rows }
 
-    /// The rows of the result, in its order.
-    func rows(_ fetch: FetchDescriptor<E>) throws -> ArraySlice<FoundRow> {
+    /// Calls the body with the rows of the result, in its order; without a sort order as soon as each is found, while it is in the
+    /// processor's cache.
+    func forEachRow(_ fetch: FetchDescriptor<E>, _ body: (FoundRow) throws -> Void) throws {
+        if let order { return try sortedRows(fetch, order).forEach(body) }
         var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
-        guard !window.isOver else { return [] }
-        guard let order else {
-            var rows: [FoundRow] = []
-            try forEachMatch { row in
-                if window.takesNext() { rows.append(row) }
-                return !window.isOver
-            }
-            return rows[...]
+        guard !window.isOver else { return }
+        try forEachMatch { row in
+            if window.takesNext() { try body(row) }
+            return !window.isOver
         }
+    }
+
+    private func sortedRows(_ fetch: FetchDescriptor<E>, _ order: RowOrder) throws -> ArraySlice<FoundRow> {
+        guard fetch.fetchLimit != 0 else { return [] }
         var collector = RowCollector(order: order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
         if let walk = walk(order, fetch, capacity: collector.capacity) { return try follow(walk, fetch, order) }
         try forEachMatch { row in
@@ -69,6 +73,24 @@ final class QueryPlan<E: Entity> {
             }
         }
         return count
+    }
+
+    /// Notes what the answer depends on: ranges of keys where they bound what can match, else whole entities.
+    func note(in reads: inout ReadSet) {
+        if let ranges = candidates?.reads {
+            for range in ranges { reads.readRows(of: entity, where: range.property, isIn: range.keys) }
+        } else {
+            reads.readAll(of: entity)
+        }
+        for other in predicate.entities { reads.readAll(of: other) }
+        for table in predicate.relationships.compactMap(\.linkTable) { reads.readLinks(in: table) }
+    }
+
+    /// How the rows were found.
+    var explanation: String {
+        let description = snapshot.schema.entities[entity]
+        let rows = candidates?.description ?? "all \(table.count) rows of \(description.name)"
+        return followsOrder ? "\(rows), in the order of an index" : rows
     }
 
     // MARK: In the order of the rows
@@ -139,6 +161,7 @@ final class QueryPlan<E: Entity> {
     ) throws -> ArraySlice<FoundRow> {
         var collector = RowCollector(
             order: order, offset: fetch.fetchOffset - walk.skipped, limit: fetch.fetchLimit)
+        followsOrder = true
         while let row = walk.next() {
             guard try matches(row, isKnown: candidates?.areExact ?? false) else { continue }
             guard collector.append(row) else { return collector.result(inOrder: true) }

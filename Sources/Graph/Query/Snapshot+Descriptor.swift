@@ -95,7 +95,11 @@ extension Snapshot {
     ///
     /// Complexity: that of ``fetchValues(_:)`` with a limit of 1.
     public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> E? {
-        try fetchValues(descriptor.limited(to: 1)).first
+        if let lookup = descriptor.equalityLookup {
+            let rows = entities[try entityIndex(of: E.self)].rows
+            return lookup.firstRow(in: self).flatMap { rows.value(of: $0) }
+        }
+        return try fetchValues(descriptor.limited(to: 1)).first
     }
 
     /// The value of the first object that matches, or nil.

@@ -51,10 +51,8 @@ extension Snapshot {
     ) throws {
         var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
         guard fetch.predicate == nil, fetch.sortBy.isEmpty else {
-            return try withExtendedLifetime(self) {
-                for row in try foundRows(fetch) {
-                    try body(row.number, row.address.row(in: rowLayout(of: E.self)))
-                }
+            return try forEachFound(fetch) { row in
+                try body(row.number, row.address.row(in: rowLayout(of: E.self)))
             }
         }
         guard !window.isOver else { return }
@@ -64,16 +62,18 @@ extension Snapshot {
         }
     }
 
-    /// The rows of the result, in its order.
+    /// Calls the body with the rows of a result with a predicate or an order, in its order.
     @usableFromInline
-    func foundRows<E: Entity>(_ fetch: FetchDescriptor<E>) throws -> ArraySlice<FoundRow> {
+    func forEachFound<E: Entity>(_ fetch: FetchDescriptor<E>, _ body: (FoundRow) throws -> Void) throws {
         let order = try rowOrder(fetch.sortBy)
-        guard fetch.fetchLimit != 0 else { return [] }
-        guard let predicate = fetch.predicate else {
-            guard let order else { return [] }
-            return try sortedRows(E.self, order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
+        guard fetch.fetchLimit != 0 else { return }
+        try withExtendedLifetime(self) {
+            if let predicate = fetch.predicate {
+                try QueryPlan(predicate, order, in: self).forEachRow(fetch, body)
+            } else if let order {
+                try sortedRows(E.self, order, offset: fetch.fetchOffset, limit: fetch.fetchLimit).forEach(body)
+            }
         }
-        return try QueryPlan(predicate, order, in: self).rows(fetch)
     }
 
     /// The number of objects that match.

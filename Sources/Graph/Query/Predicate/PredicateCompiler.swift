@@ -12,16 +12,36 @@ final class PredicateCompiler {
     /// The predicate's own variable.
     let root: RowSlot
     private(set) var slots: [PredicateExpressions.VariableID: RowSlot] = [:]
-    /// Other entities whose rows decide whether a row matches, and link tables.
+    /// Other entities whose rows decide whether a row matches, and relationships whose members do.
     private(set) var entities: Set<Int> = []
-    private(set) var linkTables: Set<Int> = []
+    private(set) var relationships: [ToManyDescription] = []
 
     init(_ scope: PredicateScope, entity: Int) {
         (schema, self.scope) = (scope.snapshot.schema, scope)
         root = RowSlot(entity: entity, .row)
     }
 
+    /// Compiles the condition on the members of a relationship, whose rows it is to test side by side.
+    init(inside other: PredicateCompiler, _ root: RowSlot, _ variable: PredicateExpressions.VariableID) {
+        (schema, scope, self.root, slots) = (other.schema, other.scope, root, other.slots)
+        slots[variable] = root
+    }
+
+    /// Takes over what the condition depends on.
+    func absorb(_ inner: PredicateCompiler) {
+        entities.formUnion(inner.entities)
+        for relationship in inner.relationships { dependOn(relationship) }
+    }
+
+    /// How often variables other than the predicate's own were named.
+    var outerUseCount: Int { slots.values.reduce(-root.useCount) { $0 + $1.useCount } }
+
     func setRoot(_ variable: PredicateExpressions.VariableID) { slots[variable] = root }
+
+    /// Another name for a variable.
+    func name(_ variable: PredicateExpressions.VariableID, as other: PredicateExpressions.VariableID) {
+        slots[variable] = slots[other]
+    }
 
     /// A variable inside the predicate.
     func addVariable<V>(_ variable: PredicateExpressions.VariableID, of type: V.Type, _ source: TermSource) -> RowSlot {
@@ -37,7 +57,7 @@ final class PredicateCompiler {
     /// Notes that members of a relationship decide.
     func dependOn(_ relationship: ToManyDescription) {
         if relationship.toOne != nil { entities.insert(relationship.source) }
-        if let table = relationship.linkTable { linkTables.insert(table) }
+        if !relationships.contains(where: relationship.isSame) { relationships.append(relationship) }
     }
 
     // MARK: Logic
@@ -47,7 +67,7 @@ final class PredicateCompiler {
         if let condition = term.condition { return condition }
         switch term.source {
         case .nothing: return term.constant.map(RowCondition.constant) ?? RowCondition(of: root, term.value)
-        case .target(let reference): return RowCondition(onTargetOf: reference, slot: root, term.value)
+        case .target(let reference): return RowCondition(onTargetOf: reference, slot: root, scope, term.value)
         case .row: return RowCondition(of: root, term.value)
         }
     }
@@ -163,7 +183,7 @@ final class PredicateCompiler {
             guard let target = value as? any ObjectIdentifying, target.rowNumber != 0 else { return nil }
             key.appendBigEndian(target.rowNumber)
         } else {
-            guard V.self == property.valueType || column.isWrapped, !Self.hasOwnEquality(value) else { return nil }
+            guard V.self == property.valueType || column.isWrapped, !hasOwnEquality(value) else { return nil }
             let isNil = withUnsafePointer(to: value) { (V.self as? any OptionalValue.Type)?.isNil(at: $0) ?? false }
             guard !isNil || column.path.isEmpty else { return nil }
             // An optional has the value that it wraps at its beginning.
@@ -173,15 +193,6 @@ final class PredicateCompiler {
             return PropertyKey(first: key.bytes, last: key.bytes, isExact: operations.equals == nil)
         }
         return PropertyKey(first: zeros.least, last: zeros.greatest, isExact: false)
-    }
-
-    /// Whether the type may call values equal whose raw values, and so their keys, are not.
-    private static func hasOwnEquality<V>(_ value: V) -> Bool {
-        let type = (V.self as? any OptionalValue.Type)?.wrappedType ?? V.self
-        guard type is any RawRepresentable.Type else { return false }
-        let mirror = Mirror(reflecting: value)
-        return (mirror.displayStyle == .optional ? mirror.children.first.map { Mirror(reflecting: $0.value) } : mirror)?
-            .displayStyle != .enum
     }
 }
 
@@ -195,7 +206,11 @@ struct PropertyKey {
 
 /// The state that a predicate is evaluated in.
 final class PredicateScope {
-    var snapshot: Snapshot
+    var snapshot: Snapshot {
+        didSet { generation += 1 }
+    }
+    /// Another one for each state: what is remembered of one does not hold in the next.
+    private(set) var generation = 0
 
     init(_ snapshot: Snapshot) {
         self.snapshot = snapshot

@@ -16,6 +16,7 @@ extension PredicateExpressions.Variable: PredicateNode {
         guard let slot = compiler.slots[key] else {
             throw GraphError.predicateNotSupported("a variable is used outside of the closure that declares it")
         }
+        slot.useCount += 1
         let column = Column(slot: slot, property: nil, offset: 0)
         return Term(source: slot.source, column: column) { slot.address.assumingMemoryBound(to: Output.self).pointee }
     }

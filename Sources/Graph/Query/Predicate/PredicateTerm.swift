@@ -83,6 +83,8 @@ final class RowSlot {
     let entity: Int?
     /// What the variable's value depends on.
     let source: TermSource
+    /// How often the predicate names the variable.
+    var useCount = 0
 
     init(entity: Int?, _ source: TermSource) {
         (self.entity, self.source) = (entity, source)

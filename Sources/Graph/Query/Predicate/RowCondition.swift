@@ -67,9 +67,12 @@ extension RowCondition {
     }
 
     /// A condition that depends on the target of a reference alone: evaluated once for each target.
-    init(onTargetOf reference: Column, slot: RowSlot, _ test: @escaping () throws -> Bool) {
-        var memo = TargetMemo()
+    init(
+        onTargetOf reference: Column, slot: RowSlot, _ scope: PredicateScope, _ test: @escaping () throws -> Bool
+    ) {
+        var memo = TargetMemo(scope.generation)
         self.init { block, mask in
+            if memo.generation != scope.generation { memo = TargetMemo(scope.generation) }
             var (rest, result): (UInt32, UInt32) = (mask, 0)
             while rest != 0 {
                 let place = rest.trailingZeroBitCount
@@ -115,6 +118,11 @@ private struct TargetMemo {
     private var others: [RowNumber: Bool] = [:]
     /// Targets with larger numbers are in the dictionary, so that memory is bounded.
     private static let limit: RowNumber = 1 << 22
+    let generation: Int
+
+    init(_ generation: Int) {
+        self.generation = generation
+    }
 
     mutating func result(for target: RowNumber, _ evaluate: () throws -> Bool) rethrows -> Bool {
         guard target < Self.limit else {

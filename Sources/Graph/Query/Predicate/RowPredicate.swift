@@ -26,9 +26,9 @@ final class RowPredicate<E: Entity> {
         condition = compiler.condition(of: term)
     }
 
-    /// Entities other than the rows' own whose rows, and link tables whose links, decide what matches.
+    /// Other entities whose rows decide what matches, perhaps the rows' own too, and relationships whose members do.
     var entities: Set<Int> { compiler.entities }
-    var linkTables: Set<Int> { compiler.linkTables }
+    var relationships: [ToManyDescription] { compiler.relationships }
 
     /// - Throws: `GraphError.predicateFailed`.
     func matches(_ row: RowNumber, _ value: UnsafePointer<E>) throws -> Bool {

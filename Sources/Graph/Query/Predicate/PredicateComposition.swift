@@ -1,0 +1,86 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+// `#Predicate` cannot name other predicates; these put them together.
+
+extension Predicate {
+    /// What meets all of these predicates; everything, if there are none. They are asked in this order, and none after the first
+    /// that is not met.
+    ///
+    /// ```swift
+    /// var conditions: [Predicate<Person>] = [#Predicate { $0.age >= 18 }]
+    /// if let city { conditions.append(#Predicate { $0.city == city }) }
+    /// let people = try snapshot.fetchValues(Person.self, where: .all(conditions))
+    /// ```
+    ///
+    /// Complexity: O(*k*) for *k* predicates.
+    public static func all<E: Entity>(_ predicates: [Predicate<E>]) -> Predicate<E> {
+        Predicate<E> { CombinedPredicates(predicates: predicates, areAllNeeded: true, variable: $0) }
+    }
+
+    /// What meets all of these predicates.
+    ///
+    /// Complexity: O(*k*) for *k* predicates.
+    public static func all<E: Entity>(_ predicates: Predicate<E>...) -> Predicate<E> { .all(predicates) }
+
+    /// What meets any of these predicates; nothing, if there are none.
+    ///
+    /// Complexity: O(*k*) for *k* predicates.
+    public static func any<E: Entity>(_ predicates: [Predicate<E>]) -> Predicate<E> {
+        Predicate<E> { CombinedPredicates(predicates: predicates, areAllNeeded: false, variable: $0) }
+    }
+
+    /// What meets any of these predicates.
+    ///
+    /// Complexity: O(*k*) for *k* predicates.
+    public static func any<E: Entity>(_ predicates: Predicate<E>...) -> Predicate<E> { .any(predicates) }
+
+    /// What does not meet a predicate.
+    ///
+    /// Complexity: O(1).
+    public static func not<E: Entity>(_ predicate: Predicate<E>) -> Predicate<E> {
+        Predicate<E> {
+            PredicateExpressions.build_Negation(
+                CombinedPredicates(predicates: [predicate], areAllNeeded: true, variable: $0))
+        }
+    }
+}
+
+/// Predicates about the same object.
+private struct CombinedPredicates<E: Entity>: StandardPredicateExpression {
+    let predicates: [Predicate<E>]
+    let areAllNeeded: Bool
+    let variable: PredicateExpressions.Variable<E>
+
+    init(predicates: [Predicate<E>], areAllNeeded: Bool, variable: PredicateExpressions.Variable<E>) {
+        (self.predicates, self.areAllNeeded, self.variable) = (predicates, areAllNeeded, variable)
+    }
+
+    func evaluate(_ bindings: PredicateBindings) throws -> Bool {
+        let value = try variable.evaluate(bindings)
+        return areAllNeeded
+            ? try predicates.allSatisfy { try $0.evaluate(value) } : try predicates.contains { try $0.evaluate(value) }
+    }
+
+    // A predicate's nodes must be Codable. Foundation's archives know Foundation's nodes only.
+
+    init(from decoder: any Decoder) throws { throw GraphError.predicateNotSupported("it is put together of others") }
+
+    func encode(to encoder: any Encoder) throws {
+        throw GraphError.predicateNotSupported("it is put together of others, which have to be encoded")
+    }
+}
+
+extension CombinedPredicates: PredicateNode {
+    func term(_ compiler: PredicateCompiler) throws -> Term<Bool> {
+        let terms = try predicates.map { predicate in
+            compiler.name(predicate.variable.key, as: variable.key)
+            return try compiler.term(of: predicate.expression)
+        }
+        guard let first = terms.first else { return Term(constant: areAllNeeded) }
+        return terms.dropFirst().reduce(first) { areAllNeeded ? compiler.and($0, $1) : compiler.or($0, $1) }
+    }
+}
