@@ -13,6 +13,12 @@ struct ResultChanges: Sendable {
 
     init() {}
 
+    /// From nothing to a result.
+    init<E>(all rows: ResultRows<E>) {
+        inserted = Array(0..<rows.count)
+        insertedSections = Array(rows.sections.indices)
+    }
+
     var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty }
 
     /// Whether another object is at any place than before.
