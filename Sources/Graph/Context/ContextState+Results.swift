@@ -16,7 +16,9 @@ extension ContextState {
 
     /// What is changed outside of turns is told soon.
     func scheduleTurn() {
-        guard turnCount == 0, !isTurnScheduled, followers.hasTurnFollowers, let context = reference.context else { return }
+        guard turnCount == 0, !isTurnScheduled, followers.hasTurnFollowers, let context = reference.context else {
+            return
+        }
         isTurnScheduled = true
         Task(executorPreference: context.coordinator.taskExecutor) { [weak context] in
             await context?.endScheduledTurn()

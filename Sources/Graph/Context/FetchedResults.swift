@@ -146,7 +146,8 @@ extension FetchedResults: Observable {}
 
 /// Unavailable: a result belongs to its context.
 @available(
-    *, unavailable, message: "a result stays in its context, as its objects do: pass values, identifiers, or its 'updates'"
+    *, unavailable,
+    message: "a result stays in its context, as its objects do: pass values, identifiers, or its 'updates'"
 )
 extension FetchedResults: @unchecked Sendable {}
 

@@ -8,7 +8,7 @@
 /// coordinator is closed or released. That of a context begins with what has changed since the sequence was made, at the end of
 /// a turn of the context; it ends with the context, too.
 public struct ResultUpdates<E: Entity>: AsyncSequence, Sendable {
-    private let source: ResultSource<E>
+    let source: ResultSource<E>
     private let start: ResultRows<E>?
     private let startDefinition: UInt64?
 
@@ -46,20 +46,23 @@ public struct ResultUpdates<E: Entity>: AsyncSequence, Sendable {
                 if let seen {
                     guard await source.waitForChange(after: seen, isolation: actor) else { break }
                 }
-                let state = source.newest
-                seen = state.number
-                do {
-                    if let update = try update(to: state) { return update }
-                } catch {
-                    isOver = true
-                    throw error
-                }
+                if let update = try newestUpdate() { return update }
             }
             return nil
         }
 
         /// The same from no particular isolation.
         public mutating func next() async throws -> ResultUpdate<E>? { try await next(isolation: nil) }
+
+        /// The update to what there is now; nil if that is the same result.
+        mutating func newestUpdate() throws -> ResultUpdate<E>? {
+            let state = source.newest
+            seen = state.number
+            do { return try update(to: state) } catch {
+                isOver = true
+                throw error
+            }
+        }
 
         private mutating func update(to state: ResultState<E>) throws -> ResultUpdate<E>? {
             let isOther = (definition ?? state.definitionNumber) != state.definitionNumber
