@@ -79,7 +79,7 @@ struct StoreProgramRun {
     private static func open(
         _ path: String?, _ durability: Durability, _ disk: GatedDisk?, version: UInt64 = 0
     ) async throws -> Coordinator {
-        let schema = try StoreShape.schema(of: version)
+        let schema = try Schema.version(version, of: StoreShape.types)
         if let disk {
             return try await Coordinator(
                 schema, path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
