@@ -84,7 +84,34 @@ struct WorkingState: Sendable {
         }
 
         func storedVersion(of id: RowID) -> RowVersion {
-            (store ?? base).version(of: id) ?? .none
+            // A copy of the state would count all its references.
+            (store == nil ? base.version(of: id) : store?.version(of: id)) ?? .none
+        }
+
+        /// Takes over the rows of a table that differ from it in these alone.
+        mutating func update(_ rows: [RowNumber], _ entity: Int, to table: inout RowTable) {
+            let description = base.schema.entities[entity]
+            var own = changes[entity]
+            let areFirst = own.isEmpty
+            table.change(rows) { row, value, version in
+                let id = RowID(entity: entity, row: row)
+                guard let current = snapshot.address(of: id), !description.areIdentical(current, value) else { return }
+                if description.toOnes.contains(where: { $0.target(ofRowAt: value) != $0.target(ofRowAt: current) }) {
+                    own.hasReferences = true
+                }
+                if areFirst {
+                    let baseVersion = store == nil ? RowVersion(version) : storedVersion(of: id)
+                    own.set(row, .updated, baseVersion: baseVersion)
+                    version = baseVersion.next.number
+                } else {
+                    changes[entity].hasReferences = own.hasReferences
+                    version = noteUpdate(of: id, description, value).number
+                }
+                guard description.indexes.contains(where: { !$0.isIdentical(current, value) }) else { return }
+                if snapshot.updateIndexes(of: id, to: value, &scratch) { candidates.insert(id) }
+            }
+            if areFirst { changes[entity] = own }
+            snapshot.entities[entity].rows = table
         }
 
         mutating func remove(_ id: RowID) {
@@ -259,6 +286,13 @@ struct WorkingState: Sendable {
             updateInverse(of: id, through: toOne, from: old, to: toOne.target(ofRowAt: value))
         }
         return true
+    }
+
+    /// Takes over a table that differs from this state's in these rows alone, of an entity whose references change no other rows.
+    ///
+    /// - Parameter table: gets the versions, too.
+    mutating func update(_ rows: [RowNumber], of entity: Int, to table: inout RowTable) {
+        box[0].update(rows, entity, to: &table)
     }
 
     /// Sets a reference to a target, or to nil with 0. Returns true if the working row changed.

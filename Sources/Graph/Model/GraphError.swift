@@ -18,6 +18,10 @@ public enum GraphError: Error, Sendable {
     /// names it.
     case notOrdered(String)
 
+    /// An update of many objects assigned the members of a to-many relationship, which only objects can do. The text names the
+    /// entity and the relationship. Nothing was changed.
+    case toManyNotUpdatable(String)
+
     /// Graph cannot evaluate the predicate. Says what it does not support, and what to write instead. Nothing was read.
     case predicateNotSupported(String)
     /// An operation of a predicate has no result for this object: a division by zero, an overflow, nil that is unwrapped, an index
