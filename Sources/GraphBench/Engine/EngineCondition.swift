@@ -28,7 +28,35 @@ enum EngineCondition {
                 }
             }
         },
+        "group_by": { setting in
+            let snapshot = try await setting.engineStore.coordinator.snapshot
+            return Workload.timed(count: setting.data.rows) {
+                try snapshot.grouped(Person.self, by: \.age) {
+                    AgeGroup(
+                        age: 0, count: $0.count, lowest: $0.minimum(\.balance) ?? 0,
+                        highest: $0.maximum(\.balance) ?? 0)
+                }.reduce(0) { $0 &+ $1.result.with(age: $1.key).checksum }
+            }
+        },
+        "group_by_team": { setting in
+            let store = try await setting.engineStore
+            let snapshot = store.coordinator.snapshot
+            let numbers = Dictionary(uniqueKeysWithValues: store.teams.enumerated().map { ($1, $0 + 1) })
+            return Workload.timed(count: setting.data.rows) {
+                try snapshot.grouped(Person.self, by: \.team) { (count: $0.count, sum: $0.sum(\.age)) }
+                    .reduce(0) { sum, group in
+                        let team = group.key.flatMap { numbers[$0] } ?? 0
+                        return sum &+ Workload.teamChecksum(team, group.result.count, group.result.sum)
+                    }
+            }
+        },
     ]
+}
+
+extension AgeGroup {
+    fileprivate func with(age: Int) -> AgeGroup {
+        AgeGroup(age: age, count: count, lowest: lowest, highest: highest)
+    }
 }
 
 extension Context {
