@@ -110,7 +110,7 @@ struct WorkingState: Sendable {
                 guard description.indexes.contains(where: { !$0.isIdentical(current, value) }) else { return }
                 if snapshot.updateIndexes(of: id, to: value, &scratch) { candidates.insert(id) }
             }
-            if areFirst { changes[entity] = own }
+            if areFirst, !own.isEmpty { changes[entity] = own }
             snapshot.entities[entity].rows = table
         }
 
