@@ -114,8 +114,14 @@ struct WorkingState: Sendable {
             snapshot.entities[entity].rows = table
         }
 
-        mutating func remove(_ id: RowID) {
-            snapshot.remove(id, scratch: &scratch)
+        /// A batch takes the row's index entries.
+        mutating func remove(_ id: RowID, _ batch: inout IndexBatch?) {
+            guard batch != nil, let address = snapshot.address(of: id) else {
+                _ = snapshot.remove(id, scratch: &scratch)
+                return
+            }
+            batch?.append(id.row, at: address, base.schema.entities[id.entity].indexes)
+            snapshot.entities[id.entity].rows.remove(id.row)
         }
     }
 
@@ -345,6 +351,12 @@ struct WorkingState: Sendable {
 
     /// Removes a row alone: references and links to it stay.
     mutating func remove(_ id: RowID, by delete: DeleteNumber = 0) {
+        var batch: IndexBatch?
+        remove(id, by: delete, &batch)
+    }
+
+    /// The same; a batch takes the row's index entries, which are to be removed.
+    mutating func remove(_ id: RowID, by delete: DeleteNumber, _ batch: inout IndexBatch?) {
         guard let last = snapshot.address(of: id) else { return }
         if schema.entities[id.entity].toOnes.contains(where: { $0.ruleOfOwner == .deny }) {
             changes[id.entity].lastRows.set(id.row, version: .none, copying: last)
@@ -358,7 +370,7 @@ struct WorkingState: Sendable {
                 missingMembers[MemberList(relationship, of: id.row)] = nil
             }
         }
-        box[0].remove(id)
+        box[0].remove(id, &batch)
         switch changes.kind(of: id) {
         case .inserted:
             changes.remove(id)

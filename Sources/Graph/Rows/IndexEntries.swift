@@ -52,6 +52,13 @@ struct IndexEntries: Sendable {
         }
     }
 
+    /// Removes all entries from an index. Those of one page come one after the other.
+    fileprivate consuming func remove(from index: inout OrderedIndex) {
+        withSorted { count, entry in
+            for number in 0..<count { index.remove(entry(number).buffer) }
+        }
+    }
+
     /// Runs the body with the number of entries, and a function that returns them in their order; they are valid only during the
     /// call.
     private mutating func withSorted(_ body: (Int, (Int) -> KeyBytes) -> Void) {
@@ -71,7 +78,7 @@ struct IndexEntries: Sendable {
     }
 }
 
-/// The index entries of new rows of one entity, for inserting all at once.
+/// The index entries of new rows of one entity, for inserting all at once, or those of deleted rows, for removing all at once.
 struct IndexBatch: Sendable {
     let entity: Int
     /// By the index's number in the entity's description.
@@ -101,6 +108,13 @@ extension Snapshot {
                     into: &entities[batch.entity].indexes[number],
                     indexes[number].uniqueness == nil ? nil : mayShareValue)
             }
+        }
+    }
+
+    /// Removes the index entries of rows that the table does not have any more.
+    mutating func removeEntries(of batch: consuming IndexBatch) {
+        for (number, entries) in batch.entries.enumerated() {
+            entries.remove(from: &entities[batch.entity].indexes[number])
         }
     }
 
