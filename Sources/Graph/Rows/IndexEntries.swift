@@ -85,9 +85,11 @@ struct IndexBatch: Sendable {
     fileprivate var entries: [IndexEntries]
     private var entry = ByteWriter(capacity: 64)
 
-    init(entity: Int, of schema: Schema) {
+    /// - Parameter count: of rows, if it is known.
+    init(entity: Int, of schema: Schema, count: Int = 0) {
         self.entity = entity
         entries = schema.entities[entity].indexes.map { _ in IndexEntries() }
+        for number in entries.indices { entries[number].reserve(count: count, length: 32) }
     }
 
     mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, _ indexes: [IndexDescription]) {

@@ -61,7 +61,7 @@ extension AgeGroup {
 
 extension Context {
     fileprivate func setBalance(_ balance: Double, ofAges ages: Range<Int>) async throws {
-        try update(Person.self, where: { ages.contains($0.age) }) { $0.balance = balance }
+        try update(Person.self, where: { ages.contains($0.age) }, { $0.balance = balance })
         try await save()
     }
 

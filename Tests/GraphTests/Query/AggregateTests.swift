@@ -81,7 +81,8 @@ struct AggregateTests {
         let snapshot = try await Self.snapshot([Sale()])
         for body in [
             { _ = try snapshot.sum(\Sale.computed) }, { _ = try snapshot.minimum(\Sale.computed) },
-            { _ = try snapshot.distinct(\Sale.tags) }, { _ = try snapshot.grouped(Sale.self, by: \.computed) { $0.count } },
+            { _ = try snapshot.distinct(\Sale.tags) },
+            { _ = try snapshot.grouped(Sale.self, by: \.computed) { $0.count } },
             { _ = try snapshot.grouped(Sale.self, by: \.city) { $0.maximum(\.computed) } },
         ] {
             let error = #expect(throws: GraphError.self, performing: body)
@@ -124,7 +125,9 @@ struct AggregateTests {
 
     @Test func `zeros of both signs and NaN are groups as they sort`() async throws {
         let prices = [0.0, .nan, -0.0, .nan, 0.0]
-        let groups = try await Self.snapshot(prices.map { Sale(price: $0) }).grouped(Sale.self, by: \.price) { $0.count }
+        let groups = try await Self.snapshot(prices.map { Sale(price: $0) }).grouped(Sale.self, by: \.price) {
+            $0.count
+        }
         #expect(groups.map(\.result) == [1, 2, 2])
         #expect(groups[0].key.sign == .minus && groups[2].key.isNaN)
     }
@@ -167,7 +170,8 @@ struct AggregateTests {
             func sale() -> Sale {
                 Sale(
                     number: random.chance(3) ? nil : Int.random(in: -5..<5, using: &random),
-                    small: Int8.random(in: .min ... .max, using: &random), price: Double(Int.random(in: -9..<9, using: &random)),
+                    small: Int8.random(in: .min ... .max, using: &random),
+                    price: Double(Int.random(in: -9..<9, using: &random)),
                     rate: random.chance(3) ? nil : Double(Int.random(in: 0..<5, using: &random)),
                     city: ["x", "y", "zebra", "zoo of many words", ""][Int.random(in: 0..<5, using: &random)],
                     country: random.chance(2) ? nil : "\(Int.random(in: 0..<3_000, using: &random))")

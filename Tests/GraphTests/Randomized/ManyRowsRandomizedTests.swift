@@ -87,7 +87,8 @@ private struct Program {
     private mutating func step() async throws {
         let work = Work(seed: random.next())
         switch Int.random(in: 0..<20, using: &random) {
-        case 0..<8: try await compareResults { side, isMany in try await side.context.perform { try $0.work(work, isMany) } }
+        case 0..<8:
+            try await compareResults { side, isMany in try await side.context.perform { try $0.work(work, isMany) } }
         case 8..<10:
             try await compareResults { side, _ in await side.context.perform { $0.changeNodes(work.seed) } }
         case 10: try await compareResults { side, _ in await side.context.perform { $0.changePart(work.seed) } }
@@ -99,7 +100,9 @@ private struct Program {
         case 17: try await abandon(work)
         case 18:
             try await compareResults { side, isMany in
-                try await side.coordinator.transaction(isolation: .serializable, retries: 0) { try $0.work(work, isMany) }
+                try await side.coordinator.transaction(isolation: .serializable, retries: 0) {
+                    try $0.work(work, isMany)
+                }
             }
         default: try await compareResults { side, _ in _ = await side.context.refresh() }
         }
@@ -206,7 +209,7 @@ extension Context {
             for id in ids { self[id].map { $0.take(work) } }
             return ids.count
         case 2..<5:
-            if isMany { return try update(Part.self, where: { $0.number <= limit }) { work.change(&$0) } }
+            if isMany { return try update(Part.self, where: { $0.number <= limit }, { work.change(&$0) }) }
             let ids = try fetchIDs(Part.self, where: { $0.number <= limit })
             for id in ids { self[id].map { $0.take(work) } }
             return ids.count

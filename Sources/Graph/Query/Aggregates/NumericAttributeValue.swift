@@ -27,7 +27,7 @@ public struct AttributeColumn<Value> {
     let offset: Int
 
     @inline(__always)
-    fileprivate func forEach(_ body: (Value) -> Void) {
+    fileprivate func visit(_ body: (Value) -> Void) {
         for row in rows { body((row + offset).assumingMemoryBound(to: Value.self).pointee) }
     }
 }
@@ -48,7 +48,7 @@ extension NumericAttributeValue where Self: FixedWidthInteger, Sum: FixedWidthIn
     /// Complexity: O(*n*) for *n* values.
     public static func add(_ values: AttributeColumn<Self>, to total: inout NumericTotal) {
         var sum: Int128 = 0
-        values.forEach { sum += Int128($0) }
+        values.visit { sum += Int128($0) }
         total.integer += sum
         total.count += values.rows.count
     }
@@ -72,7 +72,7 @@ extension NumericAttributeValue where Self: BinaryFloatingPoint {
     /// Complexity: O(*n*) for *n* values.
     public static func add(_ values: AttributeColumn<Self>, to total: inout NumericTotal) {
         var sum = total.floatingPoint
-        values.forEach { sum += Double($0) }
+        values.visit { sum += Double($0) }
         total.floatingPoint = sum
         total.count += values.rows.count
     }
@@ -90,16 +90,56 @@ extension NumericAttributeValue where Self: BinaryFloatingPoint {
     }
 }
 
-extension Int: NumericAttributeValue { public typealias Sum = Int }
-extension Int8: NumericAttributeValue { public typealias Sum = Int }
-extension Int16: NumericAttributeValue { public typealias Sum = Int }
-extension Int32: NumericAttributeValue { public typealias Sum = Int }
-extension Int64: NumericAttributeValue { public typealias Sum = Int64 }
-extension UInt: NumericAttributeValue { public typealias Sum = UInt }
-extension UInt8: NumericAttributeValue { public typealias Sum = Int }
-extension UInt16: NumericAttributeValue { public typealias Sum = Int }
-extension UInt32: NumericAttributeValue { public typealias Sum = Int }
-extension UInt64: NumericAttributeValue { public typealias Sum = UInt64 }
+extension Int: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int
+}
+
+extension Int8: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int
+}
+
+extension Int16: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int
+}
+
+extension Int32: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int
+}
+
+extension Int64: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int64
+}
+
+extension UInt: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = UInt
+}
+
+extension UInt8: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int
+}
+
+extension UInt16: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int
+}
+
+extension UInt32: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = Int
+}
+
+extension UInt64: NumericAttributeValue {
+    /// For Graph's own use.
+    public typealias Sum = UInt64
+}
+
 extension Float: NumericAttributeValue {}
 extension Double: NumericAttributeValue {}
 
@@ -108,7 +148,7 @@ extension Decimal: NumericAttributeValue {
     ///
     /// Complexity: O(*n*) for *n* values.
     public static func add(_ values: AttributeColumn<Decimal>, to total: inout NumericTotal) {
-        values.forEach { total.decimal += $0 }
+        values.visit { total.decimal += $0 }
         total.count += values.rows.count
     }
 
