@@ -23,36 +23,23 @@ extension ContextState {
     ) throws {
         let description = schema.entities[entity]
         // Where a write changes other rows, each comes after the writes before it.
-        guard !description.hasInversesToMaintain else {
-            for row in rows { try update(RowID(entity: entity, row: row), change) }
-            return
+        let areIndependent = !description.hasInversesToMaintain
+        for rows in areIndependent ? [rows] : rows.map({ [$0] }) {
+            let before = flushed
+            var table = before.entities[entity].rows
+            try table.change(rows) { _, copy, _ in
+                try change(copy)
+                try description.requireNoMembers(at: copy)
+                description.resetTransients(of: copy)
+            }
+            flush()
+            if areIndependent, working.snapshot.isIdentical(to: before) {
+                working.update(rows, of: entity, to: &table)
+            } else {
+                for row in rows { write(RowID(entity: entity, row: row), from: table, since: before) }
+            }
+            didChangeMany()
         }
-        let before = flushed
-        var table = before.entities[entity].rows
-        try table.change(rows) { _, copy, _ in
-            try change(copy)
-            try description.requireNoMembers(at: copy)
-            description.resetTransients(of: copy)
-        }
-        flush()
-        if working.snapshot.isIdentical(to: before) {
-            working.update(rows, of: entity, to: &table)
-        } else {
-            for row in rows { write(RowID(entity: entity, row: row), from: table, since: before) }
-        }
-        didChangeMany()
-    }
-
-    private func update(_ id: RowID, _ change: (UnsafeMutableRawPointer) throws -> Void) throws {
-        let before = flushed
-        var table = before.entities[id.entity].rows
-        try table.change([id.row]) { _, copy, _ in
-            try change(copy)
-            try schema.entities[id.entity].requireNoMembers(at: copy)
-        }
-        flush()
-        write(id, from: table, since: before)
-        didChangeMany()
     }
 
     /// Writes what a table has changed in a row since a state, on top of what else has changed in it.
