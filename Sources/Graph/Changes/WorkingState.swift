@@ -84,11 +84,44 @@ struct WorkingState: Sendable {
         }
 
         func storedVersion(of id: RowID) -> RowVersion {
-            (store ?? base).version(of: id) ?? .none
+            // A copy of the state would count all its references.
+            (store == nil ? base.version(of: id) : store?.version(of: id)) ?? .none
         }
 
-        mutating func remove(_ id: RowID) {
-            snapshot.remove(id, scratch: &scratch)
+        /// Takes over the rows of a table that differ from it in these alone.
+        mutating func update(_ rows: [RowNumber], _ entity: Int, to table: inout RowTable) {
+            let description = base.schema.entities[entity]
+            var own = changes[entity]
+            let areFirst = own.isEmpty
+            table.change(rows) { row, value, version in
+                let id = RowID(entity: entity, row: row)
+                guard let current = snapshot.address(of: id), !description.areIdentical(current, value) else { return }
+                if description.toOnes.contains(where: { $0.target(ofRowAt: value) != $0.target(ofRowAt: current) }) {
+                    own.hasReferences = true
+                }
+                if areFirst {
+                    let baseVersion = store == nil ? RowVersion(version) : storedVersion(of: id)
+                    own.set(row, .updated, baseVersion: baseVersion)
+                    version = baseVersion.next.number
+                } else {
+                    changes[entity].hasReferences = own.hasReferences
+                    version = noteUpdate(of: id, description, value).number
+                }
+                guard description.indexes.contains(where: { !$0.isIdentical(current, value) }) else { return }
+                if snapshot.updateIndexes(of: id, to: value, &scratch) { candidates.insert(id) }
+            }
+            if areFirst, !own.isEmpty { changes[entity] = own }
+            snapshot.entities[entity].rows = table
+        }
+
+        /// A batch takes the row's index entries.
+        mutating func remove(_ id: RowID, _ batch: inout IndexBatch?) {
+            guard batch != nil, let address = snapshot.address(of: id) else {
+                _ = snapshot.remove(id, scratch: &scratch)
+                return
+            }
+            batch?.append(id.row, at: address, base.schema.entities[id.entity].indexes)
+            snapshot.entities[id.entity].rows.remove(id.row)
         }
     }
 
@@ -261,6 +294,13 @@ struct WorkingState: Sendable {
         return true
     }
 
+    /// Takes over a table that differs from this state's in these rows alone, of an entity whose references change no other rows.
+    ///
+    /// - Parameter table: gets the versions, too.
+    mutating func update(_ rows: [RowNumber], of entity: Int, to table: inout RowTable) {
+        box[0].update(rows, entity, to: &table)
+    }
+
     /// Sets a reference to a target, or to nil with 0. Returns true if the working row changed.
     @discardableResult
     mutating func setReference(of id: RowID, through toOne: ToOneDescription, to target: RowNumber)
@@ -311,6 +351,12 @@ struct WorkingState: Sendable {
 
     /// Removes a row alone: references and links to it stay.
     mutating func remove(_ id: RowID, by delete: DeleteNumber = 0) {
+        var batch: IndexBatch?
+        remove(id, by: delete, &batch)
+    }
+
+    /// The same; a batch takes the row's index entries, which are to be removed.
+    mutating func remove(_ id: RowID, by delete: DeleteNumber, _ batch: inout IndexBatch?) {
         guard let last = snapshot.address(of: id) else { return }
         if schema.entities[id.entity].toOnes.contains(where: { $0.ruleOfOwner == .deny }) {
             changes[id.entity].lastRows.set(id.row, version: .none, copying: last)
@@ -324,7 +370,7 @@ struct WorkingState: Sendable {
                 missingMembers[MemberList(relationship, of: id.row)] = nil
             }
         }
-        box[0].remove(id)
+        box[0].remove(id, &batch)
         switch changes.kind(of: id) {
         case .inserted:
             changes.remove(id)

@@ -221,9 +221,10 @@ extension ContextState {
         fileprivate let history: UndoHistory
     }
 
-    func savepoint() -> Savepoint {
+    /// - Parameter endingUndoGroup: whether what was changed before forms a group to undo.
+    func savepoint(endingUndoGroup: Bool = true) -> Savepoint {
         flush()
-        endUndoGroup()
+        if endingUndoGroup { endUndoGroup() }
         return Savepoint(working: working, committed: committed, history: history)
     }
 

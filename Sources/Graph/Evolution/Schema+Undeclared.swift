@@ -6,19 +6,28 @@ extension Schema {
     ///   know their layout by its identity.
     /// - Precondition: the record was read, and is therefore checked, or is a schema's own.
     convenience init(_ record: SchemaRecord, after predecessor: Schema? = nil) throws(GraphError) {
-        var targets: [SchemaAssembly.End: Int] = [:]
-        var inverses: [SchemaAssembly.End: SchemaAssembly.End] = [:]
+        var assembly = SchemaAssembly(record, after: predecessor)
+        assembly.join()
+        try self.init(assembly)
+    }
+}
+
+extension SchemaAssembly {
+    /// What a record says, to be joined.
+    init(_ record: SchemaRecord, after predecessor: Schema? = nil) {
+        var targets: [End: Int] = [:]
+        var inverses: [End: End] = [:]
         for (entity, recorded) in record.entities.enumerated() {
             for (number, property) in recorded.properties.enumerated() {
-                let end = SchemaAssembly.End(entity: entity, property: number)
+                let end = End(entity: entity, property: number)
                 switch property.role {
                 case .attribute:
                     continue
                 case .toOne(let target, _, let inverse, _):
                     targets[end] = target
-                    if let inverse { inverses[end] = SchemaAssembly.End(entity: target, property: inverse) }
+                    if let inverse { inverses[end] = End(entity: target, property: inverse) }
                 case .toMany(let source, let inverse, _, _, _):
-                    let other = SchemaAssembly.End(entity: source, property: inverse)
+                    let other = End(entity: source, property: inverse)
                     targets[end] = source
                     inverses[end] = other
                     // A to-one relationship does not name a to-many one.
@@ -26,13 +35,11 @@ extension Schema {
                 }
             }
         }
-        var assembly = SchemaAssembly(
+        self.init(
             placed: record.entities.enumerated().map { number, entity in
                 EntityDescription(entity, predecessor?.entities[number].layout)
             },
             targets: targets, inverses: inverses)
-        assembly.join()
-        try self.init(assembly)
     }
 }
 

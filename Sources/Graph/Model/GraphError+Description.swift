@@ -18,6 +18,11 @@ extension GraphError: CustomStringConvertible {
             "the store was opened without the entity \(name.shortened()): add it to Coordinator(for:)"
         case .notOrdered(let property):
             "\(property.shortened(to: 400)) is not a stored property with an order; sort by one that is"
+        case .toManyNotUpdatable(let property):
+            "update(_:where:_:) cannot assign the members of \(property.shortened(to: 400)): set the references of the members, "
+                + "or assign them to an object; nothing was changed"
+        case .sumOverflow(let property):
+            "the sum of \(property.shortened(to: 400)) is too large, or too small, for its type: add up parts, or take the average"
         case .predicateNotSupported(let reason): "the predicate cannot be evaluated: \(reason.shortened(to: 600))"
         case .predicateFailed(let id, let operation):
             "the predicate cannot be evaluated for \(id): \(operation.shortened(to: 400))"

@@ -18,6 +18,13 @@ public enum GraphError: Error, Sendable {
     /// names it.
     case notOrdered(String)
 
+    /// An update of many objects assigned the members of a to-many relationship, which only objects can do. The text names the
+    /// entity and the relationship. Nothing was changed.
+    case toManyNotUpdatable(String)
+
+    /// The sum of a property's values is a number that its type does not have. The text names the entity and the property.
+    case sumOverflow(String)
+
     /// Graph cannot evaluate the predicate. Says what it does not support, and what to write instead. Nothing was read.
     case predicateNotSupported(String)
     /// An operation of a predicate has no result for this object: a division by zero, an overflow, nil that is unwrapped, an index

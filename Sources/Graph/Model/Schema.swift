@@ -47,7 +47,7 @@ final class Schema: Sendable {
 final class EntityDescription: @unchecked Sendable {
     let name: String
     /// The names in older files, if those are others, the newest first.
-    var originalNames: [String]
+    let originalNames: [String]
     let type: any Entity.Type
     let layout: RowLayout
     let hooks: EntityHooks
@@ -104,14 +104,15 @@ final class EntityDescription: @unchecked Sendable {
     }
 
     /// Copies a declaration for a schema to complete: a declaration may be used for several schemas.
-    init(declaredAs declaration: EntityDescription) {
+    init(declaredAs declaration: EntityDescription, originalNames: [String]? = nil) {
         name = declaration.name
-        originalNames = declaration.originalNames
+        self.originalNames = originalNames ?? declaration.originalNames
         type = declaration.type
         layout = declaration.layout
         hooks = declaration.hooks
         compounds = declaration.compounds
         properties = declaration.properties
+        noteProperties()
     }
 
     private func noteProperties() {

@@ -52,6 +52,13 @@ struct IndexEntries: Sendable {
         }
     }
 
+    /// Removes all entries from an index. Those of one page come one after the other.
+    fileprivate consuming func remove(from index: inout OrderedIndex) {
+        withSorted { count, entry in
+            for number in 0..<count { index.remove(entry(number).buffer) }
+        }
+    }
+
     /// Runs the body with the number of entries, and a function that returns them in their order; they are valid only during the
     /// call.
     private mutating func withSorted(_ body: (Int, (Int) -> KeyBytes) -> Void) {
@@ -71,16 +78,18 @@ struct IndexEntries: Sendable {
     }
 }
 
-/// The index entries of new rows of one entity, for inserting all at once.
+/// The index entries of new rows of one entity, for inserting all at once, or those of deleted rows, for removing all at once.
 struct IndexBatch: Sendable {
     let entity: Int
     /// By the index's number in the entity's description.
     fileprivate var entries: [IndexEntries]
     private var entry = ByteWriter(capacity: 64)
 
-    init(entity: Int, of schema: Schema) {
+    /// - Parameter count: of rows, if it is known.
+    init(entity: Int, of schema: Schema, count: Int = 0) {
         self.entity = entity
         entries = schema.entities[entity].indexes.map { _ in IndexEntries() }
+        for number in entries.indices { entries[number].reserve(count: count, length: 32) }
     }
 
     mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, _ indexes: [IndexDescription]) {
@@ -101,6 +110,13 @@ extension Snapshot {
                     into: &entities[batch.entity].indexes[number],
                     indexes[number].uniqueness == nil ? nil : mayShareValue)
             }
+        }
+    }
+
+    /// Removes the index entries of rows that the table does not have any more.
+    mutating func removeEntries(of batch: consuming IndexBatch) {
+        for (number, entries) in batch.entries.enumerated() {
+            entries.remove(from: &entities[batch.entity].indexes[number])
         }
     }
 

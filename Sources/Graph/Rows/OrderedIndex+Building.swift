@@ -8,7 +8,6 @@ extension OrderedIndex {
         /// The inner pages, those of level 1 first.
         private var open: [OpenPage] = []
         private(set) var count = 0
-        private var closedCount = 0
 
         init() {}
 
@@ -55,8 +54,6 @@ extension OrderedIndex {
         /// Closes the open leaf before its last key, which begins the next one. The keys before it fit: that was checked when it
         /// came.
         private mutating func closeLeaf() {
-            closedCount &+= 1
-            if closedCount & 63 == 0 { HeapGrowth.prepare() }
             let separator = leaf.separator
             file(leaf.close(), separator, 0)
         }

@@ -99,8 +99,6 @@ struct LooseLeaf: @unchecked Sendable {
     private let layout: RowLayout
 
     init(_ number: UInt64, _ layout: RowLayout) {
-        // Leaves that are filled one behind the other take so much together, with what their rows refer to.
-        if number & 15 == 0 { HeapGrowth.prepare() }
         (self.number, self.layout, leaf) = (number, layout, RowLeaf.make(layout))
     }
 

@@ -122,6 +122,30 @@ struct RowTable: @unchecked Sendable {
         return prepare(row, version) { layout.move($0, value, 1) }
     }
 
+    /// Has a closure change existing rows in place, and their versions; it is called with none that does not exist. Rows of one
+    /// leaf should follow each other.
+    mutating func change(
+        _ rows: [RowNumber],
+        _ body: (RowNumber, UnsafeMutableRawPointer, inout UInt64) throws -> Void
+    ) rethrows {
+        var own: (number: UInt64, leaf: Unmanaged<RowLeaf>)?
+        for row in rows {
+            if own?.number != row >> 5 { own = contains(row) ? (row >> 5, ownLeaf(of: row)) : nil }
+            try own?.leaf._withUnsafeGuaranteedRef { leaf in
+                let place = Int(row & 31)
+                if leaf.hasRow(at: place) { try body(row, leaf.row(at: place, layout), &leaf.versions[place]) }
+            }
+        }
+    }
+
+    /// The leaf of an existing row, shared with no other table. Valid until the table changes.
+    private mutating func ownLeaf(of row: RowNumber) -> Unmanaged<RowLeaf> {
+        let (layout, height) = (layout, height)
+        return withUnsafeMutablePointer(to: &root) {
+            Self.uniqueLeaf(for: row >> 5, under: $0, height: height, layout: layout)
+        }
+    }
+
     /// Some of the rows of a leaf.
     struct Block {
         let leaf: UInt64

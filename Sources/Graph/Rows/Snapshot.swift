@@ -93,7 +93,8 @@ extension Snapshot {
         return entities[id.entity].rows.remove(id.row)
     }
 
-    private mutating func updateIndexes(
+    /// Replaces the index entries of the row that the table has by those of another one. Returns what `set` does.
+    mutating func updateIndexes(
         of id: RowID,
         to new: UnsafeRawPointer?,
         _ scratch: inout EntryScratch

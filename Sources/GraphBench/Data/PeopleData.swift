@@ -77,6 +77,12 @@ struct PeopleData: Sendable {
 }
 
 extension PeopleData {
+    /// The ages of a tenth of the people.
+    static let oldest = 90..<100
+
+    /// The indices of the people with these ages.
+    var oldest: [Int] { people.indices.filter { Self.oldest.contains(people[$0].age) } }
+
     /// The balance that the update at `position` of ``updates`` writes in one run: a small whole number, so that
     /// sums of balances are exact in any order.
     static func updatedBalance(position: Int, run: Int) -> Double {

@@ -61,6 +61,27 @@ extension SQLitePeer {
         return try agesByTeam.step() ? (agesByTeam.int(0), agesByTeam.int(1)) : (0, 0)
     }
 
+    /// The people by age.
+    func balancesByAge() throws -> [AgeGroup] {
+        defer { groupByAge.reset() }
+        var groups: [AgeGroup] = []
+        while try groupByAge.step() {
+            groups.append(
+                AgeGroup(
+                    age: groupByAge.int(0), count: groupByAge.int(1), lowest: groupByAge.double(2),
+                    highest: groupByAge.double(3)))
+        }
+        return groups
+    }
+
+    /// How many members each team has, and the sum of their ages.
+    func agesOfTeams() throws -> [(team: Int, count: Int, sum: Int)] {
+        defer { groupByTeam.reset() }
+        var groups: [(Int, Int, Int)] = []
+        while try groupByTeam.step() { groups.append((groupByTeam.int(0), groupByTeam.int(1), groupByTeam.int(2))) }
+        return groups
+    }
+
     /// Reads every column of every person without making strings.
     func checksumOfAllRows() throws -> UInt64 {
         defer { allPeople.reset() }

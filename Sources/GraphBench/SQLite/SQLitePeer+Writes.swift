@@ -37,6 +37,21 @@ extension SQLitePeer {
         try updateBalance.run()
     }
 
+    /// Sets the balance of all people of some ages.
+    func setBalance(_ balance: Double, ofAges ages: Range<Int>) throws {
+        updateBalances.bind(balance, at: 1)
+        updateBalances.bind(ages.lowerBound, at: 2)
+        updateBalances.bind(ages.upperBound, at: 3)
+        try updateBalances.run()
+    }
+
+    /// Deletes all people of some ages.
+    func delete(ages: Range<Int>) throws {
+        deleteAges.bind(ages.lowerBound, at: 1)
+        deleteAges.bind(ages.upperBound, at: 2)
+        try deleteAges.run()
+    }
+
     /// Deletes a team and its members.
     func deleteCascading(team id: Int) throws {
         deleteMembers.bind(id, at: 1)

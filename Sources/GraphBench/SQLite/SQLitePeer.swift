@@ -8,6 +8,10 @@ final class SQLitePeer {
     let insertTeam: SQLiteStatement
     let insertPerson: SQLiteStatement
     let updateBalance: SQLiteStatement
+    let updateBalances: SQLiteStatement
+    let deleteAges: SQLiteStatement
+    let groupByAge: SQLiteStatement
+    let groupByTeam: SQLiteStatement
     let deleteMembers: SQLiteStatement
     let deleteTeam: SQLiteStatement
     let personByID: SQLiteStatement
@@ -50,6 +54,12 @@ final class SQLitePeer {
         insertPerson = try connection.prepare(
             "INSERT INTO person (id, \(Self.personColumns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
         updateBalance = try connection.prepare("UPDATE person SET balance = ? WHERE id = ?")
+        updateBalances = try connection.prepare("UPDATE person SET balance = ? WHERE age >= ? AND age < ?")
+        deleteAges = try connection.prepare("DELETE FROM person WHERE age >= ? AND age < ?")
+        groupByAge = try connection.prepare(
+            "SELECT age, count(*), min(balance), max(balance) FROM person GROUP BY age ORDER BY age")
+        groupByTeam = try connection.prepare(
+            "SELECT team_id, count(*), sum(age) FROM person GROUP BY team_id ORDER BY team_id")
         deleteMembers = try connection.prepare("DELETE FROM person WHERE team_id = ?")
         deleteTeam = try connection.prepare("DELETE FROM team WHERE id = ?")
         personByID = try connection.prepare("SELECT \(Self.personColumns) FROM person WHERE id = ?")

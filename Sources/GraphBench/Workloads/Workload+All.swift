@@ -2,7 +2,8 @@ extension Workload {
     /// Every workload, in the order of the report.
     static let all: [Workload] =
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
-        + changeWorkloads + contextWorkloads + readWhileWritingWorkloads + reopenWorkloads + propertyWorkloads
+        + changeWorkloads + conditionWorkloads + contextWorkloads + readWhileWritingWorkloads + reopenWorkloads
+        + propertyWorkloads
         + codableWorkloads + limitWorkloads
 
     /// The suites and the workloads, for people.

@@ -96,26 +96,11 @@ struct CompactionFaultTests {
         disk.startRecording()
         var program = Program(disk)
         await program.run()
-        var random = SeededGenerator(seed: 4)
-        var opened = 0
-        for (number, moment) in disk.moments.enumerated() where moment.acknowledged >= 0 {
-            var masks: [UInt64] = [0, .max]
-            for _ in 0..<3 { masks.append(random.next()) }
-            for mask in masks {
-                for namesKept in 0...moment.medium.pendingNames.count {
-                    let fill = Medium.Fill.allCases.randomElement(using: &random) ?? .old
-                    let medium = moment.medium.crashed(
-                        keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: random.chance(2),
-                        namesKept: namesKept)
-                    opened += 1
-                    guard Sweep.tries(opened) else { continue }
-                    let comment = "moment \(number) (\(moment.operation)), \(mask), \(namesKept), \(fill)"
-                    guard let names = await Self.names(on: SimulatedDisk(medium), comment) else { continue }
-                    #expect(
-                        names.count >= moment.acknowledged && program.answered.starts(with: names),
-                        "\(comment): \(names)")
-                }
-            }
+        let answered = program.answered
+        let moments = disk.moments.filter { $0.acknowledged >= 0 }
+        let opened = await moments.forEachPowerCut(seed: 4, randomMasks: 3) { medium, moment, comment in
+            guard let names = await Self.names(on: SimulatedDisk(medium), comment) else { return }
+            #expect(names.count >= moment.acknowledged && answered.starts(with: names), "\(comment): \(names)")
         }
         #expect(opened > 500, "\(opened)")
     }
@@ -137,39 +122,26 @@ struct CompactionFaultTests {
         disk.startRecording()
         var program = Program(disk)
         await program.run()
+        let answered = program.answered
         var random = SeededGenerator(seed: 5)
-        var (first, second, leftovers) = (0, 0, 0)
-        for (number, moment) in disk.moments.enumerated() where moment.acknowledged >= 0 {
-            for mask in [0, .max, random.next()] {
-                for namesKept in 0...moment.medium.pendingNames.count {
-                    let fill = Medium.Fill.allCases.randomElement(using: &random) ?? .old
-                    let crashed = moment.medium.crashed(
-                        keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: random.chance(2),
-                        namesKept: namesKept)
-                    first += 1
-                    guard Sweep.tries(first) else { continue }
-                    if crashed.names.keys.contains(where: { $0.text.contains(".new-") }) { leftovers += 1 }
-                    let recovering = SimulatedDisk(crashed)
-                    recovering.startRecording()
-                    let found = try await Self.recover(recovering)
-                    #expect(found >= moment.acknowledged)
-                    let expected = program.answered.prefix(found) + ["again"]
-                    for (place, later) in recovering.moments.enumerated() {
-                        for mask in [[0, .max][place % 2], random.next()] {
-                            let medium = later.medium.crashed(
-                                keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
-                                fill: Medium.Fill.allCases.randomElement(using: &random) ?? .old,
-                                keepsLength: random.chance(2),
-                                namesKept: Int.random(in: 0...later.medium.pendingNames.count, using: &random))
-                            second += 1
-                            let comment =
-                                "moment \(number) (\(moment.operation)), \(mask), then \(place) (\(later.operation))"
-                            guard let names = await Self.names(on: SimulatedDisk(medium), comment) else { continue }
-                            #expect(
-                                names.count >= max(moment.acknowledged, later.acknowledged)
-                                    && expected.starts(with: names), "\(comment): \(names)")
-                        }
-                    }
+        var (second, leftovers) = (0, 0)
+        let moments = disk.moments.filter { $0.acknowledged >= 0 }
+        let first = try await moments.forEachPowerCut(seed: 5) { crashed, moment, comment in
+            if crashed.names.keys.contains(where: { $0.text.contains(".new-") }) { leftovers += 1 }
+            let recovering = SimulatedDisk(crashed)
+            recovering.startRecording()
+            let found = try await Self.recover(recovering)
+            #expect(found >= moment.acknowledged, "\(comment)")
+            let expected = answered.prefix(found) + ["again"]
+            for (place, later) in recovering.moments.enumerated() {
+                for mask in [[0, .max][place % 2], random.next()] {
+                    second += 1
+                    let medium = later.medium.crashed(keeping: mask, using: &random)
+                    let comment = "\(comment), then \(place) (\(later.operation)), \(mask)"
+                    guard let names = await Self.names(on: SimulatedDisk(medium), comment) else { continue }
+                    #expect(
+                        names.count >= max(moment.acknowledged, later.acknowledged)
+                            && expected.starts(with: names), "\(comment): \(names)")
                 }
             }
         }

@@ -15,7 +15,7 @@ struct AutomaticChangeTests {
         var first: @Sendable (inout SchemaRecord) throws -> Void = { _ in }
         let change: @Sendable (inout SchemaRecord) throws -> Void
         /// What the program declares and no record says: original names and defaults.
-        var declare: @Sendable (Schema) -> Void = { _ in }
+        var declare: @Sendable (inout SchemaAssembly) -> Void = { _ in }
         /// What opening the file says of it.
         let summaries: [String]
         var dropping: [String] = []
@@ -25,6 +25,14 @@ struct AutomaticChangeTests {
         var check: @Sendable (_ old: PlainState, _ new: PlainState) throws -> Void = { _, _ in }
 
         var testDescription: String { name }
+
+        /// What the program declares that has changed the record.
+        func schema(_ record: SchemaRecord) throws -> Schema {
+            var assembly = SchemaAssembly(record)
+            declare(&assembly)
+            assembly.join()
+            return try Schema(assembly)
+        }
     }
 
     static let changes: [Change] = [
@@ -264,8 +272,7 @@ struct AutomaticChangeTests {
         try await before.close()
         try FileManager.default.removeOldFiles(in: folder)
         try change.change(&record)
-        let schema = try Schema(record)
-        change.declare(schema)
+        let schema = try change.schema(record)
         var (states, isReplaced): ([PlainState], Bool) = ([], false)
         for round in 0..<3 {
             let coordinator = try await Coordinator.open(
@@ -323,8 +330,7 @@ struct AutomaticChangeTests {
         let before = FileManager.default.contents(atPath: folder.file())
         var record = try GoldenStore.library.record
         try change.change(&record)
-        let schema = try Schema(record)
-        change.declare(schema)
+        let schema = try change.schema(record)
         let error = await #expect(throws: GraphError.self) { try await Coordinator.open(schema, folder.file()) }
         #expect(FileManager.default.contents(atPath: folder.file()) == before)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)

@@ -16,10 +16,11 @@ enum GoldenStore: String, CaseIterable {
     case libraryRecorded = "library-v1-recorded"
     case wide = "wide-v1"
     case wideCompacted = "wide-v1-compacted"
+    case wideTail = "wide-v1-tail"
 
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
 
-    var isWide: Bool { self == .wide || self == .wideCompacted }
+    var isWide: Bool { rawValue.hasPrefix("wide") }
 
     var file: URL { Self.folder.appendingPathComponent("\(rawValue).graph") }
 
@@ -85,6 +86,21 @@ enum GoldenStore: String, CaseIterable {
 
     func rows(of snapshot: Snapshot) throws -> [String] {
         isWide ? try LibraryV1.wideRows(of: snapshot) : try LibraryV1.rows(of: snapshot)
+    }
+}
+
+extension SchemaRecord {
+    /// With an index of each attribute that can have one.
+    func indexingAttributes() throws -> SchemaRecord {
+        var record = self
+        for (entity, description) in try Schema(self).entities.enumerated() {
+            for (number, property) in description.properties.enumerated() where property.operations.key != nil {
+                guard case .attribute(let kind, .none) = entities[entity].properties[number].role else { continue }
+                record.entities[entity].properties[number] = Property(
+                    name: property.name, role: .attribute(kind: kind, .indexed))
+            }
+        }
+        return record
     }
 }
 

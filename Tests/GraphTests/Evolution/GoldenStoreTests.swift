@@ -58,18 +58,35 @@ struct GoldenStoreTests {
         func tail(_ store: GoldenStore) throws -> [Journal.RecordKind] {
             Array(try kinds(store).drop { $0 != .mark }.dropFirst().filter { $0 != .mark && $0 != .close })
         }
-        for store in [GoldenStore.libraryIndexed, .libraryTail, .libraryMigrated, .libraryRecorded, .libraryMetadata] {
+        for store in [
+            GoldenStore.libraryIndexed, .libraryTail, .libraryMigrated, .libraryRecorded, .libraryMetadata, .wideTail,
+        ] {
             let records = try store.records
             #expect(records.contains { $0.kind == .snapshotEnd })
             // The head and rows; links and entries of indexes, where there are any.
             let parts = Set(records.filter { $0.kind == .snapshotChunk }.compactMap(\.payload.first))
-            #expect(parts == (store == .libraryMigrated ? [0, 1] : [0, 1, 2, 3]), "\(store)")
+            let expected: Set<UInt8> =
+                switch store {
+                case .libraryMigrated: [0, 1]
+                case .wideTail: [0, 1, 3]
+                default: [0, 1, 2, 3]
+                }
+            #expect(parts == expected, "\(store)")
         }
         #expect(try tail(.libraryIndexed) == [])
         #expect(try tail(.libraryTail) == [.commit, .commit, .commit])
         #expect(try tail(.libraryMigrated) == [.commit])
         #expect(try tail(.libraryRecorded) == [.schema, .commit, .commit])
         #expect(try tail(.libraryMetadata) == [.commit, .schema, .schema])
+        #expect(try tail(.wideTail) == [.schema, .commit, .commit])
+    }
+
+    @Test func `a checkpoint with index entries of every kind of attribute opens with these indexes`() async throws {
+        let folder = try GoldenStore.wideTail.copy()
+        let record = try GoldenStore.wideTail.record.indexingAttributes()
+        let coordinator = try await Coordinator.open(try Schema(record), folder.file())
+        #expect(coordinator.snapshot.entities[0].indexes.count > 40 && coordinator.check() == [])
+        try await coordinator.close()
     }
 
     @Test(arguments: [GoldenStore.libraryMetadata, .libraryMigrated, .libraryRecorded], [false, true])

@@ -14,6 +14,7 @@ struct GoldenStoreWriter {
     private static let writings: [(store: GoldenStore, write: @Sendable (String) async throws -> Void)] = [
         (.libraryIndexed, writeIndexed), (.libraryTail, writeTail), (.libraryMetadata, writeMetadata),
         (.libraryMigrated, writeMigrated), (.libraryRecorded, writeRecorded),
+        (.wideTail, writeWideTail),
     ]
 
     @Test func `what is missing is written`() async throws {
@@ -132,6 +133,36 @@ struct GoldenStoreWriter {
             }
             try await coordinator.close()
         }
+    }
+
+    /// Every kind of attribute in a checkpoint, with the entries of an index where there can be one; then two commits that change,
+    /// insert and delete values of each kind, of the schema without these indexes.
+    private static let writeWideTail: @Sendable (String) async throws -> Void = { path in
+        try FileManager.default.copyItem(atPath: GoldenStore.wide.file.path, toPath: path)
+        let indexed = try await Coordinator.open(try Schema(GoldenStore.wide.record.indexingAttributes()), path)
+        try await indexed.compact()
+        try await indexed.close()
+        let coordinator = try await GoldenStore.wide.open(path)
+        try await Context(coordinator, author: "Ada").transaction { context in
+            let objects = try context.fetch(LibraryV1.Wide.self)
+            let values = objects.map(\.value)
+            for number in stride(from: 0, to: objects.count, by: 2) {
+                objects[number].everything = values[(number + 3) % values.count]
+            }
+            for value in values.suffix(8) { context.insert(value) }
+        }
+        try await Context(coordinator).transaction { context in
+            let objects = try context.fetch(LibraryV1.Wide.self)
+            for number in stride(from: 1, to: objects.count, by: 3) { objects[number].delete() }
+        }
+        try await coordinator.close()
+    }
+}
+
+extension LibraryV1.Wide {
+    fileprivate var everything: Self {
+        get { self }
+        set { self = newValue }
     }
 }
 

@@ -13,9 +13,9 @@ extension AutomaticChangeTests {
                 record = try record.editing([("\"Publisher\"", "\"House\"")])
                 try record.rename("name", of: "House", to: "title")
             },
-            declare: { schema in
-                schema.rename("House", from: "Publisher")
-                schema.rename("title", of: "House", from: "name")
+            declare: { assembly in
+                assembly.rename("House", from: "Publisher")
+                assembly.rename("title", of: "House", from: "name")
             },
             summaries: ["House: renamed from 'Publisher'", "House.title: renamed from 'name'"],
             touched: ["Publisher", "House"],
@@ -78,9 +78,9 @@ extension AutomaticChangeTests {
                 try record.add("edition", .attribute(kind: "int", .indexed), to: "Book")
                 try record.add("series", .attribute(kind: "optional(string)", .none), to: "Book")
             },
-            declare: { schema in
-                schema.setDefault(of: "edition", of: "Book", 7)
-                schema.setDefault(of: "series", of: "Book", "none" as String?)
+            declare: { assembly in
+                assembly.setDefault(of: "edition", of: "Book", 7)
+                assembly.setDefault(of: "series", of: "Book", "none" as String?)
             },
             summaries: ["Book.edition: added with its default", "Book.series: added with its default"],
             touched: ["Book.edition", "Book.series"],
@@ -225,10 +225,11 @@ extension AutomaticChangeTests {
 
 // MARK: Declaring
 
-extension Schema {
-    /// As `originalName:` does. Only before the schema is used.
-    fileprivate func rename(_ entity: String, from name: String) {
-        entities[index(named: entity)!].originalNames = [name]
+extension SchemaAssembly {
+    /// As `originalName:` does.
+    fileprivate mutating func rename(_ entity: String, from name: String) {
+        let number = entities.firstIndex { $0.name == entity }!
+        entities[number] = EntityDescription(declaredAs: entities[number], originalNames: [name])
     }
 
     fileprivate func rename(_ property: String, of entity: String, from name: String) {
@@ -244,7 +245,7 @@ extension Schema {
     }
 
     private func declare(_ property: String, of entity: String, _ change: (Property) -> Property) {
-        let description = entities[index(named: entity)!]
+        let description = entities.first { $0.name == entity }!
         let place = description.properties.firstIndex { $0.name == property }!
         description.properties[place] = change(description.properties[place])
     }

@@ -110,21 +110,9 @@ struct MigrationFaultTests {
         let disk = SimulatedDisk(medium)
         disk.startRecording()
         try await Later.open(disk).close()
-        var random = SeededGenerator(seed: 4)
-        var (opened, states): (Int, Set<Bool>) = (0, [])
-        for (number, moment) in disk.moments.enumerated() {
-            for mask in [0, .max, random.next()] {
-                for namesKept in 0...moment.medium.pendingNames.count {
-                    let fill = Medium.Fill.allCases.randomElement(using: &random) ?? .old
-                    let medium = moment.medium.crashed(
-                        keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: random.chance(2),
-                        namesKept: namesKept)
-                    opened += 1
-                    guard Sweep.tries(opened) else { continue }
-                    let comment = "moment \(number) (\(moment.operation)), \(mask), \(namesKept), \(fill)"
-                    if let isNew = await Self.isMigrated(SimulatedDisk(medium), names, comment) { states.insert(isNew) }
-                }
-            }
+        var states: Set<Bool> = []
+        let opened = await disk.moments.forEachPowerCut(seed: 4) { medium, _, comment in
+            if let isNew = await Self.isMigrated(SimulatedDisk(medium), names, comment) { states.insert(isNew) }
         }
         #expect(opened > 100 && states.count == 2, "\(opened) \(states)")
     }
@@ -135,33 +123,18 @@ struct MigrationFaultTests {
         disk.startRecording()
         try await Later.open(disk).close()
         var random = SeededGenerator(seed: 6)
-        var (first, second, twoNames) = (0, 0, 0)
-        for (number, moment) in disk.moments.enumerated() {
-            for mask in [0, .max, random.next()] {
-                for namesKept in 0...moment.medium.pendingNames.count {
-                    let crashed = moment.medium.crashed(
-                        keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
-                        fill: Medium.Fill.allCases.randomElement(using: &random) ?? .old,
-                        keepsLength: random.chance(2), namesKept: namesKept)
-                    first += 1
-                    guard Sweep.tries(first) else { continue }
-                    if crashed.names.keys.contains(where: { $0.text.contains(".schema-") }) { twoNames += 1 }
-                    let recovering = SimulatedDisk(crashed)
-                    recovering.startRecording()
-                    try await Later.open(recovering, seed: 6).close()
-                    for (place, later) in recovering.moments.enumerated() {
-                        let mask = [0, .max, random.next()][place % 3]
-                        let medium = later.medium.crashed(
-                            keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
-                            fill: Medium.Fill.allCases.randomElement(using: &random) ?? .old,
-                            keepsLength: random.chance(2),
-                            namesKept: Int.random(in: 0...later.medium.pendingNames.count, using: &random))
-                        second += 1
-                        let comment =
-                            "moment \(number) (\(moment.operation)), \(mask), then \(place) (\(later.operation))"
-                        _ = await Self.isMigrated(SimulatedDisk(medium), names, comment)
-                    }
-                }
+        var (second, twoNames) = (0, 0)
+        let first = try await disk.moments.forEachPowerCut(seed: 6) { crashed, _, comment in
+            if crashed.names.keys.contains(where: { $0.text.contains(".schema-") }) { twoNames += 1 }
+            let recovering = SimulatedDisk(crashed)
+            recovering.startRecording()
+            try await Later.open(recovering, seed: 6).close()
+            for (place, later) in recovering.moments.enumerated() {
+                second += 1
+                let mask = [0, .max, random.next()][place % 3]
+                let medium = later.medium.crashed(keeping: mask, using: &random)
+                let comment = "\(comment), then \(place) (\(later.operation)), \(mask)"
+                _ = await Self.isMigrated(SimulatedDisk(medium), names, comment)
             }
         }
         #expect(second > Sweep.least(2_000) && twoNames > 0, "\(first) \(second) \(twoNames)")

@@ -24,11 +24,6 @@ struct MessageTests {
     private static let comesFromContext =
         "is unavailable: an object comes from a context: insert a value there, "
         + #"as in context.insert(Person(name: "Ada"))"#
-    private static let reference =
-        "'subscript(dynamicMember:)' is unavailable: a ToOne holds the identifier of an object and none of its "
-        + "properties: read them from the object, person.team?.name, or from a snapshot, snapshot.value(for: id)?.name; "
-        + #"instead of .ascending(\.team.name) sort the results of the fetch"#
-
     private static let snapshotHasValues =
         "is unavailable: a snapshot has values, not objects: fetchValues, fetchIDs or fetchIdentifiedValues"
 
@@ -58,7 +53,6 @@ struct MessageTests {
         ("use(Person.Object())", "'init(_:)' \(comesFromContext)"),
         ("use(Person.Object(person))", "'init(_:)' \(comesFromContext)"),
         ("use(Person.Object(context: context))", "'init(context:)' \(comesFromContext)"),
-        ("use(person.team.name)", reference),
         (
             "await context.perform { $0.delete(id) }",
             "'delete' is unavailable: delete the object with this identifier: context[id]?.delete()"
@@ -90,7 +84,6 @@ struct MessageTests {
             "use(try coordinator.snapshot.fetch(Person.self, where: { $0.age > 3 }, sortedBy: [.ascending(\\.name)]))",
             "'fetch(_:where:sortedBy:offset:limit:)' \(snapshotHasValues)"
         ),
-        ("use(try coordinator.snapshot.fetchValues(Person.self, where: { $0.team.name == \"A\" }))", reference),
     ]
 
     @Test func `the first message says what to write`() throws {
@@ -116,19 +109,6 @@ struct MessageTests {
             #expect(said.removeValue(forKey: line) == [message], "\(source.split(separator: "\n")[line - 2])")
         }
         #expect(said == [:])
-    }
-
-    @Test(arguments: [#".ascending(\.team.name)"#, #".descending(\.team.age), .ascending(\.name)"#])
-    func `a sort through a reference says what to write, though not where`(_ orderings: String) throws {
-        let source = """
-            extension Context {
-                func sorted() throws -> [Person.Object] { try fetch(Person.self, sortedBy: [\(orderings)]) }
-            }
-            """
-        let model = Self.model.replacing(
-            "var name: String\n    @Rel", with: "var name: String\n    var age = 0\n    @Rel")
-        let diagnostics = try SwiftCompiler().diagnostics(of: model + source)
-        #expect(diagnostics.first?.hasSuffix("error: \(Self.reference)") == true, "\(diagnostics)")
     }
 
     /// Where the message is the compiler's own, the guides have the sentence that a program's author searches for.

@@ -131,7 +131,8 @@ struct ErrorTextTests {
         let long = String(repeating: "x", count: 100_000)
         let object = AnyPersistentID(PersistentID<Team>(row: 1))
         let errors: [GraphError] = [
-            .unknownEntity(long), .notOrdered(long), .notEncodable(entity: long, reason: long),
+            .unknownEntity(long), .notOrdered(long), .toManyNotUpdatable(long), .sumOverflow(long),
+            .notEncodable(entity: long, reason: long),
             .metadataTooLarge(key: long, lengthBytes: 1, limitBytes: 1), .rowNumbersUsedUp(entity: long),
             .notAStore(path: long, reason: long), .unsupportedVersion(path: long, found: long, supported: "1"),
             .schemaMismatch(path: long, differences: [long]),

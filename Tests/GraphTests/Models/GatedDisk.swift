@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 @testable import Graph
 
@@ -12,31 +11,31 @@ final class GatedDisk: InterposedDisk {
 
     let disk = SimulatedDisk()
     private let stage: Stage
-    private let state = Mutex((isHolding: false, waiting: 0))
+    private let state = Waitable((isHolding: false, waiting: 0))
     private let gate = DispatchSemaphore(value: 0)
-    private let arrivals: AsyncStream<Void>
-    private let arrival: AsyncStream<Void>.Continuation
 
     /// - Parameter stage: which calls wait while the disk is held.
-    init(holdingAt stage: Stage = .write) {
-        self.stage = stage
-        (arrivals, arrival) = AsyncStream.makeStream()
-    }
+    init(holdingAt stage: Stage = .write) { self.stage = stage }
 
     /// The next calls wait, each for one `release`.
     func hold() { state.withLock { $0.isHolding = true } }
 
-    /// Returns when a call has come to wait.
+    /// Returns when a call waits.
     func waitForArrival() async {
-        for await _ in arrivals { return }
+        while !isWaiting { await state.waitForChange(unless: { $0.waiting > 0 }, isolation: nil) }
     }
 
     var isWaiting: Bool { state.withLock { $0.waiting > 0 } }
 
     /// Lets the waiting call go on, if there is one; later ones do not wait.
-    func release() {
+    func release() { letGo(isHolding: false) }
+
+    /// Lets the waiting call go on, if there is one; later ones wait.
+    func releaseOne() { letGo(isHolding: true) }
+
+    private func letGo(isHolding: Bool) {
         let isWaiting = state.withLock { state in
-            state.isHolding = false
+            state.isHolding = isHolding
             guard state.waiting > 0 else { return false }
             state.waiting -= 1
             return true
@@ -52,13 +51,12 @@ final class GatedDisk: InterposedDisk {
 
     private func pass(_ stage: Stage) {
         guard stage == self.stage else { return }
-        let hasToWait = state.withLock { state in
-            if state.isHolding { state.waiting += 1 }
-            return state.isHolding
+        var hasToWait = false
+        state.change { state in
+            hasToWait = state.isHolding
+            if hasToWait { state.waiting += 1 }
         }
-        guard hasToWait else { return }
-        arrival.yield()
-        gate.wait()
+        if hasToWait { gate.wait() }
     }
 }
 

@@ -56,6 +56,10 @@ enum Ledger {
         var stamp = 0
     }
 
+    static let types: [any Entity.Type] = [
+        Branch.self, Account.self, Shelf.self, Vault.self, Tag.self, Card.self, Key.self, Signature.self,
+    ]
+
     /// What entities are searched for.
     enum Search: String, Sendable, CaseIterable {
         case all
@@ -157,13 +161,7 @@ extension PersistentID {
 
 extension Schema {
     private static let shared = Result { () throws(GraphError) in
-        try Schema([
-            EntityDescription(Ledger.Branch.self), EntityDescription(Ledger.Account.self),
-            EntityDescription(Ledger.Shelf.self), EntityDescription(Ledger.Vault.self),
-            EntityDescription(Ledger.Tag.self), EntityDescription(Ledger.Card.self),
-            EntityDescription(Ledger.Key.self),
-            EntityDescription(Ledger.Signature.self),
-        ])
+        try Schema.version(0, of: Ledger.types)
     }
 
     static func ledger() throws(GraphError) -> Schema { try shared.get() }

@@ -55,10 +55,18 @@ final class LedgerDisk: InterposedDisk {
         func release() { queue.resume() }
     }
 
-    func open(on executor: SeededExecutor? = nil) async throws -> Coordinator {
+    func open(on executor: SeededExecutor? = nil, as version: UInt64 = 0) async throws -> Coordinator {
+        try await Self.open(self, version, durability, on: executor)
+    }
+
+    private static func open(
+        _ disk: any StoreFileSystem, _ version: UInt64, _ durability: Durability = .full,
+        on executor: SeededExecutor? = nil
+    ) async throws -> Coordinator {
         try await Coordinator(
-            .ledger(), path: Self.path, fileSystem: self, options: Self.options, durability: durability,
-            taskExecutor: executor, clock: executor == nil ? ContinuousClock() : StepClock())
+            version == 0 ? .ledger() : .version(version, of: Ledger.types), path: path, fileSystem: disk,
+            options: options, durability: durability, taskExecutor: executor,
+            clock: executor == nil ? ContinuousClock() : StepClock())
     }
 
     func hold(_ coordinator: Coordinator) -> HeldQueue {
@@ -75,7 +83,7 @@ final class LedgerDisk: InterposedDisk {
         faults.withLock { $0.isActive = true }
     }
 
-    /// The states that the file gives, one for each commit, once the coordinator has been closed.
+    /// The states that the file gives, that of its checkpoint and one for each commit, once the coordinator has been closed.
     func states() throws -> [LedgerState] {
         let schema = try Schema.ledger()
         var (replay, snapshots) = (StoreReplay(schema: schema, path: Self.path), [Snapshot]())
@@ -83,9 +91,40 @@ final class LedgerDisk: InterposedDisk {
         _ = try opening.open(at: Self.path, schema: SchemaRecord(schema).bytes, seal: [], into: &replay) {
             (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in
             try replay.apply(entry)
-            if entry.kind == .commit { snapshots.append(replay.snapshot) }
+            if [.commit, .snapshotEnd].contains(entry.kind) { snapshots.append(replay.snapshot) }
         }
         return LedgerState.chain(snapshots)
+    }
+
+    /// Opens the file with each of these versions of the program, once the coordinator has been closed and nothing fails any more.
+    /// Each makes one commit, and some compact.
+    ///
+    /// - Returns: how many of them converted the file.
+    /// - Throws: `Mismatch`, if one of them finds other rows than the last one left.
+    func reopen(as versions: [UInt64]) async throws -> Int {
+        guard var expected = try states().last else { return 0 }
+        var conversions = 0
+        for version in versions {
+            let coordinator = try await Self.open(disk, version)
+            if coordinator.diagnostics.contains(where: { $0.kind == .convertedChange }) { conversions += 1 }
+            let findings = coordinator.snapshot.checkByHand()
+            guard findings.isEmpty, LedgerState(coordinator.snapshot).agrees(with: expected) else {
+                throw Mismatch(version: version, findings: findings)
+            }
+            try await Context(coordinator).transaction { context in
+                context.insert(Ledger.Branch(stamp: -700))
+                for account in try context.fetch(Ledger.Account.self) { account.balance += 1 }
+            }
+            expected = LedgerState(coordinator.snapshot)
+            if version % 2 == 1 { try await coordinator.compact() }
+            try await coordinator.close()
+        }
+        return conversions
+    }
+
+    struct Mismatch: Error {
+        let version: UInt64
+        let findings: [String]
     }
 
     func willWrite() throws(IOError) {

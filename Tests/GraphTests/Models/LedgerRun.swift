@@ -22,12 +22,23 @@ struct LedgerRun: Sendable {
         let sessionCount = Int.random(in: 3...5, using: &random)
         let executor = SeededExecutor(seed: random.next() << 1 | seed & 1, sessions: sessionCount)
         let ownExecutor = medium == .threads ? nil : executor
-        let coordinator =
-            if let disk { try await disk.open(on: executor) } else {
-                try await Coordinator.ledger(checksEveryCommit: seed % 8 == 0, on: ownExecutor)
-            }
         let accounts = Int.random(in: 3...5, using: &random)
-        let rows = try await Context(coordinator).insertLedger(accounts, hasRelations: seed % 5 < 2)
+        let hasRelations = seed % 5 < 2
+        let coordinator: Coordinator
+        let rows: Ledger.Rows
+        if let disk, seed % 4 < 2 {
+            // The file is another version's, perhaps with another order of properties.
+            let first = try await disk.open(as: 1 + seed % 7)
+            rows = try await Context(first).insertLedger(accounts, hasRelations: hasRelations)
+            try await first.close()
+            coordinator = try await disk.open(on: executor)
+        } else {
+            coordinator =
+                if let disk { try await disk.open(on: executor) } else {
+                    try await Coordinator.ledger(checksEveryCommit: seed % 8 == 0, on: ownExecutor)
+                }
+            rows = try await Context(coordinator).insertLedger(accounts, hasRelations: hasRelations)
+        }
         disk?.activateFaults()
         let recorder = HistoryRecorder(rows, level: level)
         recorder.see(coordinator.snapshot)
@@ -66,6 +77,14 @@ struct LedgerRun: Sendable {
             history = History()
         } else if let disk {
             history = recorder.history(try disk.states(), &contradictions)
+            do {
+                if seed % 2 == 0 {
+                    let conversions = try await disk.reopen(as: [1 + seed / 2 % 7, 1 + seed / 14 % 7, 0])
+                    recorder.count("reopened, converted \(conversions) times")
+                }
+            } catch {
+                contradictions.append("another version of the program: \(error)")
+            }
         } else {
             history = recorder.history(&contradictions)
         }

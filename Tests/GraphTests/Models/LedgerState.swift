@@ -96,7 +96,7 @@ extension Ledger {
 
     /// What differs between two states, committed or not, but signatures. Links and orders have version 0.
     static func changes(from old: Snapshot, to new: Snapshot) -> [LedgerState.Change] {
-        guard let schema = try? Schema.ledger() else { return [] }
+        let schema = new.schema
         var changes: [LedgerState.Change] = []
         for (entity, description) in schema.entities.enumerated() where description.name != "Signature" {
             let (before, after) = (old.entities[entity].rows, new.entities[entity].rows)

@@ -97,6 +97,15 @@ struct Medium {
         pendingNames = []
     }
 
+    /// The medium after a power cut that kept the pending changes of a mask, and for the rest what comes by chance.
+    func crashed(keeping mask: UInt64, namesKept: Int? = nil, using random: inout SeededGenerator) -> Medium {
+        crashed(
+            keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
+            fill: Fill.allCases.randomElement(using: &random) ?? .old,
+            keepsLength: random.chance(2),
+            namesKept: namesKept ?? Int.random(in: 0...pendingNames.count, using: &random))
+    }
+
     /// The medium after a power cut that kept the pending changes for which `keeps` says so, the first `namesKept` changes of
     /// names, and the first `lockChangesKept` of lock files.
     func crashed(

@@ -52,10 +52,16 @@ extension StoreProgramRun {
             throw error
         }
         if flight.isFailing { disk.fill() }
+        let others = contexts.indices.filter { $0 != c && $0 != rival?.context && merging[$0] }
+        let late = rival?.isMergedLate == true ? others : []
+        for other in late { await contexts[other].beginSave() }
+        if let rival, late.isEmpty, !others.isEmpty { await publish(rival, on: disk, seenBy: others) }
         disk.release()
+        let results = (await rivalSave?.result, await save.result)
+        for other in late { await contexts[other].endSave() }
         do {
-            try await rivalSave?.value
-            try await save.value
+            try results.0?.get()
+            try results.1.get()
             try demand(!flight.isFailing) { "a save succeeded on a full disk" }
         } catch let error as GraphError {
             guard case .diskFull = error, flight.isFailing else { throw error }
@@ -103,7 +109,6 @@ extension StoreProgramRun {
             later.undo.didSave(what: captured.undo, as: later, onTop)
         }
         models[c] = later
-        if let rival { try await catchUp(with: rival, and: c) }
         let replaced = flight.isFailing ? [:] : commit.replaced
         try await compareOutcome(c, nil, nil, replaced, since: oldHead)
         if let rival {
@@ -130,28 +135,16 @@ extension StoreProgramRun {
         return rival
     }
 
-    /// Contexts that merge by themselves have merged both commits at once, or one after the other: what others changed in the
-    /// first one alone is then known.
-    private mutating func catchUp(with rival: Rival, and c: Int) async throws {
-        for other in contexts.indices where other != c && other != rival.context && merging[other] {
-            var stepwise = models[other]
-            stepwise.undo.endGroup(at: stepwise)
-            stepwise.refresh(to: rival.head, keepingBases: true)
-            stepwise.refresh(to: head, keepingBases: true)
-            try await catchUp()
-            let atOnce = models[other]
-            if await !isAsModelled(other) {
-                models[other] = stepwise
-                if await !isAsModelled(other) { models[other] = atOnce }
-            }
+    /// Lets a rival's save be written, and holds up what is written then, until other contexts that merge by themselves have
+    /// taken the commit over.
+    private mutating func publish(_ rival: Rival, on disk: GatedDisk, seenBy others: [Int]) async {
+        while true {
+            // What waits when the commit is published is not part of it.
+            let isWaiting = disk.isWaiting
+            guard coordinator.snapshot.commit.number < rival.head.commits else { break }
+            if isWaiting { disk.releaseOne() } else { await Task.yield() }
         }
-    }
-
-    private func isAsModelled(_ c: Int) async -> Bool {
-        await contexts[c].perform { [model = models[c], held = held[c]] context in
-            (try? context.compare(with: model, held: held)) != nil
-                && (try? context.compareThoroughly(with: model)) != nil
-        }
+        for other in others { await catchUp(other, with: rival.head) }
     }
 
     private struct Rival {
@@ -159,5 +152,10 @@ extension StoreProgramRun {
         var model: ContextModel
         var head: StoreModel
         var replaced: [StoreModel.ID: StoreModel.ID] = [:]
+
+        /// Whether contexts that merge by themselves take over both commits at once, not one after the other. What they see
+        /// then may look alike and become different things: a link that has waited for an end comes last in an order, and one
+        /// that has not keeps its place.
+        var isMergedLate: Bool { head.commits.isMultiple(of: 2) }
     }
 }

@@ -79,7 +79,7 @@ struct StoreProgramRun {
     private static func open(
         _ path: String?, _ durability: Durability, _ disk: GatedDisk?, version: UInt64 = 0
     ) async throws -> Coordinator {
-        let schema = try StoreShape.schema(of: version)
+        let schema = try Schema.version(version, of: StoreShape.types)
         if let disk {
             return try await Coordinator(
                 schema, path: JournalFixture.path, fileSystem: disk, options: JournalFixture.options())
@@ -110,16 +110,21 @@ struct StoreProgramRun {
         everSaved.formUnion(head.rows.keys)
         try await take(step)
         models[step.context].undo.endGroup(at: models[step.context])
-        try await catchUp()
+        await catchUp()
     }
 
     /// Waits until the contexts that merge by themselves have merged.
-    mutating func catchUp() async throws {
+    mutating func catchUp() async {
         for c in contexts.indices where merging[c] && models[c].base.commits < head.commits {
-            models[c].undo.endGroup(at: models[c])
-            models[c].refresh(to: head, keepingBases: true)
-            while await contexts[c].baseCommitNumber < head.commits { await Task.yield() }
+            await catchUp(c, with: head)
         }
+    }
+
+    /// Waits until a context that merges by itself has taken a commit over.
+    mutating func catchUp(_ c: Int, with head: StoreModel) async {
+        models[c].undo.endGroup(at: models[c])
+        models[c].refresh(to: head, keepingBases: true)
+        while await contexts[c].baseCommitNumber < head.commits { await Task.yield() }
     }
 
     mutating func change(_ changes: [StoreProgram.Change], in c: Int) async throws {

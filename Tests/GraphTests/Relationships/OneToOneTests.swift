@@ -49,6 +49,58 @@ struct OneToOneTests {
         #expect(coordinator.check() == [])
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `R12 the last write wins at either end, whichever entity is declared first`(
+        lockersFirst: Bool, endsWithStudent: Bool
+    ) async throws {
+        let coordinator =
+            lockersFirst
+            ? try await Coordinator(
+                for: Locker.self, Key.self, Student.self, Course.self, Lecture.self, Paper.self, Hall.self)
+            : try await .school()
+        let (bob, one, two) = try await Context(coordinator).transaction { context in
+            let (ada, one) = (context.insert(Student(name: "Ada")), context.insert(Locker(number: 1)))
+            // Initial values are writes, in the order of the inserts.
+            if endsWithStudent {
+                let two = context.insert(Locker(number: 2, student: ToOne(ada.id)))
+                let bob = context.insert(Student(name: "Bob", locker: ToOne(two.id)))
+                #expect(two.student == bob && ada.locker == nil)
+                one.student = bob
+                bob.locker = two
+                return (bob.id, one.id, two.id)
+            } else {
+                let bob = context.insert(Student(name: "Bob", locker: ToOne(one.id)))
+                let two = context.insert(Locker(number: 2, student: ToOne(bob.id)))
+                #expect(bob.locker == two && one.student == nil)
+                bob.locker = one
+                two.student = bob
+                return (bob.id, one.id, two.id)
+            }
+        }
+        let snapshot = coordinator.snapshot
+        #expect(snapshot.value(for: bob)?.locker.id == two && snapshot.value(for: two)?.student.id == bob)
+        #expect(snapshot.value(for: one)?.student.id == nil && coordinator.check() == [])
+    }
+
+    @Test func `R12 of two references that one write sets in contradiction the one declared last wins`() async throws {
+        let coordinator = try await Coordinator(for: Seat.self, MirroredSeat.self)
+        try await Context(coordinator).transaction { context in
+            let (seat, other) = (context.insert(Seat()), context.insert(Seat()))
+            seat.neighbors = [seat.id, other.id]
+            #expect(seat.left == nil && seat.right == other && other.left == seat && other.right == nil)
+            // One after the other, the last one wins.
+            seat.right = other
+            seat.left = seat
+            #expect(seat.left == seat && seat.right == seat && other.left == nil)
+        }
+        try await Context(coordinator).transaction { context in
+            let (seat, other) = (context.insert(MirroredSeat()), context.insert(MirroredSeat()))
+            seat.neighbors = [seat.id, other.id]
+            #expect(seat.left == seat && seat.right == seat && other.left == nil && other.right == nil)
+        }
+        #expect(coordinator.check() == [])
+    }
+
     @Test func `R13 a delete nullifies the inverse, or cascades`() async throws {
         let ids = try await context.transaction { context in
             let ada = context.insert(Student(name: "Ada"))
@@ -104,6 +156,7 @@ struct OneToOneTests {
         #expect(second.snapshot.value(for: ids.0)?.locker.id == ids.1 && second.check() == [])
         try await second.close()
     }
+
     @Test(.bug(id: "inverses by computed properties", "the store could not be opened again"))
     func `R12 a reference set by a property of the program's own is written at both ends`() async throws {
         let folder = try TemporaryFolder()
@@ -139,5 +192,26 @@ struct OneToOneTests {
         }
         #expect(coordinator.snapshot.value(for: ada)?.locker.id == locker)
         #expect(coordinator.snapshot.value(for: locker)?.student.id == ada)
+    }
+}
+
+@Entity private struct Seat {
+    var left: ToOne<Seat> = nil
+    @Relationship(inverse: \Self.left) var right: ToOne<Seat> = nil
+
+    var neighbors: [ID] {
+        get { [left.id, right.id].compactMap(\.self) }
+        set { (left, right) = (ToOne(newValue[0]), ToOne(newValue[1])) }
+    }
+}
+
+/// Declares them the other way round.
+@Entity private struct MirroredSeat {
+    @Relationship(inverse: \Self.left) var right: ToOne<MirroredSeat> = nil
+    var left: ToOne<MirroredSeat> = nil
+
+    var neighbors: [ID] {
+        get { [left.id, right.id].compactMap(\.self) }
+        set { (left, right) = (ToOne(newValue[0]), ToOne(newValue[1])) }
     }
 }

@@ -12,6 +12,15 @@ import Testing
     @Relationship(inverse: \Picture.tags) var pictures: ToMany<Picture> = []
 }
 
+@Entity private struct Playlist {
+    var title = ""
+    @Relationship(inverse: \Song.playlists, ordered: true) var songs: ToMany<Song> = []
+}
+
+@Entity private struct Song {
+    var playlists: ToMany<Playlist> = []
+}
+
 /// R3, R14 and R35: a link that was made here is there as soon as both of its ends are, and an error as long as they are not.
 struct PendingLinkTests {
     private static func store() async throws -> (Coordinator, Picture.ID, Keyword.ID) {
@@ -92,6 +101,46 @@ struct PendingLinkTests {
         try await context.save()
         #expect(coordinator.snapshot.value(for: picture)?.caption == "ours")
         #expect(await context.hasChanges == false)
+    }
+
+    @Test(arguments: [true, false])
+    func `R35 a link that has waited for an end comes last in an order, one that has not keeps its place`(
+        waits: Bool
+    ) async throws {
+        let coordinator = try await Coordinator(for: Playlist.self, Song.self, checksEveryCommit: true)
+        let (playlist, songs) = try await coordinator.transaction { context in
+            let (playlist, songs) = (context.insert(Playlist()), (0..<3).map { _ in context.insert(Song()) })
+            playlist.songs.append(songs[0])
+            return (playlist.id, songs.map(\.id))
+        }
+        func append(_ song: Int, in context: Context) async {
+            await context.perform { context in
+                if let song = context[songs[song]] { context[playlist]?.songs.append(song) }
+            }
+        }
+        let (context, other) = (Context(coordinator), Context(coordinator))
+        func catchUp() async {
+            while await context.perform({ $0.state.base.commit }) < coordinator.snapshot.commit { await Task.yield() }
+        }
+        let returning = Context(coordinator, mergePolicy: .overwrite)
+        // Both come behind the first song, with equal keys.
+        await append(2, in: context)
+        await append(1, in: other)
+        await returning.perform { $0[playlist]?.title = "back" }
+        await context.perform { $0.automaticallyMergesChanges = true }
+        if !waits { await context.beginSave() }
+        try await coordinator.transaction { $0[playlist]?.delete() }
+        if waits { await catchUp() }
+        try await returning.save()
+        if !waits { await context.endSave() }
+        await catchUp()
+        #expect(await context.perform { $0[playlist]?.songs.ids } == [songs[2]])
+        try await other.save()
+        await catchUp()
+        let expected = waits ? [songs[2], songs[1]] : [songs[1], songs[2]]
+        #expect(await context.perform { $0[playlist]?.songs.ids } == expected)
+        try await context.save()
+        #expect(try coordinator.snapshot.related(\Playlist.songs, of: playlist) == expected)
     }
 
     @Test func `R22 an undone link leads nowhere no more`() async throws {

@@ -157,7 +157,7 @@ final class MemberRecorder: @unchecked Sendable {
     /// - Precondition: a predicate is being compiled.
     static func record(_ member: @autoclosure () -> Any, of reference: Any.Type) {
         guard let current else {
-            preconditionFailure(
+            fatalError(
                 """
                 a \(reference) holds the identifier of an object and none of its properties, which only a #Predicate can name: read \
                 them from the object, person.team?.name, or from a snapshot, snapshot.value(for: id)?.name

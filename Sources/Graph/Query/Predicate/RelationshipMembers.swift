@@ -46,19 +46,22 @@ extension ToOne {
     }
 }
 
+// Disfavoured, so that an object's members are `RelatedObjects`, which has these as every collection has.
 extension ToMany {
     /// For predicates: the number of members. Stops the program anywhere else.
     ///
     /// Complexity: O(log *n*) for each row.
+    @_disfavoredOverload
     public var count: Int {
-        preconditionFailure(Self.outsideOfPredicate)
+        fatalError(Self.outsideOfPredicate)
     }
 
     /// For predicates: whether there are no members. Stops the program anywhere else.
     ///
     /// Complexity: O(log *n*) for each row.
+    @_disfavoredOverload
     public var isEmpty: Bool {
-        preconditionFailure(Self.outsideOfPredicate)
+        fatalError(Self.outsideOfPredicate)
     }
 
     /// For predicates: whether any member meets a condition.
@@ -66,6 +69,7 @@ extension ToMany {
     /// - Throws: `GraphError.predicateNotSupported` anywhere else.
     ///
     /// Complexity: O(log *n* + *k*) for each row with *k* members, up to the first that does.
+    @_disfavoredOverload
     public func contains(where predicate: (Target) throws -> Bool) throws -> Bool {
         throw GraphError.predicateNotSupported(Self.outsideOfPredicate)
     }
@@ -75,6 +79,7 @@ extension ToMany {
     /// - Throws: `GraphError.predicateNotSupported` anywhere else.
     ///
     /// Complexity: O(log *n* + *k*) for each row with *k* members, up to the first that does not.
+    @_disfavoredOverload
     public func allSatisfy(_ predicate: (Target) throws -> Bool) throws -> Bool {
         throw GraphError.predicateNotSupported(Self.outsideOfPredicate)
     }
@@ -84,6 +89,7 @@ extension ToMany {
     /// - Throws: `GraphError.predicateNotSupported` anywhere else.
     ///
     /// Complexity: O(log *n* + *k*) for each row with *k* members.
+    @_disfavoredOverload
     public func filter(_ predicate: (Target) throws -> Bool) throws -> [Target] {
         throw GraphError.predicateNotSupported(Self.outsideOfPredicate)
     }

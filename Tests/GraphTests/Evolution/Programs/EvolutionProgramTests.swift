@@ -82,7 +82,6 @@ struct EvolutionProgramTests {
         if program.obstacle != nil { try await program.correct(disk, with: 1) }
         let old = try await state(of: program, 1, on: SimulatedDisk(disk.medium))
         let new = try await state(of: program, 3, on: SimulatedDisk(disk.medium))
-        var random = SeededGenerator(seed: Seeds.first)
         var (tried, outcomes): (Int, Set<Bool>) = (0, [])
         for versions in [[3], [2, 3]] {
             let recorded = SimulatedDisk(disk.medium)
@@ -91,30 +90,19 @@ struct EvolutionProgramTests {
                 // Two files never have one identifier.
                 try await program.open(version, on: recorded, seed: UInt64(20 + version)).close()
             }
-            for (number, moment) in recorded.moments.enumerated() {
-                for namesKept in 0...moment.medium.pendingNames.count {
-                    for mask in [0, .max, random.next()] {
-                        let fill = Medium.Fill.allCases.randomElement(using: &random) ?? .old
-                        let keepsLength = random.chance(2)
-                        tried += 1
-                        guard Sweep.tries(tried) else { continue }
-                        let medium = moment.medium.crashed(
-                            keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: keepsLength,
-                            namesKept: namesKept)
-                        let comment =
-                            "\(versions), \(number) (\(moment.operation)), \(mask), \(namesKept), \(fill)"
-                        // Where the first version still opens the file, it has what it left there.
-                        let first = try? await state(of: program, 1, on: SimulatedDisk(medium))
-                        #expect(first == nil || first == old, "\(comment)")
-                        outcomes.insert(first == nil)
-                        do {
-                            let crashed = SimulatedDisk(medium)
-                            #expect(try await state(of: program, 3, on: crashed, seed: 9) == new, "\(comment)")
-                            #expect(crashed.names.allSatisfy { !$0.contains(".new-") }, "\(comment)")
-                        } catch {
-                            Issue.record("\(comment): \(error)")
-                        }
-                    }
+            let seed = Seeds.first + UInt64(versions.count)
+            tried += await recorded.moments.forEachPowerCut(seed: seed) { medium, _, comment in
+                let comment = "\(versions), \(comment)"
+                // Where the first version still opens the file, it has what it left there.
+                let first = try? await state(of: program, 1, on: SimulatedDisk(medium))
+                #expect(first == nil || first == old, "\(comment)")
+                outcomes.insert(first == nil)
+                do {
+                    let crashed = SimulatedDisk(medium)
+                    #expect(try await state(of: program, 3, on: crashed, seed: 9) == new, "\(comment)")
+                    #expect(crashed.names.allSatisfy { !$0.contains(".new-") }, "\(comment)")
+                } catch {
+                    Issue.record("\(comment): \(error)")
                 }
             }
         }

@@ -1,16 +1,16 @@
 @testable import Graph
 
-/// Other versions of the program that declares `Library`. They differ in what undoes nothing, so that a file may go back and
-/// forth between them: in indexes, which it takes note of, and in the order of properties, for which it is converted. What
-/// is resolved in the order of declaration keeps that.
-extension StoreShape {
-    static func schema(of version: UInt64) throws -> Schema {
+extension Schema {
+    /// The schema of a program, version 0, or of another version of it. They differ in what undoes nothing, so that a file may go
+    /// back and forth between them: in indexes, which it takes note of, and in the order of properties, for which it is
+    /// converted. What is resolved in the order of declaration keeps that.
+    static func version(_ version: UInt64, of types: [any Entity.Type]) throws(GraphError) -> Schema {
         var random = SeededGenerator(seed: version)
         let entities = types.map { description(of: $0) }
         return try Schema(version == 0 ? entities : entities.map { varied($0, &random) })
     }
 
-    private static func description<E: Graph.Entity>(of type: E.Type) -> EntityDescription { EntityDescription(type) }
+    private static func description<E: Entity>(of type: E.Type) -> EntityDescription { EntityDescription(type) }
 
     private static func varied(_ entity: EntityDescription, _ random: inout SeededGenerator) -> EntityDescription {
         var properties = entity.properties

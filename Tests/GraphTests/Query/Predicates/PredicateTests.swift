@@ -1,0 +1,198 @@
+import Foundation
+import Testing
+
+@testable import Graph
+
+/// Each operator that `#Predicate` writes, as programs write it, and the shapes that other engines stop at.
+struct PredicateTests {
+    let coordinator: Coordinator
+    let snapshot: Snapshot
+
+    init() async throws {
+        coordinator = try await Coordinator(for: Piece.self, Crate.self)
+        try await coordinator.transaction { context in
+            let crates = (0..<3).map { context.insert(Crate(code: "C\($0)", level: $0, remark: $0 == 1 ? "one" : nil)) }
+            var random = SeededGenerator(seed: 5)
+            for number in 0..<40 {
+                let piece = context.insert(Piece.random(&random))
+                (piece.number, piece.count) = (number, number % 7 + 1)
+                if number % 4 != 3 { piece.crate = crates[number % 4] }
+            }
+            crates[0].owner = try context.fetch(Piece.self).first { $0.number == 2 }
+            crates[0].above.insert(crates[1])
+        }
+        snapshot = coordinator.snapshot
+    }
+
+    private func check(
+        _ predicate: Predicate<Piece>, _ isMet: (Piece) throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let found = try snapshot.fetchValues(Piece.self, where: predicate).map(\.number)
+        let expected = try snapshot.fetchValues(Piece.self, where: isMet).map(\.number)
+        #expect(found == expected, sourceLocation: sourceLocation)
+        #expect(!expected.isEmpty && expected.count < 40, "the example says nothing", sourceLocation: sourceLocation)
+    }
+
+    private func crate(_ piece: Piece) -> Crate? { piece.crate.id.flatMap { snapshot.value(for: $0) } }
+
+    @Test func `comparisons and logic`() throws {
+        let (three, flag) = (3, true)
+        try check(#Predicate { $0.number == 7 }) { $0.number == 7 }
+        try check(#Predicate { 7 != $0.number }) { $0.number != 7 }
+        try check(#Predicate { $0.number < 7 }) { $0.number < 7 }
+        try check(#Predicate { $0.number <= three }) { $0.number <= 3 }
+        try check(#Predicate { $0.count > three }) { $0.count > 3 }
+        try check(#Predicate { three >= $0.count }) { $0.count <= 3 }
+        try check(#Predicate { $0.number > 10 && $0.count == 2 }) { $0.number > 10 && $0.count == 2 }
+        try check(#Predicate { $0.number == 10 || $0.count == 2 }) { $0.number == 10 || $0.count == 2 }
+        try check(#Predicate { !($0.number == 10) }) { $0.number != 10 }
+        try check(#Predicate { $0.isNew }) { $0.isNew }
+        try check(#Predicate { $0.isNew == flag }) { $0.isNew }
+        try check(#Predicate { !$0.isNew }) { !$0.isNew }
+        try check(#Predicate { $0.number > 10 ? $0.isNew : $0.count == 1 }) { $0.number > 10 ? $0.isNew : $0.count == 1 }
+        try check(#Predicate { $0.doubled == 6 }) { $0.doubled == 6 }
+    }
+
+    @Test func `arithmetic`() throws {
+        try check(#Predicate { $0.number + $0.count > 20 }) { $0.number + $0.count > 20 }
+        try check(#Predicate { $0.number - $0.count < 0 }) { $0.number - $0.count < 0 }
+        try check(#Predicate { $0.number * 2 == 8 }) { $0.number * 2 == 8 }
+        try check(#Predicate { -$0.number < -30 }) { -$0.number < -30 }
+        try check(#Predicate { $0.number / $0.count == 4 }) { $0.number / $0.count == 4 }
+        try check(#Predicate { $0.number % 5 == 2 }) { $0.number % 5 == 2 }
+        try check(#Predicate { $0.weight / 2 > 0.3 }) { $0.weight / 2 > 0.3 }
+    }
+
+    @Test func `optionals, enumerations and parts of values`() throws {
+        let (grade, small): (Grade, Int8?) = (.middle, 1)
+        try check(#Predicate { $0.grade == grade }) { $0.grade == .middle }
+        try check(#Predicate { $0.grade != grade }) { $0.grade != .middle }
+        try check(#Predicate { $0.note == nil }) { $0.note == nil }
+        try check(#Predicate { $0.note != nil }) { $0.note != nil }
+        try check(#Predicate { $0.small == small }) { $0.small == 1 }
+        try check(#Predicate { ($0.note ?? "").isEmpty }) { ($0.note ?? "").isEmpty }
+        try check(#Predicate { ($0.note?.count ?? 0) > 1 }) { ($0.note?.count ?? 0) > 1 }
+        try check(#Predicate { $0.note.flatMap { $0.count } == 1 }) { $0.note.flatMap { $0.count } == 1 }
+        try check(#Predicate { if let note = $0.note { return note.count > 1 } else { return false } }) {
+            ($0.note?.count ?? 0) > 1
+        }
+        try check(#Predicate { $0.note != nil && $0.note!.count > 1 }) { ($0.note?.count ?? 0) > 1 }
+        try check(#Predicate { $0.size.width == 2 && $0.size.label != "a" }) { $0.size.width == 2 && $0.size.label != "a" }
+    }
+
+    @Test func `texts, dates and collections`() throws {
+        let (names, numbers): ([String], Set<Int>) = (["a", "ab"], [1, 5, 99])
+        let date = Date(timeIntervalSinceReferenceDate: 0)
+        try check(#Predicate { $0.name.starts(with: "a") }) { $0.name.starts(with: "a") }
+        try check(#Predicate { $0.name.contains("b") }) { $0.name.contains("b") }
+        try check(#Predicate { $0.name < "b" }) { $0.name < "b" }
+        try check(#Predicate { $0.made > date }) { $0.made > date }
+        try check(#Predicate { names.contains($0.name) }) { names.contains($0.name) }
+        try check(#Predicate { numbers.contains($0.number) }) { numbers.contains($0.number) }
+        try check(#Predicate { (3..<9).contains($0.number) }) { (3..<9).contains($0.number) }
+        try check(#Predicate { (3...9).contains($0.number) }) { (3...9).contains($0.number) }
+        try check(#Predicate { $0.tags.contains(2) }) { $0.tags.contains(2) }
+        try check(#Predicate { $0.tags.contains { $0 > 2 } }) { $0.tags.contains { $0 > 2 } }
+        try check(#Predicate { $0.tags.allSatisfy { $0 > 0 } }) { $0.tags.allSatisfy { $0 > 0 } }
+        try check(#Predicate { $0.tags.filter { $0 > 0 }.count == 1 }) { $0.tags.filter { $0 > 0 }.count == 1 }
+        try check(#Predicate { !$0.tags.isEmpty && $0.tags[0] > 0 }) { !$0.tags.isEmpty && $0.tags[0] > 0 }
+        try check(#Predicate { $0.tags.max() == 3 }) { $0.tags.max() == 3 }
+        try check(#Predicate { $0.tags.min() == 0 }) { $0.tags.min() == 0 }
+        try check(#Predicate { $0.points["a"] == 1 }) { $0.points["a"] == 1 }
+        try check(#Predicate { $0.points["b", default: 7] == 7 }) { $0.points["b", default: 7] == 7 }
+        try check(#Predicate { $0.tags.starts(with: [1]) || $0.number == 1 }) { $0.tags.starts(with: [1]) || $0.number == 1 }
+    }
+
+    @Test func `references and members`() throws {
+        let id = try #require(snapshot.fetchIDs(\Crate.code, equals: "C1").first)
+        try check(#Predicate { $0.crate == nil }) { $0.crate.id == nil }
+        try check(#Predicate { $0.crate != nil }) { $0.crate.id != nil }
+        try check(#Predicate { $0.crate.id == id }) { $0.crate.id == id }
+        try check(#Predicate { $0.crate == id }) { $0.crate.id == id }
+        try check(#Predicate { $0.crate != id }) { $0.crate.id != id }
+        try check(#Predicate { $0.crate.code == "C1" }) { crate($0)?.code == "C1" }
+        try check(#Predicate { $0.crate.level != 1 }) { crate($0)?.level != 1 }
+        try check(#Predicate { $0.crate.remark == nil }) { crate($0)?.remark == nil }
+        try check(#Predicate { ($0.crate.level ?? 9) > 1 }) { (crate($0)?.level ?? 9) > 1 }
+        try check(#Predicate { $0.crate.owner.number == 2 }) { crate($0)?.code == "C0" }
+        try check(#Predicate { $0.crate.owner == nil }) { crate($0)?.code != "C0" }
+        try check(#Predicate { $0.crate.owner.crate.code == "C2" }) { crate($0)?.code == "C0" }
+        try check(#Predicate { $0.crate.pieces.isEmpty }) { $0.crate.id == nil }
+        try check(#Predicate { $0.crate.pieces.count == 10 && $0.number > 5 }) { $0.crate.id != nil && $0.number > 5 }
+        try check(#Predicate { $0.crate.pieces.contains { $0.number == 5 } }) { $0.crate.id == id }
+        try check(#Predicate { $0.crate.pieces.allSatisfy { $0.number != 5 } }) { $0.crate.id != id }
+        try check(#Predicate { $0.crate.pieces.filter { $0.number < 5 }.count == 1 }) {
+            crate($0)?.code == "C1" || crate($0)?.code == "C2"
+        }
+        try check(#Predicate { $0.crate.above.contains { $0.code == "C1" } }) { crate($0)?.code == "C0" }
+        try check(#Predicate { piece in piece.crate.pieces.contains { $0.number == piece.number + 4 } }) {
+            $0.crate.id != nil && $0.number < 36
+        }
+    }
+
+    @Test func `predicates are put together`() throws {
+        let (one, other): (Predicate<Piece>, Predicate<Piece>) = (#Predicate { $0.number < 9 }, #Predicate { $0.count == 2 })
+        try check(.all(one, other)) { $0.number < 9 && $0.count == 2 }
+        try check(.any(one, other)) { $0.number < 9 || $0.count == 2 }
+        try check(.not(.any(one, other))) { !($0.number < 9 || $0.count == 2) }
+        try check(.all(.not(one), .any(other))) { $0.number >= 9 && $0.count == 2 }
+        #expect(try snapshot.fetchCount(Piece.self, where: .all([])) == 40)
+        #expect(try snapshot.fetchCount(Piece.self, where: .any([])) == 0)
+        let sample = try #require(snapshot.fetchValues(\Piece.number, equals: 1).first)
+        #expect(try Predicate<Piece>.all(one, other).evaluate(sample) == (sample.count == 2))
+    }
+
+    @Test func `what has no result is an error that names object and operation`() throws {
+        let (zero, most, seven) = (0, Int.max, 7)
+        let failing: [(Predicate<Piece>, String)] = [
+            (#Predicate { 10 / ($0.number - seven) == 1 }, "10 / 0 is a division by zero"),
+            (#Predicate { $0.number % zero == 1 }, "0 % 0 is a division by zero"),
+            (#Predicate { $0.number + most > 0 }, "1 + 9223372036854775807 overflows Int"),
+            (#Predicate { $0.number * most > 1 }, "2 * 9223372036854775807 overflows Int"),
+            (#Predicate { $0.note!.count > 100 }, "nil is unwrapped with !"),
+            (#Predicate { $0.tags[seven] == 1 }, "the index 7 is out of bounds"),
+            (#Predicate { (seven...$0.number).contains(3) }, "the range's lower bound is above its upper one"),
+            (#Predicate { ($0.small as Any) as! Int == 3 }, "which as! needs"),
+        ]
+        for (predicate, text) in failing {
+            let error = #expect(throws: GraphError.self) { try snapshot.fetchValues(Piece.self, where: predicate) }
+            let description = error?.description ?? ""
+            #expect(description.contains(text) && description.contains("Piece/p"), "\(description)")
+            // Nothing is evaluated behind a condition that decides.
+            let guarded = Predicate<Piece>.all(#Predicate { $0.number > 1_000 }, predicate)
+            #expect(try snapshot.fetchCount(Piece.self, where: guarded) == 0)
+        }
+        // An object before the one that fails is found.
+        let predicate = #Predicate<Piece> { 10 / ($0.number - seven) != 1_000 }
+        #expect(try snapshot.fetchValues(Piece.self, where: predicate, limit: 7).count == 7)
+        #expect(throws: GraphError.self) { try snapshot.fetchValues(Piece.self, where: predicate, limit: 8) }
+    }
+
+    /// A node of a program's own.
+    private struct Foreign: StandardPredicateExpression {
+        func evaluate(_ bindings: PredicateBindings) throws -> Bool { true }
+    }
+
+    @Test func `what cannot be evaluated is an error before the first row`() async throws {
+        let empty = try await Coordinator(for: Piece.self, Crate.self).snapshot
+        let predicate = Predicate<Piece> { piece in
+            PredicateExpressions.build_Conjunction(
+                lhs: PredicateExpressions.build_KeyPath(root: piece, keyPath: \.isNew), rhs: Foreign())
+        }
+        let error = #expect(throws: GraphError.self) { try empty.fetchValues(Piece.self, where: predicate) }
+        #expect(error?.description.hasPrefix("the predicate cannot be evaluated: Foreign is not supported") == true)
+    }
+
+    @Test func `members of a reference stop the program outside of predicates`() async {
+        await #expect(processExitsWith: .failure) {
+            let reference: ToOne<Crate> = nil
+            _ = reference.code
+        }
+        await #expect(processExitsWith: .failure) {
+            let members: ToMany<Piece> = []
+            _ = members.count
+        }
+        let members: ToMany<Piece> = []
+        #expect(throws: GraphError.self) { try members.contains { $0.isNew } }
+    }
+}

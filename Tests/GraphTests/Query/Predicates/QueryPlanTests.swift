@@ -1,0 +1,191 @@
+import Foundation
+import Observation
+import Testing
+
+@testable import Graph
+
+/// Which rows a plan looks at, and what a context's fetches by predicate depend on.
+struct QueryPlanTests {
+    let coordinator: Coordinator
+
+    init() async throws {
+        coordinator = try await Coordinator(for: Piece.self, Crate.self)
+        try await coordinator.transaction { context in
+            var random = SeededGenerator(seed: 5)
+            let crates = (0..<10).map { context.insert(Crate(code: "C\($0)", level: $0)) }
+            for number in 0..<1_000 {
+                let piece = context.insert(Piece.random(&random))
+                (piece.number, piece.name, piece.label) = (number, "N\(number)", "L\(number % 2)")
+                piece.crate = crates[number % 10]
+            }
+            for crate in crates { crate.above.insert(crates[0]) }
+        }
+    }
+
+    private func explanation(_ fetch: FetchDescriptor<Piece>) throws -> String {
+        try coordinator.snapshot.explain(fetch).description
+    }
+
+    private func explanation(_ predicate: Predicate<Piece>) throws -> String {
+        try explanation(FetchDescriptor(predicate: predicate))
+    }
+
+    @Test func `a plan takes the index that proposes the fewest rows`() throws {
+        let names = ["N1", "N2", "N1"]
+        let examples: [(Predicate<Piece>, String)] = [
+            (#Predicate { $0.number == 7 }, "1 rows by the index of Piece.number; expected 1, looked at 1, found 1"),
+            (#Predicate { $0.number >= 7 && $0.number < 17 }, "10 rows by the index of Piece.number; expected 10, looked at 10, found 10"),
+            (#Predicate { (7...16).contains($0.number) }, "10 rows by the index of Piece.number; expected 10, looked at 10, found 10"),
+            (#Predicate { names.contains($0.name) }, "2 rows by the index of Piece.name; expected 2, looked at 2, found 2"),
+            (#Predicate { $0.name.starts(with: "N99") }, "11 rows by the index of Piece.name; expected 11, looked at 11, found 11"),
+            (
+                #Predicate { $0.number < 100 && $0.name.starts(with: "N99") },
+                "11 rows by the index of Piece.name; expected 11, looked at 11, found 1"
+            ),
+            (
+                #Predicate { $0.number < 10 || $0.name == "N99" },
+                "10 rows by the index of Piece.number and 1 rows by the index of Piece.name; expected 11, looked at 11, found 11"
+            ),
+            (#Predicate { $0.number < 10 && $0.number > 20 }, "0 rows by the index of Piece.number; expected 0, looked at 0, found 0"),
+            (
+                #Predicate { $0.crate.code == "C3" },
+                "100 rows that lead to 1 by Crate.code; expected 100, looked at 100, found 100"
+            ),
+            (
+                #Predicate { $0.crate.level == 3 },
+                "100 rows that lead to 1 by Crate.level; expected 100, looked at 100, found 100"
+            ),
+            (#Predicate { $0.number < 900 }, "all 1000 rows of Piece; expected 1000, looked at 1000, found 900"),
+            (#Predicate { $0.number < 10 || $0.label == "L1" }, "all 1000 rows of Piece; expected 1000, looked at 1000, found 505"),
+            (#Predicate { !($0.number == 7) }, "all 1000 rows of Piece; expected 1000, looked at 1000, found 999"),
+        ]
+        for (predicate, text) in examples { #expect(try explanation(predicate) == text) }
+    }
+
+    @Test func `a sorted page is read along an index`() throws {
+        let byName = FetchDescriptor<Piece>(
+            predicate: #Predicate { $0.name.starts(with: "N9") && $0.label == "L1" }, sortBy: [.ascending(\.name)], fetchLimit: 3)
+        #expect(
+            try explanation(byName)
+                == "111 rows by the index of Piece.name, in the order of an index; expected 111, looked at 5, found 3")
+        let deep = FetchDescriptor<Piece>(
+            predicate: #Predicate { $0.number >= 100 && $0.number < 300 }, sortBy: [.descending(\.number)], fetchLimit: 2,
+            fetchOffset: 150)
+        #expect(
+            try explanation(deep)
+                == "200 rows by the index of Piece.number, in the order of an index; expected 200, looked at 2, found 2")
+        #expect(try coordinator.snapshot.fetchValues(deep).map(\.number) == [149, 148])
+        let all = FetchDescriptor<Piece>(predicate: #Predicate { $0.number < 900 }, sortBy: [.ascending(\.number)], fetchLimit: 5)
+        #expect(
+            try explanation(all) == "all 1000 rows of Piece, in the order of an index; expected 1000, looked at 5, found 5")
+    }
+
+    // MARK: Contexts
+
+    @Test func `R15 a predicate sees pending changes, and relationships as they are now`() async throws {
+        let context = Context(coordinator)
+        let predicate = #Predicate<Piece> { $0.crate.code == "new" }
+        let id = try await context.perform { context in
+            let crate = context.insert(Crate(code: "new", level: 1))
+            let found = try context.first(Piece.self, where: #Predicate { $0.number == 5 })
+            let piece = try #require(found)
+            piece.crate = crate
+            piece.name = "renamed"
+            #expect(try context.fetch(Piece.self, where: predicate) == [piece])
+            #expect(try context.fetchCount(Piece.self, where: #Predicate { $0.name == "renamed" }) == 1)
+            let crates = #Predicate<Crate> { $0.pieces.contains { $0.name == "renamed" } }
+            #expect(try context.fetch(Crate.self, where: crates) == [crate])
+            var fetch = FetchDescriptor(predicate: predicate)
+            fetch.includesPendingChanges = false
+            #expect(try context.fetchIDs(fetch) == [])
+            #expect(try context.fetch(fetch) == [])
+            return piece.id
+        }
+        let nested = await Context(parent: context)
+        #expect(try await nested.perform { try $0.fetchIDs(Piece.self, where: predicate) } == [id])
+        try await context.perform { context in
+            try context.object(for: id).delete()
+            #expect(try context.fetchValues(Piece.self, where: predicate).isEmpty)
+        }
+        #expect(try coordinator.snapshot.fetchCount(Piece.self, where: predicate) == 0)
+    }
+
+    /// Whether a serializable transaction that fetches, while something else is changed, is refused.
+    private func isRefused(
+        _ predicate: Predicate<Piece>, then change: @escaping @Sendable (isolated Context) throws -> Void
+    ) async throws -> Bool {
+        do {
+            try await coordinator.transaction(isolation: .serializable, retries: 0) { context in
+                _ = try context.fetchCount(Piece.self, where: predicate)
+                try await Context(coordinator).transaction { try change($0) }
+                context.insert(Crate(code: "own", level: 77))
+            }
+            return false
+        } catch GraphError.retriesExhausted {
+            return true
+        }
+    }
+
+    private static func change(_ number: Int, _ body: @escaping @Sendable (ManagedObject<Piece>) -> Void)
+        -> @Sendable (isolated Context) throws -> Void
+    {
+        { context in
+            let piece = context.first(\Piece.number, equals: number)
+            body(try #require(piece))
+        }
+    }
+
+    @Test func `R26 a transaction depends on the ranges that its plan read, and on nothing else`() async throws {
+        let range = #Predicate<Piece> { $0.number >= 10 && $0.number < 20 }
+        #expect(try await isRefused(range, then: Self.change(15) { $0.label = "other" }))
+        #expect(try await isRefused(range, then: Self.change(15) { $0.number = 5_000 }))
+        #expect(try await isRefused(range, then: Self.change(500) { $0.number = 11 }))
+        #expect(try await !isRefused(range, then: Self.change(500) { $0.label = "other" }))
+        #expect(try await !isRefused(range, then: Self.change(501) { $0.number = 21 }))
+        let either = #Predicate<Piece> { $0.number == 30 || $0.name == "N40" }
+        #expect(try await isRefused(either, then: Self.change(40) { $0.label = "other" }))
+        #expect(try await isRefused(either, then: Self.change(600) { $0.name = "N40" }))
+        #expect(try await !isRefused(either, then: Self.change(601) { $0.name = "N41" }))
+        // Without an index all rows count.
+        #expect(try await isRefused(#Predicate { $0.label == "none" }, then: Self.change(700) { $0.rank = 77 }))
+    }
+
+    @Test func `R26 a transaction depends on what relationships led to`() async throws {
+        let code = #Predicate<Piece> { $0.crate.code == "C3" }
+        #expect(
+            try await isRefused(code) { context in context.first(\Crate.code, equals: "C5")?.code = "C3" })
+        #expect(try await isRefused(code, then: Self.change(4) { $0.crate = nil }))
+        let linked = #Predicate<Piece> { $0.number < 10 && $0.crate.above.contains { $0.level == 0 } }
+        #expect(
+            try await isRefused(linked) { context in
+                context.first(\Crate.code, equals: "C7")?.above.removeAll()
+            })
+        #expect(try await !isRefused(linked, then: Self.change(800) { $0.rank = 78 }))
+    }
+
+    @Test @MainActor func `R22 observers are told when what a predicate found may be different`() async throws {
+        let context = Context(coordinator, executor: .main)
+        func isTold(
+            _ predicate: Predicate<Piece>, _ change: @escaping @Sendable (isolated Context) -> Void
+        ) throws -> Bool {
+            let told = Told()
+            _ = withObservationTracking {
+                try? context.sync { try $0.fetchCount(Piece.self, where: predicate) }
+            } onChange: {
+                told.count += 1
+            }
+            context.sync { change($0) }
+            let count = told.count
+            context.sync { $0.rollback() }
+            return count > 0
+        }
+        let predicate = #Predicate<Piece> { $0.crate.above.contains { $0.level == 0 } }
+        #expect(try isTold(predicate) { $0.first(\Crate.code, equals: "C7")?.above.removeAll() })
+        #expect(try isTold(predicate) { $0.first(\Crate.code, equals: "C0")?.level = 1 })
+        #expect(try isTold(predicate) { $0.first(\Piece.number, equals: 1)?.rank = 99 })
+        #expect(try !isTold(#Predicate { $0.number == 1 }) { $0.first(\Crate.code, equals: "C0")?.level = 1 })
+    }
+
+    /// Counted on one thread.
+    private final class Told: @unchecked Sendable { var count = 0 }
+}
