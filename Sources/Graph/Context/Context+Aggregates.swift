@@ -81,7 +81,7 @@ extension Context {
         try snapshot(toAggregate: predicate).grouped(type, by: keyPath, where: predicate, body)
     }
 
-    private func snapshot<E: Entity>(toAggregate predicate: Predicate<E>?) -> Snapshot {
-        state.snapshot(toFetch: FetchDescriptor(predicate: predicate))
+    private func snapshot<E: Entity>(toAggregate predicate: Predicate<E>?) throws -> Snapshot {
+        try state.snapshot(toFetch: FetchDescriptor(predicate: predicate))
     }
 }
