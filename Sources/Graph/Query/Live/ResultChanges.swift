@@ -29,8 +29,7 @@ struct ResultChanges: Sendable {
     ///   - isWhole: whether all rows of both lists are among them.
     init<E>(_ touched: [TouchedRow], from old: ResultRows<E>, to new: ResultRows<E>, isWhole: Bool = false) {
         let (shown, shows) = (old.window, new.window)
-        let before = touched.filter { $0.old != nil }.sorted { $0.old! < $1.old! }
-        let oldRanks = Untouched(before.compactMap(\.old))
+        let oldRanks = Untouched(touched.compactMap(\.old).sorted())
         let newRanks = Untouched(touched.compactMap(\.new).sorted())
         var stays: [TouchedRow] = []
         for row in touched {
@@ -50,24 +49,25 @@ struct ResultChanges: Sendable {
             removed += was.without(isNow).map { oldRanks.rank(of: $0) - shown.lowerBound }
             inserted += isNow.without(was).map { newRanks.rank(of: $0) - shows.lowerBound }
         }
-        add(stays, oldRanks, newRanks, from: old, to: new)
+        add(stays, oldRanks, newRanks, from: old, to: new, isWhole: isWhole)
         removed.sort()
         inserted.sort()
         moved.sort { $0.to < $1.to }
         updated.sort()
     }
 
-    /// Rows that are shown before and after: as many as possible stay where they are, the others move.
+    /// Rows that are shown before and after: as many as possible of those between the same other rows stay, the others move.
     private mutating func add<E>(
         _ rows: [TouchedRow], _ oldRanks: Untouched, _ newRanks: Untouched, from old: ResultRows<E>,
-        to new: ResultRows<E>
+        to new: ResultRows<E>, isWhole: Bool
     ) {
         let (shown, shows) = (old.window, new.window)
         var inOrder: [TouchedRow] = []
         var movers: [TouchedRow] = []
         for row in rows.sorted(by: { $0.old! < $1.old! }) {
-            let isBetweenSame = oldRanks.before(row.old!) == newRanks.before(row.new!)
-            if isBetweenSame, old.section(of: row.row) == new.section(of: row.row) {
+            if isWhole || oldRanks.before(row.old!) == newRanks.before(row.new!),
+                old.section(of: row.row) == new.section(of: row.row)
+            {
                 inOrder.append(row)
             } else {
                 movers.append(row)

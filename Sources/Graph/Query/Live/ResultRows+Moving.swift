@@ -40,7 +40,10 @@ extension ResultRows {
             rows[row]?.isChanged = !snapshot.schema.entities[entity].areIdentical(old, new)
         }
         // Nothing else is known of either list.
-        return ResultChanges(Array(rows.values), from: old, to: self, isWhole: true)
+        var changes = ResultChanges(Array(rows.values), from: old, to: self, isWhole: true)
+        var sections = old.sections
+        changes.updateSections(&sections, from: old, to: self)
+        return changes
     }
 
     /// Calls the body with each row that the result shows, and the rank of its entry.
