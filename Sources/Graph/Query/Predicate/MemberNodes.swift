@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// `#Predicate` gives the builders their names.
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -9,7 +12,8 @@
 
 extension PredicateExpressions {
     /// Whether any of an object's members meets a condition, or all do. `#Predicate` makes it.
-    public struct MembersTest<Owner: PredicateExpression, Target: Entity, Test: PredicateExpression>: PredicateExpression
+    public struct MembersTest<Owner: PredicateExpression, Target: Entity, Test: PredicateExpression>:
+        PredicateExpression
     where Owner.Output == ToMany<Target>, Test.Output == Bool {
         let members: Owner
         let variable: Variable<Target>
@@ -79,7 +83,8 @@ extension PredicateExpressions {
     /// Complexity: O(1).
     public static func build_Equal<LHS: PredicateExpression, Target: Entity>(
         lhs: LHS, rhs: NilLiteral<PersistentID<Target>>
-    ) -> Equal<KeyPath<LHS, PersistentID<Target>?>, NilLiteral<PersistentID<Target>>> where LHS.Output == ToOne<Target> {
+    ) -> Equal<KeyPath<LHS, PersistentID<Target>?>, NilLiteral<PersistentID<Target>>>
+    where LHS.Output == ToOne<Target> {
         build_Equal(lhs: build_KeyPath(root: lhs, keyPath: \.id), rhs: rhs)
     }
 
