@@ -28,6 +28,8 @@ extension PredicateExpressions {
         }
 
         /// Fails: members are in a store, and a fetch evaluates the predicate there.
+        ///
+        /// Complexity: O(1).
         public func evaluate(_ bindings: PredicateBindings) throws -> Bool { throw GraphError.membersOutsideOfStore }
     }
 
@@ -46,6 +48,8 @@ extension PredicateExpressions {
         }
 
         /// Fails: members are in a store, and a fetch evaluates the predicate there.
+        ///
+        /// Complexity: O(1).
         public func evaluate(_ bindings: PredicateBindings) throws -> [Target] {
             throw GraphError.membersOutsideOfStore
         }
@@ -131,15 +135,23 @@ extension PredicateExpressions.MembersFilter: Sendable where Owner: Sendable, Te
 // `#Predicate` asks that its nodes be Codable. Foundation's own archives know its own nodes only.
 extension PredicateExpressions.MembersTest: Codable where Owner: Codable, Test: Codable {
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public init(from decoder: any Decoder) throws { throw GraphError.membersOutsideOfStore }
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public func encode(to encoder: any Encoder) throws { throw GraphError.membersOutsideOfStore }
 }
 
 extension PredicateExpressions.MembersFilter: Codable where Owner: Codable, Test: Codable {
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public init(from decoder: any Decoder) throws { throw GraphError.membersOutsideOfStore }
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public func encode(to encoder: any Encoder) throws { throw GraphError.membersOutsideOfStore }
 }
 
