@@ -318,6 +318,7 @@ public actor Context {
         registry.endTurn()
         state.tellCommits(from: coordinator.published)
         state.tellChanges()
+        state.tellResults()
     }
 
     // MARK: Transactions

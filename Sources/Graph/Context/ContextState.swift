@@ -46,6 +46,10 @@ final class ContextState {
     let reference = ContextReference()
     /// For those who follow the commits that the context takes over, up to which they know them.
     var feed: PublishedSnapshot?
+    /// Live results that an observer has read since it was told of a change of theirs.
+    var trackedResults: [TrackedResultsReference] = []
+    /// Whether a task will tell the followers of results what was changed outside of turns.
+    var isTurnScheduled = false
     /// Whether an object was written to since the last flush.
     var needsFlush = false
     /// Of the insert that is under way.
@@ -252,6 +256,7 @@ final class ContextState {
     @usableFromInline
     func noteChange() {
         if autosaveTimer == nil { autosaveTimer = startAutosaveTimer?() }
+        scheduleTurn()
     }
 
     /// Has changes saved after a time; nil for no longer.
@@ -317,9 +322,11 @@ final class ContextState {
         // Observers run a program's code, which may use the context: whatever else a change entails is done before.
         epoch.isCurrent = false
         epoch = Epoch(isCurrent: observation == nil)
+        scheduleTurn()
         guard let observation else { return }
         observation.tell(working.snapshot)
         tellChanges()
+        tellTrackedResults()
     }
 
     func require(_ id: RowID) {

@@ -132,6 +132,7 @@ final class EventFollowers: Sendable {
     fileprivate struct State {
         var followers: [Follower] = []
         weak var feed: PublishedSnapshot?
+        var results: [TurnFollowerReference] = []
         /// The number of tasks that may still take over commits.
         var mergerCount = 0
         var isClosed = false
@@ -160,6 +161,30 @@ final class EventFollowers: Sendable {
             return state.isFinished
         }
         if isFinished { feed.finish() }
+    }
+
+    /// Has a follower of turns learn of them.
+    func add(_ follower: any TurnFollower) {
+        let isFinished = state.withLock { state in
+            state.results.removeAll { $0.follower == nil }
+            state.results.append(TurnFollowerReference(follower: follower))
+            return state.isFinished
+        }
+        if isFinished { follower.finish() }
+    }
+
+    /// Whether anybody wants to know of turns.
+    var hasTurnFollowers: Bool {
+        state.withLock { state in
+            if state.results.isEmpty { return false }
+            state.results.removeAll { $0.follower == nil }
+            return !state.results.isEmpty
+        }
+    }
+
+    func turnEnded(_ working: Snapshot, base: Snapshot) {
+        let results = state.withLock { $0.results.compactMap(\.follower) }
+        for follower in results { follower.turnEnded(working, base: base) }
     }
 
     /// Evaluates the event only if there are followers.
@@ -198,14 +223,20 @@ final class EventFollowers: Sendable {
 
     /// Ends the events if the closure returns true.
     private func finish(_ isOver: (inout State) -> Bool) {
-        let (buffers, feed): ([EventBuffer], PublishedSnapshot?) = state.withLock { state in
-            guard isOver(&state) else { return ([], nil) }
+        typealias All = ([EventBuffer], PublishedSnapshot?, [any TurnFollower])
+        let (buffers, feed, results): All = state.withLock { state in
+            guard isOver(&state) else { return ([], nil, []) }
             state.isFinished = true
-            return (state.buffers, state.feed)
+            return (state.buffers, state.feed, state.results.compactMap(\.follower))
         }
         for buffer in buffers { buffer.finish() }
         feed?.finish()
+        for follower in results { follower.finish() }
     }
+}
+
+private struct TurnFollowerReference {
+    weak var follower: (any TurnFollower)?
 }
 
 extension EventFollowers.State {

@@ -1,0 +1,195 @@
+public import Observation
+
+/// The objects that a descriptor asks for, in its order, kept up to date: by edits of this context, saves, merges, rollbacks,
+/// undo, whatever changes what a fetch would return.
+///
+/// ```swift
+/// let adults = try context.results(FetchDescriptor<Person>(predicate: #Predicate { $0.age >= 18 }))
+/// person.age = 18
+/// adults.objects.contains(person)     // true
+/// ```
+///
+/// It belongs to its context as objects do, and is not `Sendable`. It holds identifiers, and makes objects when they are looked at.
+/// Where the context is observable, observers of `objects`, `count` and `sections` are told once when another object is to be
+/// shown at any place; the values that an object shows are tracked by the object. Nothing is computed until somebody reads.
+public final class FetchedResults<E: Entity> {
+    private let state: ContextState
+    private var definition: ResultDefinition<E>
+    private var rows: ResultRows<E>
+    private var test: ResultTest<E>
+    private let registrar = ObservationRegistrar()
+    private var isTracked = false
+    private weak var feed: ResultFeed<E>?
+
+    /// Why the result could not follow the context: its predicate failed, or a descriptor that was set is none. It shows what it
+    /// showed before, and nil again once it follows.
+    public private(set) var error: (any Error)?
+
+    init(_ definition: ResultDefinition<E>, _ state: ContextState) throws {
+        self.definition = definition
+        self.state = state
+        state.reads?.readAll(of: state.entityIndex(of: E.self))
+        let snapshot = Self.snapshot(of: state, definition)
+        test = try ResultTest(definition.descriptor.predicate, in: snapshot)
+        rows = try ResultRows(definition, in: snapshot)
+    }
+
+    private static func snapshot(of state: ContextState, _ definition: ResultDefinition<E>) -> Snapshot {
+        let flushed = state.flushed
+        return definition.descriptor.includesPendingChanges ? flushed : state.base
+    }
+
+    /// What the result shows. Setting it fetches anew, and tells observers.
+    public var descriptor: FetchDescriptor<E> {
+        get { definition.descriptor }
+        set { define(newValue) }
+    }
+
+    /// The objects as they are now. The collection does not change: of an object that is deleted later it has the last value.
+    public var objects: FetchedObjects<E> {
+        let rows = current
+        return FetchedObjects(state: state, rows: rows, range: 0..<rows.count)
+    }
+
+    /// The number of objects.
+    public var count: Int { current.count }
+
+    /// The objects section by section, in order; none if the result was made without sections.
+    public var sections: [FetchedSection<E>] {
+        let rows = current
+        return zip(rows.sections, rows.sectionRanges).map { section, range in
+            FetchedSection(
+                id: ResultSectionID(key: section.key),
+                objects: FetchedObjects(state: state, rows: rows, range: range))
+        }
+    }
+
+    /// How the result differs from now on, at the end of each turn of the context that changes it: of a `perform`, a `sync`, a
+    /// transaction, a save, a merge; what is changed outside of these is told soon after.
+    ///
+    /// The sequence is `Sendable` and does not retain the context. ``ResultUpdate/values`` is the list that an update leads to;
+    /// ``objects`` may be newer.
+    public var updates: ResultUpdates<E> {
+        let feed = self.feed ?? ResultFeed(definition, rows.snapshot)
+        if self.feed == nil {
+            self.feed = feed
+            state.followers.add(feed)
+            if let context = state.reference.context { context.coordinator.followed.add(state.followers) }
+        }
+        let rows = followed()
+        feed.turnEnded(state.flushed, base: state.base)
+        return ResultUpdates(.turns(feed), from: rows)
+    }
+
+    // MARK: Following
+
+    /// The rows to show, for somebody who may track them.
+    private var current: ResultRows<E> {
+        let rows = followed()
+        if state.isObservable {
+            registrar.access(self, keyPath: \.objects)
+            if !isTracked {
+                isTracked = true
+                state.trackedResults.append(TrackedResultsReference(results: self))
+            }
+        }
+        return rows
+    }
+
+    private func followed() -> ResultRows<E> {
+        _ = follow()
+        return rows
+    }
+
+    /// Moves to what the context shows now. True if other objects are shown than before.
+    private func follow() -> Bool {
+        do {
+            let changes = try rows.move(to: Self.snapshot(of: state, definition), test)
+            error = nil
+            return changes.isStructural
+        } catch {
+            self.error = error
+            return false
+        }
+    }
+
+    private func define(_ descriptor: FetchDescriptor<E>) {
+        let new = ResultDefinition(descriptor, sectionedBy: definition.section, spare: definition.spare)
+        let snapshot = Self.snapshot(of: state, new)
+        do {
+            let newTest = try ResultTest(descriptor.predicate, in: snapshot)
+            rows = try ResultRows(new, in: snapshot)
+            (definition, test, error) = (new, newTest, nil)
+        } catch {
+            self.error = error
+            return
+        }
+        feed?.define(new)
+        tellObservers()
+    }
+
+    private func tellObservers() {
+        guard isTracked else { return }
+        isTracked = false
+        state.trackedResults.removeAll { $0.results == nil || $0.results === self }
+        registrar.withMutation(of: self, keyPath: \.objects) {}
+    }
+}
+
+extension FetchedResults: TrackedResults {
+    func tell() {
+        if isTracked, follow() { tellObservers() }
+    }
+}
+
+extension FetchedResults: Observable {}
+
+/// Unavailable: a result belongs to its context.
+@available(
+    *, unavailable,
+    message: "a result stays in its context, as its objects do: pass values, identifiers, or its 'updates'"
+)
+extension FetchedResults: @unchecked Sendable {}
+
+/// The objects of a result, made when they are looked at.
+public struct FetchedObjects<E: Entity>: RandomAccessCollection {
+    let state: ContextState
+    let rows: ResultRows<E>
+    let range: Range<Int>
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { range.count }
+
+    /// The object at an index: one that the context has in memory, or a new one.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
+    public subscript(index: Int) -> ManagedObject<E> {
+        precondition(index >= 0 && index < range.count, "index \(index) in a result of \(range.count) objects")
+        return state.object(of: rows.row(at: range.lowerBound + index), shownBy: rows)
+    }
+
+    /// The identifiers of the objects.
+    ///
+    /// Complexity: O(*k*) for *k* objects.
+    public var ids: [PersistentID<E>] { rows.rows(in: range).map { PersistentID(row: $0) } }
+}
+
+/// Objects of a result with one value of the property that makes its sections; at least one.
+public struct FetchedSection<E: Entity>: RandomAccessCollection, Identifiable {
+    /// The same for as long as the section has the same value, in all results with these sections.
+    public let id: ResultSectionID
+    let objects: FetchedObjects<E>
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { objects.endIndex }
+
+    /// The object at an index. The first one has the property's value that is that of all of them.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
+    public subscript(index: Int) -> ManagedObject<E> { objects[index] }
+}
+
+/// Tells sections of a result apart.
+public struct ResultSectionID: Hashable, Sendable {
+    let key: [UInt8]
+}

@@ -1,0 +1,269 @@
+@testable import Graph
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Entity struct Bookcase {
+    var name: String
+    var floor = 0
+    @Relationship(.nullify, inverse: \Tome.bookcase) var tomes: ToMany<Tome> = []
+}
+
+@Entity struct Tome {
+    var title: String?
+    @Indexed var year = 0
+    var pages = 0
+    var bookcase: ToOne<Bookcase> = nil
+}
+
+/// Random changes of a store by a context, one nested in it, and others; after each, live results of each kind are what a fetch
+/// returns, and their updates, applied to the list before, lead there.
+@MainActor struct ResultProgram {
+    private let coordinator: Coordinator
+    private let context: Context
+    private let nested: Context
+    private let other: Context
+    private var random: SeededGenerator
+    private var watched: [WatchedResults] = []
+    private var commits: [ReplayedUpdates] = []
+
+    static func failure(seed: UInt64) async -> String? {
+        do {
+            var program = try await ResultProgram(seed: seed)
+            try await program.run()
+            return nil
+        } catch {
+            return "GRAPH_SEED=\(seed) GRAPH_PROGRAMS=1 swift test --filter ResultProgramTests\n\(error)"
+        }
+    }
+
+    private init(seed: UInt64) async throws {
+        coordinator = try await Coordinator(for: Bookcase.self, Tome.self)
+        context = Context(coordinator, executor: .main, isObservable: seed % 2 == 0)
+        other = Context(coordinator)
+        random = SeededGenerator(seed: seed)
+        let first = random.next()
+        try await context.transaction { $0.changeTomes(first, count: 60) }
+        context.sync { $0.undoLimit = 10 }
+        nested = await Context(parent: context, executor: .main, isObservable: seed % 3 == 0)
+        for number in 0..<8 { watched.append(try WatchedResults(number < 5 ? context : nested, &random)) }
+        for _ in 0..<3 {
+            let definition = Self.definition(&random)
+            commits.append(
+                ReplayedUpdates(ResultUpdates(.commits(coordinator.published, definition), from: nil), [], []))
+        }
+    }
+
+    private mutating func run() async throws {
+        for step in 0..<60 {
+            try await change()
+            do {
+                for place in watched.indices { try watched[place].check(&random) }
+                for place in commits.indices where random.chance(2) || step == 59 {
+                    try commits[place].catchUp()
+                    try commits[place].check(in: coordinator.snapshot)
+                }
+            } catch { throw StoreProgramRun.Mismatch(description: "step \(step): \(error)") }
+        }
+    }
+
+    private mutating func change() async throws {
+        let (seed, count) = (random.next(), random.chance(5) ? 40 : Int.random(in: 1...4, using: &random))
+        switch Int.random(in: 0..<14, using: &random) {
+        case 0..<4: await context.perform { $0.changeTomes(seed, count: count) }
+        case 4: context.sync { $0.rollback() }
+        case 5: context.sync { _ = $0.undo() }
+        case 6: context.sync { _ = $0.redo() }
+        case 7, 8: try? await context.save(mergePolicy: .mergeByPropertyObjectTrump)
+        case 9: try? await context.transaction { $0.changeTomes(seed, count: count) }
+        case 10 where random.chance(3): await context.reset()
+        case 10: await context.refresh()
+        case 11: await nested.perform { $0.changeTomes(seed, count: count) }
+        case 12 where random.chance(2): try? await nested.save(mergePolicy: .overwrite)
+        case 12: await nested.refresh()
+        default:
+            await other.refresh()
+            try? await other.transaction { $0.changeTomes(seed, count: count) }
+        }
+        if random.chance(10) {
+            for place in watched.indices { watched[place].results.descriptor = Self.definition(&random).descriptor }
+        }
+    }
+
+    // MARK: What is asked for
+
+    static func definition(_ random: inout SeededGenerator) -> ResultDefinition<Tome> {
+        var descriptor = FetchDescriptor<Tome>(predicate: predicate(&random), sortBy: order(&random))
+        if !random.chance(3) { descriptor.fetchLimit = Int.random(in: 0...12, using: &random) }
+        if random.chance(2) { descriptor.fetchOffset = Int.random(in: 0...6, using: &random) }
+        descriptor.includesPendingChanges = !random.chance(5)
+        return ResultDefinition(descriptor, sectionedBy: section(&random), spare: Int.random(in: 1...5, using: &random))
+    }
+
+    private static func predicate(_ random: inout SeededGenerator) -> Predicate<Tome>? {
+        let number = Int.random(in: 0..<8, using: &random)
+        switch Int.random(in: 0..<7, using: &random) {
+        case 0: return #Predicate { $0.year > number }
+        case 1: return #Predicate { $0.pages != number && $0.title != nil }
+        case 2: return #Predicate { $0.bookcase.floor == 1 }
+        case 3: return #Predicate { $0.bookcase == nil }
+        case 4: return #Predicate { $0.year == number || $0.bookcase.tomes.count > 3 }
+        default: return nil
+        }
+    }
+
+    private static func order(_ random: inout SeededGenerator) -> [Ordering<Tome>] {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: []
+        case 1: [.ascending(\.year)]
+        case 2: [.descending(\.title), .ascending(\.pages)]
+        case 3: [.descending(\.year), .ascending(\.title)]
+        default: [.ascending(\.title)]
+        }
+    }
+
+    private static func section(_ random: inout SeededGenerator) -> Ordering<Tome>? {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: Ordering(\.bookcase, isDescending: false, CallSite(#fileID, #line))
+        case 1: .ascending(\.title)
+        default: nil
+        }
+    }
+}
+
+extension Context {
+    /// Random changes of tomes and bookcases, few of which have values of their own.
+    func changeTomes(_ seed: UInt64, count: Int) {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<count {
+            let tomes = (try? fetch(Tome.self)) ?? []
+            let bookcases = (try? fetch(Bookcase.self)) ?? []
+            func title() -> String? { ["a", "b", "c", "d", nil].randomElement(using: &random)! }
+            func number() -> Int { Int.random(in: 0..<8, using: &random) }
+            let tome = tomes.randomElement(using: &random)
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0, 1:
+                insert(
+                    Tome(
+                        title: title(), year: number(), pages: number(),
+                        bookcase: ToOne(bookcases.randomElement(using: &random)?.id)))
+            case 2: if bookcases.count < 5 { insert(Bookcase(name: "s", floor: number() % 3)) }
+            case 3: if tomes.count > 20 { tome?.delete() }
+            case 4: tome?.title = title()
+            case 5: tome?.year = number()
+            case 6, 7: tome?.pages = number()
+            case 8, 9: tome?.bookcase = random.chance(4) ? nil : bookcases.randomElement(using: &random)
+            case 10: bookcases.randomElement(using: &random)?.floor = number() % 3
+            default: if random.chance(4) { bookcases.randomElement(using: &random)?.delete() }
+            }
+        }
+    }
+}
+
+/// A context's result, and its updates applied one after another.
+@MainActor private struct WatchedResults {
+    let context: Context
+    let results: FetchedResults<Tome>
+    private var updates: ReplayedUpdates
+
+    init(_ context: Context, _ random: inout SeededGenerator) throws {
+        self.context = context
+        let definition = ResultProgram.definition(&random)
+        results = try context.sync { try $0.results(definition) }
+        updates = ReplayedUpdates(results.updates, results.objects.ids, results.sections.map(\.count))
+    }
+
+    mutating func check(_ random: inout SeededGenerator) throws {
+        if random.chance(2) {
+            try updates.catchUp()
+            let isPending = results.descriptor.includesPendingChanges
+            try updates.check(in: context.sync { isPending ? $0.state.flushed : $0.state.base })
+        }
+        guard random.chance(2) else { return }
+        var descriptor = results.descriptor
+        descriptor.sortBy = updates.definition.section.map { [$0] + descriptor.sortBy } ?? descriptor.sortBy
+        let fetch = descriptor
+        let fresh = try context.sync { try $0.fetch(fetch) }
+        try demand(results.objects.ids == fresh.map(\.id)) {
+            "objects \(results.objects.ids) instead of \(fresh.map(\.id)) for \(fetch)"
+        }
+        try demand(results.objects.elementsEqual(fresh, by: ===)) { "other objects" }
+        let sections = results.sections
+        guard updates.definition.section != nil else { return try demand(sections.isEmpty) { "sections" } }
+        try demand(sections.flatMap { $0.map(\.id) } == fresh.map(\.id)) { "sections" }
+        try demand(Set(sections.map(\.id)).count == sections.count) { "a section twice" }
+    }
+}
+
+/// A list that follows updates, as a collection view does.
+private struct ReplayedUpdates {
+    private var iterator: ResultUpdates<Tome>.Iterator
+    private var ids: [Tome.ID]
+    /// How many rows each section has.
+    private var sections: [Int]
+    private var values: ResultValues<Tome>?
+    private let source: ResultSource<Tome>
+    var definition: ResultDefinition<Tome> { source.newest.definition }
+
+    init(_ updates: ResultUpdates<Tome>, _ ids: [Tome.ID], _ sections: [Int]) {
+        (iterator, self.ids, self.sections, source) = (updates.makeAsyncIterator(), ids, sections, updates.source)
+    }
+
+    mutating func catchUp() throws {
+        guard let update = try iterator.newestUpdate() else { return }
+        let old = ids
+        var list: [Tome.ID?] = ids
+        let leaving = update.removed + update.moved.map(\.from)
+        for index in leaving.sorted().reversed() { list.remove(at: index) }
+        let entering = update.inserted.map { ($0, update.values[$0].id) } + update.moved.map { ($0.to, old[$0.from]) }
+        for (index, id) in entering.sorted(by: { $0.0 < $1.0 }) { list.insert(id, at: index) }
+        ids = list.compactMap { $0 }
+        try demand(ids == update.values.map(\.id)) { "\(update) makes \(old) \(ids), not \(update.values.map(\.id))" }
+        try demand(Set(leaving).count == leaving.count) { "\(update) removes a row twice" }
+        let common = Set(old).intersection(ids)
+        try demand(update.removed.allSatisfy { !common.contains(old[$0]) }) { "\(update): no move" }
+        if let before = values {
+            let changed = ids.indices.filter { index in
+                before.first { $0.id == ids[index] }.map { !$0.value.isSame(as: update.values[index].value) } ?? false
+            }
+            try demand(changed == update.updated) { "\(update), where \(changed) are other values" }
+        }
+        values = update.values
+        try replaySections(update)
+    }
+
+    private mutating func replaySections(_ update: ResultUpdate<Tome>) throws {
+        var numbers: [Int?] = Array(sections.indices)
+        for number in update.removedSections.reversed() { numbers.remove(at: number) }
+        for number in update.insertedSections { numbers.insert(nil, at: number) }
+        let after = update.sections.map(\.count)
+        try demand(numbers.count == after.count) { "\(update): sections \(sections) to \(after)" }
+        for (number, old) in numbers.enumerated() where !update.updatedSections.contains(number) {
+            guard let old else { continue }
+            try demand(sections[old] == after[number]) { "\(update): section \(number) has changed" }
+        }
+        sections = after
+    }
+
+    func check(in snapshot: Snapshot) throws {
+        let fresh = try ResultRows(definition, in: snapshot)
+        let expected = fresh.rows(in: 0..<fresh.count).map { Tome.ID(row: $0) }
+        var fetch = definition.descriptor
+        fetch.sortBy = (definition.section.map { [$0] } ?? []) + fetch.sortBy
+        try demand(expected == snapshot.fetchIDs(fetch)) { "a result that is no fetch: \(fetch)" }
+        try demand(ids == expected) { "updates lead to \(ids) instead of \(expected)" }
+        try demand(sections == fresh.sections.map(\.count)) { "sections of \(sections) rows" }
+        guard let values else { return }
+        let rows = try snapshot.fetchValues(fetch)
+        try demand(zip(values, rows).allSatisfy { $0.value.isSame(as: $1) }) { "values of another state" }
+    }
+}
+
+extension Tome {
+    fileprivate func isSame(as other: Tome) -> Bool {
+        title == other.title && year == other.year && pages == other.pages && bookcase == other.bookcase
+    }
+}
