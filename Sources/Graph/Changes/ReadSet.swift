@@ -71,6 +71,17 @@ struct ReadSet: Sendable {
         referrers.insert(Referrers(reference: reference, target: target))
     }
 
+    /// Notes what the answer of a plan depends on: ranges of keys where they bound what can match, else whole entities.
+    mutating func read<E>(_ plan: QueryPlan<E>) {
+        if let ranges = plan.candidates?.reads {
+            for range in ranges { readRows(of: plan.entity, where: range.property, isIn: range.keys) }
+        } else {
+            readAll(of: plan.entity)
+        }
+        for other in plan.predicate.entities { readAll(of: other) }
+        for table in plan.predicate.relationships.compactMap(\.linkTable) { readLinks(in: table) }
+    }
+
     mutating func readLinks(in table: Int) {
         linkTables.insert(table)
     }

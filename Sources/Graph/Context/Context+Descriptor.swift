@@ -38,7 +38,7 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)`` with a limit of 1.
     public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> ManagedObject<E>? {
-        if let lookup = descriptor.equalityLookup {
+        if let lookup = descriptor.equalityLookup as? any ContextLookup {
             _ = try state.base.entityIndex(of: E.self)
             return lookup.firstRow(in: state).flatMap { self[PersistentID(row: $0)] }
         }
@@ -150,7 +150,7 @@ extension ContextState {
         let state = descriptor.includesPendingChanges ? flushed : base
         guard reads != nil || isObservable, let entity = schema.index(of: E.self) else { return state }
         let plan = try QueryPlan(predicate, nil, in: state)
-        reads?.note { plan.note(in: &$0) }
+        reads?.note { $0.read(plan) }
         for entity in plan.predicate.entities.union([entity]) {
             observation?.access(ContextObservation.Key(entity: entity))
         }
@@ -159,5 +159,17 @@ extension ContextState {
                 ContextObservation.Key(entity: relationship.entity, property: relationship.property))
         }
         return state
+    }
+}
+
+/// A look-up in a context, which notes what was asked for.
+private protocol ContextLookup: EqualityLookup {
+    func firstRow(in context: ContextState) -> RowNumber?
+}
+
+extension PredicateExpressions.Equal: ContextLookup where LHS: PropertyNode, RHS: ConstantNode {
+    fileprivate func firstRow(in context: ContextState) -> RowNumber? {
+        let condition = condition
+        return context.snapshot(toLookUp: condition).firstRow(condition)
     }
 }

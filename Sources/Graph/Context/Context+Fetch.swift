@@ -21,7 +21,9 @@ extension Context {
         let snapshot = state.snapshot(toSearch: type, true)
         let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
         var objects: [ManagedObject<E>] = []
-        try snapshot.search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, value in
+        try snapshot.search(
+            FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate
+        ) { row, value in
             objects.append(maker.object(for: row, at: value))
         }
         return objects

@@ -45,7 +45,8 @@ struct IndexWalk {
         skippingAtMost offset: Int = 0,
         within part: IndexPart? = nil
     ) {
-        guard let (number, leading) = entity.indexes.longestBeginning(of: order), part.map({ $0.index == number }) ?? true
+        guard let (number, leading) = entity.indexes.longestBeginning(of: order),
+            part.map({ $0.index == number }) ?? true
         else { return nil }
         // All of a part may be visited: a scan would find more.
         allowance = part?.ranks.count ?? rows.rows.count / Self.visitedShare

@@ -11,7 +11,7 @@
 final class QueryPlan<E: Entity> {
     let predicate: RowPredicate<E>
     private let snapshot: Snapshot
-    private let entity: Int
+    let entity: Int
     private let order: RowOrder?
     /// The rows that indexes propose; nil where looking at all rows is faster.
     let candidates: RowCandidates?
@@ -73,17 +73,6 @@ final class QueryPlan<E: Entity> {
             }
         }
         return count
-    }
-
-    /// Notes what the answer depends on: ranges of keys where they bound what can match, else whole entities.
-    func note(in reads: inout ReadSet) {
-        if let ranges = candidates?.reads {
-            for range in ranges { reads.readRows(of: entity, where: range.property, isIn: range.keys) }
-        } else {
-            reads.readAll(of: entity)
-        }
-        for other in predicate.entities { reads.readAll(of: other) }
-        for table in predicate.relationships.compactMap(\.linkTable) { reads.readLinks(in: table) }
     }
 
     /// How the rows were found.

@@ -72,7 +72,8 @@ extension Snapshot {
         return RowCandidates(
             count: rows.count, areExact: keys.areExact, rows: { rows },
             description:
-                "\(rows.count) rows that lead to \(targetCount) by \(target.name).\(target.properties[id.property].name)")
+                "\(rows.count) rows that lead to \(targetCount) by \(target.name).\(target.properties[id.property].name)"
+        )
     }
 
     /// The rows of another entity with these keys: by an index, or by looking at all if they are few.
@@ -83,7 +84,9 @@ extension Snapshot {
         }
         let table = entities[id.entity].rows
         // Each takes about as long as a few rows that a scan would look at.
-        guard table.count <= limit / 4, let operations = target.properties[id.property].operations.key else { return nil }
+        guard table.count <= limit / 4, let operations = target.properties[id.property].operations.key else {
+            return nil
+        }
         var (rows, key): ([RowNumber], ByteWriter) = ([], ByteWriter(capacity: 64))
         table.forEachRow { row, _, address in
             key.removeAll()
@@ -103,7 +106,8 @@ extension Snapshot {
         return left.inexact
     }
 
-    private func candidates(ofEither lhs: IndexAccess, _ rhs: IndexAccess, of entity: Int, limit: Int) -> RowCandidates? {
+    private func candidates(ofEither lhs: IndexAccess, _ rhs: IndexAccess, of entity: Int, limit: Int) -> RowCandidates?
+    {
         guard let left = candidates(lhs, of: entity, limit: limit),
             let right = candidates(rhs, of: entity, limit: limit - left.count)
         else { return nil }

@@ -54,7 +54,8 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [E] {
         var values: [E] = []
-        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { _, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) {
+            _, value in
             values.append(value.pointee)
         }
         return values
@@ -97,7 +98,8 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [PersistentID<E>] {
         var ids: [PersistentID<E>] = []
-        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, _ in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) {
+            row, _ in
             ids.append(PersistentID(row: row))
         }
         return ids
@@ -138,7 +140,8 @@ extension Snapshot {
         limit: Int? = nil
     ) throws -> [IdentifiedValue<E>] {
         var values: [IdentifiedValue<E>] = []
-        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) {
+            row, value in
             values.append(IdentifiedValue(id: PersistentID(row: row), value: value.pointee))
         }
         return values
@@ -181,7 +184,8 @@ extension Snapshot {
         limit: Int? = nil,
         _ body: (PersistentID<E>, E) throws -> Void
     ) throws {
-        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) { row, value in
+        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate) {
+            row, value in
             try body(PersistentID(row: row), value.pointee)
         }
     }

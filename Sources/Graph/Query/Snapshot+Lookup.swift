@@ -199,7 +199,8 @@ extension Snapshot {
         _ condition: PropertyCondition<E, V>, _ entity: Int
     ) -> (index: Int, keys: PropertyCondition<E, V>.Keys)? {
         let description = schema.entities[entity]
-        guard let property = condition.property(of: description), let index = description.index(of: property), !description.indexes[index].skipsNil,
+        guard let property = condition.property(of: description), let index = description.index(of: property),
+            !description.indexes[index].skipsNil,
             let keys = condition.keys(description.properties[property].operations.key)
         else { return nil }
         return (index, keys)

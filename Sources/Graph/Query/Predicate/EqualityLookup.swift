@@ -7,10 +7,8 @@
 /// A predicate that asks for one value of one property, such as `$0.email == email`, which programs ask again and again: it is
 /// looked up as by ``Snapshot/first(_:equals:)``, without being compiled.
 protocol EqualityLookup {
-    /// Nil if there is none; a property that is computed is not looked up, and `isPossible` false.
+    /// Nil if there is none.
     func firstRow(in snapshot: Snapshot) -> RowNumber?
-    /// The same in a context, which notes what was asked for.
-    func firstRow(in context: ContextState) -> RowNumber?
     /// Whether equal values have equal keys.
     var isPossible: Bool { get }
 }
@@ -45,16 +43,11 @@ protocol ConstantNode<Output>: PredicateExpression {
 extension PredicateExpressions.Value: ConstantNode {}
 
 extension PredicateExpressions.Equal: EqualityLookup where LHS: PropertyNode, RHS: ConstantNode {
-    private var condition: PropertyCondition<LHS.Root.Output, LHS.Output> {
+    var condition: PropertyCondition<LHS.Root.Output, LHS.Output> {
         PropertyCondition(lhs.keyPath, equals: rhs.value)
     }
 
     func firstRow(in snapshot: Snapshot) -> RowNumber? { snapshot.firstRow(condition) }
-
-    func firstRow(in context: ContextState) -> RowNumber? {
-        let condition = condition
-        return context.snapshot(toLookUp: condition).firstRow(condition)
-    }
 
     var isPossible: Bool { !hasOwnEquality(rhs.value) }
 }

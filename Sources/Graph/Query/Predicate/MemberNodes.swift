@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// `#Predicate` gives the builders their names.
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -9,7 +12,8 @@
 
 extension PredicateExpressions {
     /// Whether any of an object's members meets a condition, or all do. `#Predicate` makes it.
-    public struct MembersTest<Owner: PredicateExpression, Target: Entity, Test: PredicateExpression>: PredicateExpression
+    public struct MembersTest<Owner: PredicateExpression, Target: Entity, Test: PredicateExpression>:
+        PredicateExpression
     where Owner.Output == ToMany<Target>, Test.Output == Bool {
         let members: Owner
         let variable: Variable<Target>
@@ -24,6 +28,8 @@ extension PredicateExpressions {
         }
 
         /// Fails: members are in a store, and a fetch evaluates the predicate there.
+        ///
+        /// Complexity: O(1).
         public func evaluate(_ bindings: PredicateBindings) throws -> Bool { throw GraphError.membersOutsideOfStore }
     }
 
@@ -42,6 +48,8 @@ extension PredicateExpressions {
         }
 
         /// Fails: members are in a store, and a fetch evaluates the predicate there.
+        ///
+        /// Complexity: O(1).
         public func evaluate(_ bindings: PredicateBindings) throws -> [Target] {
             throw GraphError.membersOutsideOfStore
         }
@@ -79,7 +87,8 @@ extension PredicateExpressions {
     /// Complexity: O(1).
     public static func build_Equal<LHS: PredicateExpression, Target: Entity>(
         lhs: LHS, rhs: NilLiteral<PersistentID<Target>>
-    ) -> Equal<KeyPath<LHS, PersistentID<Target>?>, NilLiteral<PersistentID<Target>>> where LHS.Output == ToOne<Target> {
+    ) -> Equal<KeyPath<LHS, PersistentID<Target>?>, NilLiteral<PersistentID<Target>>>
+    where LHS.Output == ToOne<Target> {
         build_Equal(lhs: build_KeyPath(root: lhs, keyPath: \.id), rhs: rhs)
     }
 
@@ -126,15 +135,23 @@ extension PredicateExpressions.MembersFilter: Sendable where Owner: Sendable, Te
 // `#Predicate` asks that its nodes be Codable. Foundation's own archives know its own nodes only.
 extension PredicateExpressions.MembersTest: Codable where Owner: Codable, Test: Codable {
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public init(from decoder: any Decoder) throws { throw GraphError.membersOutsideOfStore }
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public func encode(to encoder: any Encoder) throws { throw GraphError.membersOutsideOfStore }
 }
 
 extension PredicateExpressions.MembersFilter: Codable where Owner: Codable, Test: Codable {
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public init(from decoder: any Decoder) throws { throw GraphError.membersOutsideOfStore }
     /// Fails: an archive cannot name the node.
+    ///
+    /// Complexity: O(1).
     public func encode(to encoder: any Encoder) throws { throw GraphError.membersOutsideOfStore }
 }
 

@@ -23,7 +23,8 @@ extension PredicateCompiler {
         return term
     }
 
-    private func property<Root, V>(_ keyPath: KeyPath<Root, V>, of slot: RowSlot, _ root: Term<Root>) throws -> Term<V> {
+    private func property<Root, V>(_ keyPath: KeyPath<Root, V>, of slot: RowSlot, _ root: Term<Root>) throws -> Term<V>
+    {
         guard let entity = slot.entity else { return root.mapped { $0[keyPath: keyPath] } }
         guard let id = schema.property(keyPath, of: entity) else {
             var term = root.mapped { $0[keyPath: keyPath] }

@@ -136,7 +136,9 @@ final class PredicateCompiler {
         if let type = V.self as? any (Hashable & Equatable).Type { contains = hashed(elements, type) }
         var term = element.mapped(contains)
         guard let column = element.column else { return term }
-        var condition = column.isOfRows(of: root) ? RowCondition(at: column.offset, FunctionTest(function: contains)) : condition(of: term)
+        var condition =
+            column.isOfRows(of: root)
+            ? RowCondition(at: column.offset, FunctionTest(function: contains)) : condition(of: term)
         let keys = elements.compactMap { key(of: $0, in: column) }
         if keys.count == elements.count {
             let ranges = Set(keys.map { KeyRange(from: $0.first, upTo: $0.last, includesUpper: true) })

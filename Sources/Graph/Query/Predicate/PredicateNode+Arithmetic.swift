@@ -21,10 +21,14 @@ extension PredicateExpressions.Arithmetic: PredicateNode where LHS: PredicateNod
     private func checked<I: FixedWidthInteger>(_ type: I.Type, _ lhs: Term<Output>, _ rhs: Term<Output>) -> Term<Output>
     {
         switch op {
-        case .add: lhs.combined(with: rhs) { try checkedResult(of: "+", type, $0, $1) { $0.addingReportingOverflow($1) } }
+        case .add:
+            lhs.combined(with: rhs) { try checkedResult(of: "+", type, $0, $1) { $0.addingReportingOverflow($1) } }
         case .subtract:
             lhs.combined(with: rhs) { try checkedResult(of: "-", type, $0, $1) { $0.subtractingReportingOverflow($1) } }
-        default: lhs.combined(with: rhs) { try checkedResult(of: "*", type, $0, $1) { $0.multipliedReportingOverflow(by: $1) } }
+        default:
+            lhs.combined(with: rhs) {
+                try checkedResult(of: "*", type, $0, $1) { $0.multipliedReportingOverflow(by: $1) }
+            }
         }
     }
 }

