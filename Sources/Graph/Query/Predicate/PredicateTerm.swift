@@ -113,7 +113,7 @@ struct PredicateFailure: Error {
     }
 }
 
-/// The operators without the result type's optional: what both sides of a comparison have in common.
+/// Terms made of others, which depend on what those depend on.
 extension Term {
     /// The value of two terms together.
     func combined<Other, Result>(
