@@ -141,11 +141,12 @@ struct PredicateTests {
         let coordinator = try await Coordinator(for: Piece.self, Crate.self)
         try await coordinator.transaction { context in
             var random = SeededGenerator(seed: 9)
-            let crate = context.insert(Crate(code: "", level: 0))
+            let crates = (0..<20).map { context.insert(Crate(code: "", level: $0)) }
             for number in 0..<200 {
                 let piece = context.insert(Piece.random(&random))
                 piece.number = number
-                if number % 2 == 0 { piece.crate = crate }
+                // Those without a crate are asked about last, when all members have been joined.
+                if number < 100 { piece.crate = crates[number % 20] }
             }
         }
         let snapshot = coordinator.snapshot
