@@ -149,13 +149,17 @@ extension ContextState {
         }
         let state = descriptor.includesPendingChanges ? flushed : base
         guard reads != nil || isObservable, let entity = schema.index(of: E.self) else { return state }
-        let plan = try QueryPlan(predicate, nil, in: state)
-        reads?.note { $0.read(plan) }
-        for entity in plan.predicate.entities.union([entity]) {
-            observation?.access(ContextObservation.Key(entity: entity))
+        if let reads {
+            let plan = try QueryPlan(predicate, nil, in: state)
+            reads.note { $0.read(plan) }
         }
-        for relationship in plan.predicate.relationships {
-            observation?.access(
+        guard let observation else { return state }
+        let condition = try RowPredicate(predicate, in: state)
+        for entity in condition.entities.union([entity]) {
+            observation.access(ContextObservation.Key(entity: entity))
+        }
+        for relationship in condition.relationships {
+            observation.access(
                 ContextObservation.Key(entity: relationship.entity, property: relationship.property))
         }
         return state

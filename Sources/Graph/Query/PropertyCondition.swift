@@ -61,12 +61,7 @@ struct PropertyCondition<E: Entity, V> {
 extension PropertyCondition {
     /// The property in the entity; nil for a computed one.
     func property(of entity: EntityDescription) -> Int? {
-        let offset = MemoryLayout<E>.offset(of: keyPath)
-        return entity.properties.firstIndex { property in
-            property.isStored
-                && (offset.map { $0 == property.keyPathOffset && property.valueType == V.self }
-                    ?? ((property.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath)))
-        }
+        entity.property(at: keyPath).flatMap { entity.properties[$0].isStored ? $0 : nil }
     }
 
     /// The keys of values that match.
@@ -120,6 +115,17 @@ extension PropertyCondition {
         }
         guard let offset = property?.keyPathOffset else { return { matches($0.pointee[keyPath: keyPath]) } }
         return { row in matches((UnsafeRawPointer(row) + offset).assumingMemoryBound(to: V.self).pointee) }
+    }
+}
+
+extension EntityDescription {
+    /// The property that a key path leads to; nil for one that leads into a property's value or is computed.
+    func property<Root, V>(at keyPath: KeyPath<Root, V>) -> Int? {
+        let offset = MemoryLayout<Root>.offset(of: keyPath)
+        return properties.firstIndex { property in
+            offset.map { $0 == property.keyPathOffset && property.valueType == V.self }
+                ?? ((property.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath))
+        }
     }
 }
 

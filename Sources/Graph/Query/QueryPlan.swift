@@ -112,17 +112,12 @@ final class QueryPlan<E: Entity> {
 
     /// Calls the body with each block of rows and the mask of those that match, until it returns false.
     private func forEachBlock(_ body: (RowBlock, UInt32) throws -> Bool) throws {
-        let table = table
-        defer { withExtendedLifetime(table) {} }
-        var next = table.run(from: 0)
-        while let run = next {
-            // One run ahead: the processor fetches the next rows while it works on these.
-            next = run.end.flatMap { table.run(from: $0) }
-            let block = RowBlock(values: run.values, stride: table.layout.stride, firstRow: run.firstRow)
-            visitedCount += run.occupancy.nonzeroBitCount
-            let (mask, error) = predicate.matches(in: block, run.occupancy)
-            guard try mask == 0 || body(block, mask) else { return }
+        try table.forEachBlock { block, occupancy in
+            visitedCount += occupancy.nonzeroBitCount
+            let (mask, error) = predicate.matches(in: block, occupancy)
+            guard try mask == 0 || body(block, mask) else { return false }
             if let error { throw error }
+            return true
         }
     }
 

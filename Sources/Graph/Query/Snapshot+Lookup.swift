@@ -131,7 +131,8 @@ extension Snapshot {
     /// The first row that matches, by the shortest way.
     func firstRow<E, V>(_ condition: PropertyCondition<E, V>) -> RowNumber? {
         guard let entity = schema.index(of: E.self) else { return nil }
-        if let (index, keys) = plan(condition, entity), keys.areExact, let key = keys.only,
+        if let (index, keys) = plan(condition, condition.property(of: schema.entities[entity]), entity),
+            keys.areExact, let key = keys.only,
             schema.entities[entity].indexes[index].rest.isEmpty
         {
             return key.withUnsafeBytes { entities[entity].indexes[index].firstRow(withPrefix: $0) }
@@ -155,7 +156,9 @@ extension Snapshot {
 
     func count<E, V>(_ condition: PropertyCondition<E, V>) -> Int {
         guard let entity = schema.index(of: E.self) else { return 0 }
-        if let (index, keys) = plan(condition, entity), keys.areExact {
+        if let (index, keys) = plan(condition, condition.property(of: schema.entities[entity]), entity),
+            keys.areExact
+        {
             return keys.range.withIndexRange { entities[entity].indexes[index].count(in: $0) }
         }
         var count = 0
@@ -173,8 +176,9 @@ extension Snapshot {
     func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (RowNumber, UnsafePointer<E>) -> Bool) {
         guard let entity = schema.index(of: E.self) else { return }
         let (description, table) = (schema.entities[entity], entities[entity].rows)
-        let matches = condition.test(condition.property(of: description).map { description.properties[$0] })
-        guard let (index, keys) = plan(condition, entity),
+        let property = condition.property(of: description)
+        let matches = condition.test(property.map { description.properties[$0] })
+        guard let (index, keys) = plan(condition, property, entity),
             let rows = entities[entity].rows(in: keys.range, of: index, share: Self.indexShare)
         else {
             // It cannot throw, since the entity is there.
@@ -196,10 +200,10 @@ extension Snapshot {
 
     /// The index to look into, and for what; nil if there is none.
     private func plan<E, V>(
-        _ condition: PropertyCondition<E, V>, _ entity: Int
+        _ condition: PropertyCondition<E, V>, _ property: Int?, _ entity: Int
     ) -> (index: Int, keys: PropertyCondition<E, V>.Keys)? {
         let description = schema.entities[entity]
-        guard let property = condition.property(of: description), let index = description.index(of: property),
+        guard let property, let index = description.index(of: property),
             !description.indexes[index].skipsNil,
             let keys = condition.keys(description.properties[property].operations.key)
         else { return nil }

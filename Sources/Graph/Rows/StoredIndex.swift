@@ -63,12 +63,13 @@ private struct EntrySum: Equatable, Sendable {
         precondition(entry.count >= 8, "an entry of \(entry.count) bytes carries no row number")
         var (hash, offset) = (keys.0 ^ UInt64(entry.count), 0)
         while entry.count &- offset > 16 {
-            hash = Self.fold(entry.word(at: offset) ^ keys.1, entry.word(at: offset &+ 8) ^ hash)
+            hash = foldedProduct(entry.word(at: offset) ^ keys.1, entry.word(at: offset &+ 8) ^ hash)
             offset &+= 16
         }
         // The last sixteen bytes, or the first and the last eight, which may overlap what was read before.
-        hash = Self.fold(entry.word(at: max(0, entry.count &- 16)) ^ keys.2, entry.word(at: entry.count &- 8) ^ hash)
-        sum &+= Self.fold(hash ^ keys.3, hash ^ keys.0)
+        hash = foldedProduct(
+            entry.word(at: max(0, entry.count &- 16)) ^ keys.2, entry.word(at: entry.count &- 8) ^ hash)
+        sum &+= foldedProduct(hash ^ keys.3, hash ^ keys.0)
         count += 1
         bytes += entry.count
     }
@@ -79,12 +80,6 @@ private struct EntrySum: Equatable, Sendable {
         result.bytes += rhs.bytes
         result.sum &+= rhs.sum
         return result
-    }
-
-    @inline(__always)
-    private static func fold(_ lhs: UInt64, _ rhs: UInt64) -> UInt64 {
-        let product = lhs.multipliedFullWidth(by: rhs)
-        return product.high ^ product.low
     }
 
     private static func random() -> UInt64 { .random(in: .min ... .max) }

@@ -114,3 +114,10 @@ struct KeyBytes {
         UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }
+
+/// Both halves of a product in one word: the step of Wang Yi's wyhash, which mixes all bits of two words.
+@inline(__always)
+func foldedProduct(_ lhs: UInt64, _ rhs: UInt64) -> UInt64 {
+    let product = lhs.multipliedFullWidth(by: rhs)
+    return product.high ^ product.low
+}

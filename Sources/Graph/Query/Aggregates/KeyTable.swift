@@ -58,7 +58,7 @@ struct KeyTable {
     private static func hash(_ key: KeyBytes) -> UInt64 {
         var (hash, offset) = (seeds.0 ^ UInt64(key.count), 0)
         while key.count &- offset >= 8 {
-            hash = fold(hash ^ key.word(at: offset), seeds.1)
+            hash = foldedProduct(hash ^ key.word(at: offset), seeds.1)
             offset &+= 8
         }
         var rest: UInt64 = 0
@@ -66,15 +66,10 @@ struct KeyTable {
             rest = rest << 8 | UInt64(key.base.load(fromByteOffset: offset, as: UInt8.self))
             offset &+= 1
         }
-        return fold(hash ^ rest, seeds.2)
+        return foldedProduct(hash ^ rest, seeds.2)
     }
 
     private static let seeds = (random(), random(), random())
-
-    private static func fold(_ lhs: UInt64, _ rhs: UInt64) -> UInt64 {
-        let product = lhs.multipliedFullWidth(by: rhs)
-        return product.high ^ product.low
-    }
 
     private static func random() -> UInt64 { .random(in: .min ... .max) | 1 }
 }

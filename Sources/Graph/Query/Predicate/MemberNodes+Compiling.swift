@@ -139,18 +139,16 @@ private final class MemberJoin {
     private func scan(_ table: RowTable) throws -> Set<RowNumber> {
         var owners: Set<RowNumber> = []
         var last: RowNumber = 0
-        var next = table.run(from: 0)
-        while let run = next {
-            next = run.end.flatMap { table.run(from: $0) }
-            let block = RowBlock(values: run.values, stride: table.layout.stride, firstRow: run.firstRow)
-            var rest = try narrow(block, run.occupancy)
+        try table.forEachBlock { block, occupancy in
+            var rest = try narrow(block, occupancy)
             while rest != 0 {
                 let place = rest.trailingZeroBitCount
                 rest &= rest &- 1
-                let owner = (run.values + place &* block.stride + offset).load(as: RowNumber.self)
+                let owner = (block.values + place &* block.stride + offset).load(as: RowNumber.self)
                 if owner != last, owner != 0 { owners.insert(owner) }
                 last = owner
             }
+            return true
         }
         return owners
     }

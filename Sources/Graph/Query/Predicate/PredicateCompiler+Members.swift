@@ -64,25 +64,12 @@ extension PredicateCompiler {
 }
 
 extension Schema {
-    /// The property of a key path; nil for one that leads into a property's value or is computed.
     fileprivate func property<Root, V>(_ keyPath: KeyPath<Root, V>, of entity: Int) -> PropertyID? {
-        let offset = MemoryLayout<Root>.offset(of: keyPath)
-        let found = entities[entity].properties.firstIndex { property in
-            offset.map { $0 == property.keyPathOffset && property.valueType == V.self }
-                ?? ((property.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath))
-        }
-        return found.map { PropertyID(entity: entity, property: $0) }
+        entities[entity].property(at: keyPath).map { PropertyID(entity: entity, property: $0) }
     }
 
     fileprivate func toMany(_ id: PropertyID) -> ToManyDescription {
         guard let found = entities[id.entity].toManys.first(where: { $0.property == id.property }) else {
-            preconditionFailure("the schema lists each relationship")
-        }
-        return found
-    }
-
-    fileprivate func toOne(_ id: PropertyID) -> ToOneDescription {
-        guard let found = entities[id.entity].toOnes.first(where: { $0.property == id.property }) else {
             preconditionFailure("the schema lists each relationship")
         }
         return found

@@ -30,6 +30,21 @@ struct FunctionTest<Value>: PropertyTest {
     func matches(_ value: Value) -> Bool { function(value) }
 }
 
+extension RowTable {
+    /// Calls the body with each block and the mask of the places that have rows, until it returns false.
+    @inline(__always)
+    func forEachBlock(_ body: (RowBlock, UInt32) throws -> Bool) rethrows {
+        defer { withExtendedLifetime(self) {} }
+        var next = run(from: 0)
+        while let run = next {
+            // One run ahead: the processor fetches the next rows while it works on these.
+            next = run.end.flatMap { self.run(from: $0) }
+            let block = RowBlock(values: run.values, stride: layout.stride, firstRow: run.firstRow)
+            guard try body(block, run.occupancy) else { return }
+        }
+    }
+}
+
 extension RowCondition {
     static func constant(_ result: Bool) -> RowCondition {
         RowCondition(narrow: { _, mask in result ? mask : 0 }, access: result ? .all : .none)
