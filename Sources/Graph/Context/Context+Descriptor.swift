@@ -150,7 +150,7 @@ extension ContextState {
         let state = descriptor.includesPendingChanges ? flushed : base
         guard reads != nil || isObservable, let entity = schema.index(of: E.self) else { return state }
         let plan = try QueryPlan(predicate, nil, in: state)
-        reads?.note { $0.read(plan) }
+        if let reads { plan.note(to: reads) }
         for entity in plan.predicate.entities.union([entity]) {
             observation?.access(ContextObservation.Key(entity: entity))
         }

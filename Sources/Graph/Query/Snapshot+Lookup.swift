@@ -131,6 +131,7 @@ extension Snapshot {
     /// The first row that matches, by the shortest way.
     func firstRow<E, V>(_ condition: PropertyCondition<E, V>) -> RowNumber? {
         guard let entity = schema.index(of: E.self) else { return nil }
+        noteLookUp(condition, entity)
         if let (index, keys) = plan(condition, entity), keys.areExact, let key = keys.only,
             schema.entities[entity].indexes[index].rest.isEmpty
         {
@@ -155,6 +156,7 @@ extension Snapshot {
 
     func count<E, V>(_ condition: PropertyCondition<E, V>) -> Int {
         guard let entity = schema.index(of: E.self) else { return 0 }
+        noteLookUp(condition, entity)
         if let (index, keys) = plan(condition, entity), keys.areExact {
             return keys.range.withIndexRange { entities[entity].indexes[index].count(in: $0) }
         }
@@ -172,13 +174,14 @@ extension Snapshot {
     /// Calls the body with the rows that match, in ascending order, until it returns false.
     func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (RowNumber, UnsafePointer<E>) -> Bool) {
         guard let entity = schema.index(of: E.self) else { return }
+        noteLookUp(condition, entity)
         let (description, table) = (schema.entities[entity], entities[entity].rows)
         let matches = condition.test(condition.property(of: description).map { description.properties[$0] })
         guard let (index, keys) = plan(condition, entity),
             let rows = entities[entity].rows(in: keys.range, of: index, share: Self.indexShare)
         else {
             // It cannot throw, since the entity is there.
-            try? forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
+            try? read(by: nil).forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
             return
         }
         withExtendedLifetime(table) {
@@ -191,6 +194,17 @@ extension Snapshot {
                     guard body(row, value) else { return }
                 }
             }
+        }
+    }
+
+    private func noteLookUp<E, V>(_ condition: PropertyCondition<E, V>, _ entity: Int) {
+        guard let reader else { return }
+        let description = schema.entities[entity]
+        let property = condition.property(of: description)
+        if let property, let keys = condition.keys(description.properties[property].operations.key) {
+            reader.readRows(of: entity, where: property, isIn: keys.range)
+        } else {
+            reader.readAll(of: entity)
         }
     }
 

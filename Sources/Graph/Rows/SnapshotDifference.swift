@@ -82,6 +82,7 @@ extension Snapshot {
     /// Complexity: O(1); finding the changes takes time when they are asked for.
     public func difference(from older: Snapshot) -> SnapshotDifference {
         precondition(older.schema === schema, "the snapshots come from different stores")
+        noteAll()
         return SnapshotDifference(before: older, after: self)
     }
 
