@@ -26,6 +26,29 @@ extension RowTable {
         }
     }
 
+    /// The same with the rows' addresses instead of versions, without those that have the same bytes in both tables. Of the others,
+    /// some may still be equal: equal values may lie in different memory.
+    func forEachRow(
+        differingFrom other: RowTable,
+        _ body: (RowNumber, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
+    ) rethrows {
+        let stride = layout.stride
+        try forEachLeaf(notSharedWith: other) { firstRow, old, new in
+            let (oldPlaces, newPlaces) = (old?.header.occupancy ?? 0, new?.header.occupancy ?? 0)
+            let (oldRows, newRows) = (old.map { UnsafeRawPointer($0.values) }, new.map { UnsafeRawPointer($0.values) })
+            try (oldPlaces | newPlaces).forEachBit { place in
+                let oldRow = oldPlaces & (1 << UInt32(place)) == 0 ? nil : oldRows.map { $0 + place &* stride }
+                let newRow = newPlaces & (1 << UInt32(place)) == 0 ? nil : newRows.map { $0 + place &* stride }
+                if let oldRow, let newRow,
+                    KeyBytes(base: oldRow, count: stride).compare(KeyBytes(base: newRow, count: stride)) == 0
+                {
+                    return
+                }
+                try body(firstRow + UInt64(place), oldRow, newRow)
+            }
+        }
+    }
+
     /// Calls the body with each row of `other` that this table lacks, in ascending order.
     ///
     /// Complexity: O(changed leaves + such rows).

@@ -177,3 +177,16 @@ import Testing
 extension Person {
     fileprivate var isGrownUp: Bool { age > 17 }
 }
+
+/// Whether an observer was told since it read.
+@MainActor private final class Tracked {
+    private(set) var isTold = false
+
+    init(_ read: () -> some Any) {
+        withObservationTracking {
+            _ = read()
+        } onChange: { [weak self] in
+            MainActor.assumeIsolated { self?.isTold = true }
+        }
+    }
+}

@@ -13,14 +13,18 @@ extension ResultRows {
             snapshot = new
             return ResultChanges()
         }
-        let old = self
         let difference = SnapshotDifference(before: snapshot, after: new)
         test.move(to: new)
-        do {
+        let isOpen = test.mayDiffer(difference)
+        let changed = isOpen ? [] : try touched(difference, test)
+        guard isOpen || !changed.isEmpty else {
             snapshot = new
-            let touched = try test.mayDiffer(difference) ? refetch(difference) : update(difference, test)
-            guard !touched.isEmpty else { return ResultChanges() }
-            return finish(touched, since: old)
+            return ResultChanges()
+        }
+        let old = self
+        snapshot = new
+        do {
+            return try finish(isOpen ? refetch(difference) : update(changed), since: old)
         } catch {
             self = old
             throw error
@@ -53,14 +57,12 @@ extension ResultRows {
 
     // MARK: Entries
 
-    /// Brings the entries of changed rows up to date; the answer of no other row has changed.
-    private mutating func update(_ difference: SnapshotDifference, _ test: ResultTest<E>) throws -> [TouchedRow] {
+    /// The changed rows that are or were in the result, where the answer of no other row has changed.
+    private func touched(_ difference: SnapshotDifference, _ test: ResultTest<E>) throws -> [TouchedRow] {
         let layout = snapshot.schema.entities[entity].layout
-        // What comes after the last one known may come after others that are not known.
-        let last = isComplete ? nil : entries.entry(at: entries.count - 1)
-        func isKnown(_ entry: [UInt8]) -> Bool { last.map { !$0.lexicographicallyPrecedes(entry) } ?? true }
+        let last = lastKnown
         var touched: [TouchedRow] = []
-        var writer = ByteWriter(capacity: 64)
+        var writer = ByteWriter()
         try difference.forEachRow(of: entity) { id, old, new in
             var row = TouchedRow(id.row, isChanged: true)
             if let old {
@@ -69,17 +71,27 @@ extension ResultRows {
             }
             if let new, try test.matches(id.row, new, in: layout) {
                 keys.write(id.row, at: new, to: &writer)
-                if row.oldEntry != nil || isKnown(writer.bytes) { row.newEntry = writer.bytes }
+                if row.oldEntry != nil || writer.bytes.isKnown(upTo: last) { row.newEntry = writer.bytes }
             }
             if row.oldEntry != nil || row.newEntry != nil { touched.append(row) }
         }
+        return touched
+    }
+
+    /// The last entry, if others that are not known may come after it.
+    private var lastKnown: [UInt8]? { isComplete ? nil : entries.entry(at: entries.count - 1) }
+
+    /// Brings the entries of changed rows up to date.
+    private mutating func update(_ rows: [TouchedRow]) throws -> [TouchedRow] {
+        var touched = rows
+        let last = lastKnown
         // All ranks before the first change.
         for place in touched.indices { touched[place].old = touched[place].oldEntry.map { entries.rank(of: $0) } }
         for row in touched where row.oldEntry != row.newEntry {
             if let entry = row.oldEntry { entries.remove(entry) }
         }
         for row in touched where row.oldEntry != row.newEntry {
-            if let entry = row.newEntry, isKnown(entry) { entries.insert(entry) }
+            if let entry = row.newEntry, entry.isKnown(upTo: last) { entries.insert(entry) }
         }
         try fit()
         return touched
@@ -126,6 +138,7 @@ extension ResultRows {
 
     /// Finds what changed entries make of the result.
     private mutating func finish(_ rows: [TouchedRow], since old: ResultRows) -> ResultChanges {
+        guard !rows.isEmpty else { return ResultChanges() }
         var touched = rows
         for place in touched.indices {
             touched[place].new = touched[place].newEntry.flatMap { entries.contains($0) ? entries.rank(of: $0) : nil }
@@ -155,4 +168,9 @@ struct TouchedRow {
 extension OrderedIndex {
     /// The number of entries before this one.
     func rank(of entry: [UInt8]) -> Int { entry.withUnsafeBytes { rank(of: .entry($0)) } }
+}
+
+extension [UInt8] {
+    /// Whether an entry is not behind the last one up to which all are known.
+    fileprivate func isKnown(upTo last: [UInt8]?) -> Bool { last.map { !$0.lexicographicallyPrecedes(self) } ?? true }
 }

@@ -16,7 +16,13 @@ struct ResultTest<E: Entity> {
     }
 
     /// The state in which relationships are followed from now on.
-    func move(to snapshot: Snapshot) { predicate?.snapshot = snapshot }
+    func move(to snapshot: Snapshot) {
+        if dependsOnOthers { predicate?.snapshot = snapshot }
+    }
+
+    private var dependsOnOthers: Bool {
+        predicate.map { !$0.entities.isEmpty || !$0.relationships.isEmpty } ?? false
+    }
 
     /// - Throws: `GraphError.predicateFailed`.
     func matches(_ row: RowNumber, _ address: UnsafeRawPointer, in layout: RowLayout) throws -> Bool {
@@ -25,7 +31,7 @@ struct ResultTest<E: Entity> {
 
     /// Whether rows that have not changed may match now though they did not before, or the other way round.
     func mayDiffer(_ difference: SnapshotDifference) -> Bool {
-        guard let predicate else { return false }
+        guard let predicate, dependsOnOthers else { return false }
         let (old, new) = (difference.before, difference.after)
         return predicate.entities.contains { !new.entities[$0].rows.isIdentical(to: old.entities[$0].rows) }
             || predicate.relationships.compactMap(\.linkTable).contains {
