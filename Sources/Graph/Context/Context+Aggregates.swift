@@ -59,7 +59,7 @@ extension Context {
     /// What a closure makes of each group of objects that have the same value of a property, in the order of the values, nil
     /// first.
     ///
-    /// Complexity: that of ``Snapshot/grouped(_:by:where:_:)-(_,KeyPath<E,V>,_,_)``.
+    /// Complexity: that of ``Snapshot/grouped(_:by:where:_:)->[(V,Result)]``.
     public func grouped<E: Entity, V: Sendable, Result>(
         _ type: E.Type = E.self,
         by keyPath: any KeyPath<E, V> & Sendable,
@@ -71,7 +71,7 @@ extension Context {
 
     /// The same by the object that a reference leads to, in the order of insertion of those, nil first.
     ///
-    /// Complexity: that of ``Snapshot/grouped(_:by:where:_:)-(_,KeyPath<E,V>,_,_)``.
+    /// Complexity: that of ``Snapshot/grouped(_:by:where:_:)->[(V,Result)]``.
     public func grouped<E: Entity, Target: Entity, Result>(
         _ type: E.Type = E.self,
         by keyPath: any KeyPath<E, ToOne<Target>> & Sendable,

@@ -128,14 +128,14 @@ extension Context {
 
     /// The number of objects that a descriptor asks for, its offset and its limit taken into account.
     ///
-    /// Complexity: that of ``Snapshot/fetchCount(_:)``.
+    /// Complexity: that of ``Snapshot/fetchCount(_:)-(FetchDescriptor<E>)``.
     public func fetchCount<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> Int {
         try state.snapshot(toFetch: descriptor).fetchCount(descriptor)
     }
 
     /// The number of objects that match.
     ///
-    /// Complexity: that of ``Snapshot/fetchCount(_:)``.
+    /// Complexity: that of ``Snapshot/fetchCount(_:)-(FetchDescriptor<E>)``.
     public func fetchCount<E: Entity>(_ type: E.Type = E.self, where predicate: Predicate<E>) throws -> Int {
         try fetchCount(FetchDescriptor(predicate: predicate))
     }

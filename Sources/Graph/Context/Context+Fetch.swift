@@ -9,7 +9,7 @@ extension Context {
     ///   - limit: how many results to return at most.
     /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`, and what the predicate throws.
     ///
-    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)``.
     @inlinable
     public func fetch<E: Entity>(
         _ type: E.Type = E.self,
@@ -56,7 +56,7 @@ extension Context {
 
     /// The first object that matches, or nil; otherwise the same as `fetch`.
     ///
-    /// Complexity: that of ``fetch(_:where:sortedBy:offset:limit:)`` with a limit of 1.
+    /// Complexity: that of ``fetch(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)`` with a limit of 1.
     @inlinable
     public func first<E: Entity>(
         _ type: E.Type = E.self,
@@ -73,7 +73,7 @@ extension Context {
     ///
     /// - Parameter includesPendingChanges: false fetches from the state that the context read, without its unsaved changes.
     ///
-    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)``.
     @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -106,7 +106,7 @@ extension Context {
 
     /// The identifiers of the objects that match; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -137,7 +137,7 @@ extension Context {
 
     /// The values of the objects that match, each with its identifier; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``Snapshot/fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)``.
     @inlinable
     public func fetchIdentifiedValues<E: Entity>(
         _ type: E.Type = E.self,

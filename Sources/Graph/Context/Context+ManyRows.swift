@@ -24,7 +24,7 @@ extension Context {
     /// - Throws: what `change` throws; `GraphError.toManyNotUpdatable`, and what ``Snapshot/fetchValues(_:)`` throws. Nothing is
     ///   changed then, neither by this nor by what `change` did to the context.
     ///
-    /// Complexity: that of ``Snapshot/fetchCount(_:)``, and O(log *n*) for each object that matches and each of its indexes that
+    /// Complexity: that of ``Snapshot/fetchCount(_:)-(FetchDescriptor<E>)``, and O(log *n*) for each object that matches and each of its indexes that
     /// has to change, among *n* objects.
     @discardableResult
     public func update<E: Entity>(
@@ -60,7 +60,7 @@ extension Context {
     /// - Returns: the number of objects that match. Those that follow by the delete rules are not counted.
     /// - Throws: what ``Snapshot/fetchValues(_:)`` throws. Nothing is deleted then.
     ///
-    /// Complexity: that of ``Snapshot/fetchCount(_:)``, and O(*r* log *n*) for *r* deleted objects, nullified references and
+    /// Complexity: that of ``Snapshot/fetchCount(_:)-(FetchDescriptor<E>)``, and O(*r* log *n*) for *r* deleted objects, nullified references and
     /// removed links, among *n* objects.
     @discardableResult
     public func delete<E: Entity>(_ type: E.Type = E.self, where predicate: Predicate<E>) throws -> Int {

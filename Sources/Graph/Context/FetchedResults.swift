@@ -157,7 +157,9 @@ public struct FetchedObjects<E: Entity>: RandomAccessCollection {
     let rows: ResultRows<E>
     let range: Range<Int>
 
+    /// 0.
     public var startIndex: Int { 0 }
+    /// The number of elements.
     public var endIndex: Int { range.count }
 
     /// The object at an index: one that the context has in memory, or a new one.
@@ -180,7 +182,9 @@ public struct FetchedSection<E: Entity>: RandomAccessCollection, Identifiable {
     public let id: ResultSectionID
     let objects: FetchedObjects<E>
 
+    /// 0.
     public var startIndex: Int { 0 }
+    /// The number of elements.
     public var endIndex: Int { objects.endIndex }
 
     /// The object at an index. The first one has the property's value that is that of all of them.

@@ -18,9 +18,9 @@ public struct FetchDescriptor<E: Entity>: Sendable {
     public var predicate: Predicate<E>?
     /// The sort criteria, the most significant one first; without any, results come in insertion order.
     public var sortBy: [Ordering<E>]
-    /// How many results to return at most; nil for all.
+    /// How many results to return at most, which must not be negative; nil for all.
     public var fetchLimit: Int?
-    /// How many of the first results to skip.
+    /// How many of the first results to skip; must not be negative.
     public var fetchOffset: Int
     /// Whether a context's unsaved changes count. Snapshots have none.
     public var includesPendingChanges = true

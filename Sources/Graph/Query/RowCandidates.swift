@@ -45,7 +45,8 @@ extension Snapshot {
         guard count <= limit else { return nil }
         let name = "\(description.name).\(description.properties[property].name)"
         return RowCandidates(
-            count: count, areExact: keys.areExact,
+            // Behind a value come the further properties of a compound key, which may go past the end of its range.
+            count: count, areExact: keys.areExact && description.indexes[number].rest.isEmpty,
             rows: { parts.flatMap { Array(index.cursor(at: $0)) }.sorted() },
             index: parts.count == 1 ? IndexPart(index: number, ranks: parts[0]) : nil,
             reads: keys.ranges.map { (property, $0) },

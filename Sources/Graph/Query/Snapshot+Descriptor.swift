@@ -118,6 +118,7 @@ extension Snapshot {
     /// Complexity: that of ``fetchValues(_:)``; nothing is sorted.
     public func fetchCount<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> Int {
         _ = try rowOrder(descriptor.sortBy)
+        _ = FetchWindow(offset: descriptor.fetchOffset, limit: descriptor.fetchLimit)
         let count = max(0, try matchCount(descriptor.predicate) - descriptor.fetchOffset)
         return min(count, descriptor.fetchLimit ?? count)
     }

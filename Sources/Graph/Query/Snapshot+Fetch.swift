@@ -92,7 +92,7 @@ extension Snapshot {
 
     /// The identifiers of the objects that match; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)``.
     @inlinable
     public func fetchIDs<E: Entity>(
         _ type: E.Type = E.self,
@@ -134,7 +134,7 @@ extension Snapshot {
     /// }
     /// ```
     ///
-    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)``.
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)``.
     @inlinable
     public func fetchIdentifiedValues<E: Entity>(
         _ type: E.Type = E.self,
@@ -177,7 +177,7 @@ extension Snapshot {
     ///
     /// - Throws: what `fetchValues` throws, and what the body throws.
     ///
-    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)``. Without orderings the body gets each row when it
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)``. Without orderings the body gets each row when it
     /// is found; a sort first collects the addresses of the rows.
     @inlinable @inline(__always)
     public func forEachValue<E: Entity>(
@@ -212,7 +212,7 @@ extension Snapshot {
 
     /// The value of the first object that matches, or nil; otherwise the same as `fetchValues`.
     ///
-    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)`` with a limit of 1. Without orderings the search
+    /// Complexity: that of ``fetchValues(_:where:sortedBy:offset:limit:)-(_,(E)->Bool,_,_,_)`` with a limit of 1. Without orderings the search
     /// ends at the first match.
     @inlinable
     public func first<E: Entity>(

@@ -1,4 +1,4 @@
-/// The objects that have one value of a property, as ``Snapshot/grouped(_:by:where:_:)-(_,KeyPath<E,V>,_,_)`` shows them.
+/// The objects that have one value of a property, as ``Snapshot/grouped(_:by:where:_:)->[(V,Result)]`` shows them.
 ///
 /// Its figures are those of ``Snapshot``. What they would throw, the grouping throws when the closure returns.
 public struct ObjectGroup<E: Entity> {

@@ -15,7 +15,7 @@ extension Snapshot {
     ///
     /// - Throws: `GraphError.sumOverflow` if the type has no such number.
     ///
-    /// Complexity: O(*n*) for *n* objects of the entity; with a predicate, that of ``fetchCount(_:)``.
+    /// Complexity: O(*n*) for *n* objects of the entity; with a predicate, that of ``fetchCount(_:)-(FetchDescriptor<E>)``.
     public func sum<E: Entity, V: NumericAttributeValue>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         where predicate: Predicate<E>? = nil

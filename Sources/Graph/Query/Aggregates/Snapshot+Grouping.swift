@@ -39,7 +39,7 @@ extension Snapshot {
 
     /// The same by the object that a reference leads to, in the order of insertion of those, nil first.
     ///
-    /// Complexity: that of ``grouped(_:by:where:_:)-(_,KeyPath<E,V>,_,_)``.
+    /// Complexity: that of ``grouped(_:by:where:_:)->[(V,Result)]``.
     public func grouped<E: Entity, Target: Entity, Result>(
         _ type: E.Type = E.self,
         by keyPath: any KeyPath<E, ToOne<Target>> & Sendable,

@@ -50,7 +50,9 @@ extension ResultUpdate: CustomStringConvertible {
 public struct ResultValues<E: Entity>: RandomAccessCollection, Sendable {
     let rows: ResultRows<E>
 
+    /// 0.
     public var startIndex: Int { 0 }
+    /// The number of elements.
     public var endIndex: Int { rows.count }
 
     /// The object at an index.

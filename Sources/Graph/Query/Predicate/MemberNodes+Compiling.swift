@@ -11,6 +11,8 @@ extension PredicateExpressions.MembersTest: PredicateNode where Owner: Predicate
         let join = loop.join(findsMismatches: isForAll)
         return Term(source: loop.source) {
             let owner = try loop.owner()
+            // A reference that leads to no object has no members there.
+            guard owner != 0 else { return isForAll }
             if let found = join?.contains(owner) { return found != isForAll }
             var found = false
             var count = 0
@@ -60,7 +62,7 @@ private struct MemberLoop {
         }
         compiler.dependOn(members.relationship)
         compiler.dependOn(members.relationship.source)
-        slot = RowSlot(entity: members.relationship.source, .row)
+        slot = RowSlot(entity: members.relationship.source, isRow: true, .row)
         let inner = PredicateCompiler(inside: compiler, slot, variable)
         let useCount = inner.outerUseCount
         let term = try test.term(inner)
@@ -146,7 +148,7 @@ private final class MemberJoin {
                 let place = rest.trailingZeroBitCount
                 rest &= rest &- 1
                 let owner = (run.values + place &* block.stride + offset).load(as: RowNumber.self)
-                if owner != last { owners.insert(owner) }
+                if owner != last, owner != 0 { owners.insert(owner) }
                 last = owner
             }
         }

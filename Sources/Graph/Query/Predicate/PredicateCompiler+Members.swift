@@ -41,7 +41,13 @@ extension PredicateCompiler {
         }
         switch property.role {
         case .toOne where slot === self.root: term.source = .target(column)
-        case .toMany: term.members = MemberSource(of: schema.toMany(id)) { slot.number }
+        case .toMany:
+            guard slot.isRow else {
+                throw GraphError.predicateNotSupported(
+                    "the members of a value that filter() or a closure has copied; ask for them in the filter's own closure"
+                )
+            }
+            term.members = MemberSource(of: schema.toMany(id)) { slot.number }
         default: break
         }
         return term
@@ -117,7 +123,7 @@ extension ToOne: RelationshipNavigating {
             return root.mapped { $0[keyPath: keyPath] }
         }
         guard let term = try member.term(of: root, compiler) as? Term<V> else {
-            preconditionFailure("a member of \(ToOne.self) is not \(V.self)")
+            throw GraphError.predicateNotSupported("\(keyPath), which is computed from what a reference leads to")
         }
         return term
     }

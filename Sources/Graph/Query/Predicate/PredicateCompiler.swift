@@ -18,7 +18,7 @@ final class PredicateCompiler {
 
     init(_ scope: PredicateScope, entity: Int) {
         (schema, self.scope) = (scope.snapshot.schema, scope)
-        root = RowSlot(entity: entity, .row)
+        root = RowSlot(entity: entity, isRow: true, .row)
     }
 
     /// Compiles the condition on the members of a relationship, whose rows it is to test side by side.
@@ -46,7 +46,7 @@ final class PredicateCompiler {
     /// A variable inside the predicate.
     func addVariable<V>(_ variable: PredicateExpressions.VariableID, of type: V.Type, _ source: TermSource) -> RowSlot {
         let entity = (type as? any Entity.Type).flatMap { schema.index(of: $0) }
-        let slot = RowSlot(entity: entity, source)
+        let slot = RowSlot(entity: entity, isRow: false, source)
         slots[variable] = slot
         return slot
     }

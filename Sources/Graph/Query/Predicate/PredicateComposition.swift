@@ -80,7 +80,14 @@ extension CombinedPredicates: PredicateNode {
             compiler.name(predicate.variable.key, as: variable.key)
             return try compiler.term(of: predicate.expression)
         }
-        guard let first = terms.first else { return Term(constant: areAllNeeded) }
-        return terms.dropFirst().reduce(first) { areAllNeeded ? compiler.and($0, $1) : compiler.or($0, $1) }
+        return terms.isEmpty ? Term(constant: areAllNeeded) : joined(terms[...], compiler)
+    }
+
+    /// By halves, so that thousands of predicates are no deeper than a dozen.
+    private func joined(_ terms: ArraySlice<Term<Bool>>, _ compiler: PredicateCompiler) -> Term<Bool> {
+        guard terms.count > 1 else { return terms[terms.startIndex] }
+        let middle = terms.startIndex + terms.count / 2
+        let (left, right) = (joined(terms[..<middle], compiler), joined(terms[middle...], compiler))
+        return areAllNeeded ? compiler.and(left, right) : compiler.or(left, right)
     }
 }

@@ -82,15 +82,17 @@ final class RowSlot {
     var address: UnsafeRawPointer
     /// The row's number; 0 for a value that is no row.
     var number: RowNumber = 0
-    /// The entity of the rows; nil for other values.
+    /// The entity whose values these are; nil for other values.
     let entity: Int?
+    /// Whether they are rows of the state, with their numbers, and not copies, as elements of a filtered collection are.
+    let isRow: Bool
     /// What the variable's value depends on.
     let source: TermSource
     /// How often the predicate names the variable.
     var useCount = 0
 
-    init(entity: Int?, _ source: TermSource) {
-        (self.entity, self.source) = (entity, source)
+    init(entity: Int?, isRow: Bool, _ source: TermSource) {
+        (self.entity, self.isRow, self.source) = (entity, isRow, source)
         // Never read: a term is evaluated only after its variables are set.
         address = UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
     }
@@ -113,7 +115,7 @@ struct PredicateFailure: Error {
     }
 }
 
-/// The operators without the result type's optional: what both sides of a comparison have in common.
+/// Terms made of others, which depend on what those depend on.
 extension Term {
     /// The value of two terms together.
     func combined<Other, Result>(

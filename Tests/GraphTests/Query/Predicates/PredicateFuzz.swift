@@ -10,17 +10,21 @@ enum PredicateFuzz {
         let coordinator = try await Coordinator(for: Piece.self, Crate.self)
         let count = Int.random(in: 0...150, using: &random)
         let pieces = (0..<count).map { _ in Piece.random(&random) }
-        let crates = (0..<5).map { _ in Crate.random(&random) }
-        let choices = (0..<count).map { _ in Int.random(in: 0...6, using: &random) }
-        let links = (0..<6).map { _ in (Int.random(in: 0..<5, using: &random), Int.random(in: 0..<5, using: &random)) }
+        let crateCount = Int.random(in: 1...40, using: &random)
+        let crates = (0..<crateCount).map { _ in Crate.random(&random) }
+        // Some pieces have no crate, and some are deleted.
+        let choices = (0..<count).map { _ in Int.random(in: 0...(crateCount + 1), using: &random) }
+        let links = (0..<6).map { _ in
+            (Int.random(in: 0..<crateCount, using: &random), Int.random(in: 0..<crateCount, using: &random))
+        }
         try await coordinator.transaction { context in
             let crates = crates.map { context.insert($0) }
             let pieces = pieces.map { context.insert($0) }
-            for (piece, choice) in zip(pieces, choices) where choice < 5 { piece.crate = crates[choice] }
+            for (piece, choice) in zip(pieces, choices) where choice < crateCount { piece.crate = crates[choice] }
             for (upper, lower) in links { crates[lower].above.insert(crates[upper]) }
             for crate in crates.dropFirst() { crate.owner = pieces.first }
             // Gaps between the rows.
-            for (piece, choice) in zip(pieces, choices).dropFirst() where choice == 6 { piece.delete() }
+            for (piece, choice) in zip(pieces, choices).dropFirst() where choice == crateCount + 1 { piece.delete() }
         }
         return coordinator.snapshot
     }

@@ -514,6 +514,22 @@ struct PredicateGenerator {
                 GeneratedNode(expression: count) { surroundings in
                     surroundings.below(surroundings.piece.crate).count { !surroundings.pieces(ToOne($0)).isEmpty }
                 }, constant(number(0..<3)))
+        case 3:
+            let isForAll = number(0..<2) == 0
+            let pieces = Expressions.build_KeyPath(root: crate, keyPath: \.pieces)
+            func test(_ member: Expressions.Variable<Piece>) -> some StandardPredicateExpression<Bool> {
+                Expressions.build_Comparison(
+                    lhs: Expressions.build_KeyPath(root: member, keyPath: \.number),
+                    rhs: Expressions.build_Arg(bound), op: .greaterThan)
+            }
+            return GeneratedNode(
+                expression: isForAll
+                    ? Expressions.build_allSatisfy(pieces) { test($0) } as any StandardPredicateExpression<Bool>
+                    : Expressions.build_contains(pieces) { test($0) }
+            ) { surroundings in
+                let members = surroundings.pieces(surroundings.piece.crate)
+                return isForAll ? members.allSatisfy { $0.number > bound } : members.contains { $0.number > bound }
+            }
         default:
             // The inner condition compares with the outer row, too.
             let isForAll = number(0..<2) == 0

@@ -137,6 +137,37 @@ struct PredicateTests {
         }
     }
 
+    @Test func `a reference that leads nowhere has no members, however many others are asked about`() async throws {
+        let coordinator = try await Coordinator(for: Piece.self, Crate.self)
+        try await coordinator.transaction { context in
+            var random = SeededGenerator(seed: 9)
+            let crates = (0..<20).map { context.insert(Crate(code: "", level: $0)) }
+            for number in 0..<200 {
+                let piece = context.insert(Piece.random(&random))
+                piece.number = number
+                // Those without a crate are asked about last, when all members have been joined.
+                if number < 100 { piece.crate = crates[number % 20] }
+            }
+        }
+        let snapshot = coordinator.snapshot
+        let any = #Predicate<Piece> { $0.crate.pieces.contains { $0.number >= 0 } }
+        #expect(try snapshot.fetchCount(Piece.self, where: any) == 100)
+        let all = #Predicate<Piece> { $0.crate.pieces.allSatisfy { $0.number < 0 } }
+        #expect(try snapshot.fetchCount(Piece.self, where: all) == 100)
+    }
+
+    @Test func `members of copies are refused`() throws {
+        let code = "C1"
+        let predicate = #Predicate<Piece> { $0.crate.above.filter { $0.code == code }.contains { $0.pieces.isEmpty } }
+        #expect(throws: GraphError.self) { try snapshot.fetchCount(Piece.self, where: predicate) }
+    }
+
+    @Test func `thousands of predicates are put together`() throws {
+        let numbers = (0..<5_000).map { number in #Predicate<Piece> { $0.number == number } }
+        #expect(try snapshot.fetchCount(Piece.self, where: .any(numbers)) == 40)
+        #expect(try snapshot.fetchCount(Piece.self, where: .all(numbers.map { .not($0) })) == 0)
+    }
+
     @Test func `predicates are put together`() throws {
         let (one, other): (Predicate<Piece>, Predicate<Piece>) = (
             #Predicate { $0.number < 9 }, #Predicate { $0.count == 2 }
