@@ -9,14 +9,9 @@ extension ResultRows {
     /// - Parameter test: made for the same descriptor.
     /// - Throws: `GraphError.predicateFailed`; the result then stays where it was.
     mutating func move(to new: Snapshot, _ test: ResultTest<E>) throws -> ResultChanges {
-        guard !new.isIdentical(to: snapshot) else {
-            snapshot = new
-            return ResultChanges()
-        }
-        let difference = SnapshotDifference(before: snapshot, after: new)
         test.move(to: new)
-        let isOpen = test.mayDiffer(difference)
-        let changed = isOpen ? [] : try touched(difference, test)
+        let isOpen = test.mayDiffer(from: snapshot, to: new)
+        let changed = isOpen ? [] : try touched(by: new, test)
         guard isOpen || !changed.isEmpty else {
             snapshot = new
             return ResultChanges()
@@ -24,7 +19,8 @@ extension ResultRows {
         let old = self
         snapshot = new
         do {
-            return try finish(isOpen ? refetch(difference) : update(changed), since: old)
+            let rows = try isOpen ? refetch(SnapshotDifference(before: old.snapshot, after: new)) : update(changed)
+            return finish(rows, since: old)
         } catch {
             self = old
             throw error
@@ -58,41 +54,45 @@ extension ResultRows {
     // MARK: Entries
 
     /// The changed rows that are or were in the result, where the answer of no other row has changed.
-    private func touched(_ difference: SnapshotDifference, _ test: ResultTest<E>) throws -> [TouchedRow] {
-        let layout = snapshot.schema.entities[entity].layout
-        let last = lastKnown
+    private func touched(by new: Snapshot, _ test: ResultTest<E>) throws -> [TouchedRow] {
+        let (table, oldTable) = (new.entities[entity].rows, snapshot.entities[entity].rows)
+        guard !table.isIdentical(to: oldTable) else { return [] }
         var touched: [TouchedRow] = []
         var writer = ByteWriter()
-        try difference.forEachRow(of: entity) { id, old, new in
-            var row = TouchedRow(id.row, isChanged: true)
+        try table.forEachRow(differingFrom: oldTable) { number, old, new in
+            var row = TouchedRow(number, isChanged: true)
             if let old {
-                keys.write(id.row, at: old, to: &writer)
+                keys.write(number, at: old, to: &writer)
                 if entries.contains(writer.bytes) { row.oldEntry = writer.bytes }
             }
-            if let new, try test.matches(id.row, new, in: layout) {
-                keys.write(id.row, at: new, to: &writer)
-                if row.oldEntry != nil || writer.bytes.isKnown(upTo: last) { row.newEntry = writer.bytes }
+            if let new, try test.matches(number, new, in: table.layout) {
+                keys.write(number, at: new, to: &writer)
+                if row.oldEntry != nil || isKnown(writer.bytes) { row.newEntry = writer.bytes }
             }
-            if row.oldEntry != nil || row.newEntry != nil { touched.append(row) }
+            guard row.oldEntry != nil || row.newEntry != nil else { return }
+            if let old, let new, snapshot.schema.entities[entity].areIdentical(old, new) { return }
+            touched.append(row)
         }
         return touched
     }
 
-    /// The last entry, if others that are not known may come after it.
-    private var lastKnown: [UInt8]? { isComplete ? nil : entries.entry(at: entries.count - 1) }
+    /// Whether all entries up to this one are known. What comes after the last one may come after others that are not.
+    private func isKnown(_ entry: [UInt8]) -> Bool {
+        isComplete
+            || entry.withUnsafeBytes { entry in
+                entries.withEntry(at: entries.count - 1) { KeyBytes(entry).compare(KeyBytes($0)) <= 0 }
+            }
+    }
 
     /// Brings the entries of changed rows up to date.
     private mutating func update(_ rows: [TouchedRow]) throws -> [TouchedRow] {
         var touched = rows
-        let last = lastKnown
-        // All ranks before the first change.
+        // All ranks, and which entries are known, before the first change.
         for place in touched.indices { touched[place].old = touched[place].oldEntry.map { entries.rank(of: $0) } }
-        for row in touched where row.oldEntry != row.newEntry {
-            if let entry = row.oldEntry { entries.remove(entry) }
-        }
-        for row in touched where row.oldEntry != row.newEntry {
-            if let entry = row.newEntry, entry.isKnown(upTo: last) { entries.insert(entry) }
-        }
+        let moved = touched.filter { $0.oldEntry != $0.newEntry }
+        let inserted = moved.compactMap(\.newEntry).filter(isKnown)
+        for entry in moved.compactMap(\.oldEntry) { entries.remove(entry) }
+        for entry in inserted { entries.insert(entry) }
         try fit()
         return touched
     }
@@ -168,9 +168,4 @@ struct TouchedRow {
 extension OrderedIndex {
     /// The number of entries before this one.
     func rank(of entry: [UInt8]) -> Int { entry.withUnsafeBytes { rank(of: .entry($0)) } }
-}
-
-extension [UInt8] {
-    /// Whether an entry is not behind the last one up to which all are known.
-    fileprivate func isKnown(upTo last: [UInt8]?) -> Bool { last.map { !$0.lexicographicallyPrecedes(self) } ?? true }
 }
