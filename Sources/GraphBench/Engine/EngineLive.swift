@@ -40,6 +40,9 @@ extension Context {
         for commit in 0..<Workload.LiveResults.commits {
             let id = people[(commit &* step + run) % people.count]
             let balance = Double(isChanged ? 1_000_000_000 + (commit &* 7_919) % 10_000_000 : commit % 10_000)
+            // Whoever lets go of a state last frees its memory: not the result here.
+            let before = coordinator.snapshot
+            defer { withExtendedLifetime(before) {} }
             try await coordinator.transaction { $0[id]?.balance = balance }
             await refresh()
             let stopwatch = Stopwatch()
