@@ -58,7 +58,9 @@ enum PredicateFuzz {
             let results = zip(pieces, logs).map { piece, log in
                 Result { try node.value(Surroundings(piece: piece.value, snapshot: snapshot, log: log)) }
             }
-            func fail(_ text: String) { failures.append("seed \(seed), predicate \(number): \(text)\n\(made)") }
+            // Foundation stops the program where it describes nodes that are not its own.
+            let description = followsRelationships ? "(through relationships)" : "\(made)"
+            func fail(_ text: String) { failures.append("seed \(seed), predicate \(number): \(text)\n\(description)") }
 
             if !followsRelationships {
                 for (number, piece) in pieces.enumerated() where !logs[number].hasDifferentOrder {
@@ -80,7 +82,7 @@ enum PredicateFuzz {
                 if isComplete || fetch.sortBy.isEmpty && fetch.fetchLimit == nil {
                     let all = try snapshot.fetchIDs(Piece.self, sortedBy: fetch.sortBy).filter(Set(matching).contains)
                     let expected = Array(all.dropFirst(fetch.fetchOffset).prefix(fetch.fetchLimit ?? .max))
-                    if found != expected { fail("\(fetch): found \(found), not \(expected)") }
+                    if found != expected { fail("found \(found), not \(expected)") }
                     if count != matching.count { fail("counted \(count), not \(matching.count)") }
                 }
             } catch GraphError.predicateFailed(let id, _) {
