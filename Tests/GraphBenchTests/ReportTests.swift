@@ -95,7 +95,8 @@ struct ReportTests {
         #expect(list.contains("a sample, per row"))
         #expect(
             Workload.all.filter { $0.note != nil }.map(\.name) == [
-                "memory", "disk", "disk_compacted", "reopen_compacted", "migrate", "compact",
+                "memory", "disk", "disk_compacted", "live_result_apart", "live_result_changed", "reopen_compacted",
+                "migrate", "compact",
             ])
     }
 

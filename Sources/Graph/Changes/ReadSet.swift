@@ -71,17 +71,6 @@ struct ReadSet: Sendable {
         referrers.insert(Referrers(reference: reference, target: target))
     }
 
-    /// Notes what the answer of a plan depends on: ranges of keys where they bound what can match, else whole entities.
-    mutating func read<E>(_ plan: QueryPlan<E>) {
-        if let ranges = plan.candidates?.reads {
-            for range in ranges { readRows(of: plan.entity, where: range.property, isIn: range.keys) }
-        } else {
-            readAll(of: plan.entity)
-        }
-        for other in plan.predicate.entities { readAll(of: other) }
-        for table in plan.predicate.relationships.compactMap(\.linkTable) { readLinks(in: table) }
-    }
-
     mutating func readLinks(in table: Int) {
         linkTables.insert(table)
     }
@@ -111,6 +100,9 @@ struct ReadSet: Sendable {
             return conflict
         }
     }
+
+    /// Whether anything that was read differs between two committed states.
+    func isChanged(from base: Snapshot, to head: Snapshot) -> Bool { !changedRows(from: base, to: head).isEmpty }
 
     private func changedRows(from base: Snapshot, to head: Snapshot) -> Set<RowID> {
         let schema = head.schema
@@ -185,7 +177,7 @@ struct ReadSet: Sendable {
 /// The read set of a running transaction. Its own context and nested ones fill it, since what a nested context reads may affect
 /// what the transaction writes.
 @usableFromInline
-final class ReadLog: Sendable {
+final class ReadLog: SnapshotReader {
     private let reads = Mutex(ReadSet())
 
     var value: ReadSet { reads.withLock { $0 } }
@@ -206,5 +198,15 @@ final class ReadLog: Sendable {
 
     func note(_ body: (inout ReadSet) -> Void) {
         reads.withLock { body(&$0) }
+    }
+
+    func readLinks(in table: Int) { note { $0.readLinks(in: table) } }
+
+    func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
+        note { $0.readMembers(of: owner, through: relationship) }
+    }
+
+    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) {
+        note { $0.readRows(of: entity, where: property, isIn: keys) }
     }
 }

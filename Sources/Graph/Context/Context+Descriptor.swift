@@ -149,10 +149,7 @@ extension ContextState {
         }
         let state = descriptor.includesPendingChanges ? flushed : base
         guard reads != nil || isObservable, let entity = schema.index(of: E.self) else { return state }
-        if let reads {
-            let plan = try QueryPlan(predicate, nil, in: state)
-            reads.note { $0.read(plan) }
-        }
+        if let reads { try QueryPlan(predicate, nil, in: state).note(to: reads) }
         guard let observation else { return state }
         let condition = try RowPredicate(predicate, in: state)
         for entity in condition.entities.union([entity]) {

@@ -14,4 +14,21 @@ extension Coordinator {
     public nonisolated func results<E: Entity>(_ descriptor: FetchDescriptor<E>) -> ResultUpdates<E> {
         ResultUpdates(.commits(published, ResultDefinition(descriptor)), from: nil)
     }
+
+    /// What a computation over the store comes to, and each time that commits make it another value: to be read from anywhere.
+    ///
+    /// ```swift
+    /// for try await count in coordinator.values({ try $0.fetchCount(Person.self, where: #Predicate { $0.age >= 18 }) }) {
+    ///     print("\(count) adults")
+    /// }
+    /// ```
+    ///
+    /// - Parameter compute: takes everything from the snapshot; see ``ComputedValues``.
+    ///
+    /// Complexity: O(1).
+    public nonisolated func values<Value: Equatable & Sendable>(
+        _ compute: @escaping @Sendable (Snapshot) throws -> Value
+    ) -> ComputedValues<Value> {
+        ComputedValues(published: published, compute: compute)
+    }
 }

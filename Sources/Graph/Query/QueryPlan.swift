@@ -27,9 +27,21 @@ final class QueryPlan<E: Entity> {
     init(_ predicate: Predicate<E>, _ order: RowOrder?, in snapshot: Snapshot) throws {
         self.predicate = try RowPredicate(predicate, in: snapshot)
         (self.snapshot, self.order) = (snapshot, order)
-        entity = try snapshot.entityIndex(of: E.self)
+        entity = try snapshot.entityNumber(of: E.self)
         let limit = max(snapshot.entities[entity].rows.count / Self.indexShare, 16)
         candidates = snapshot.candidates(self.predicate.condition.access, of: entity, limit: limit)
+        if let reader = snapshot.reader { note(to: reader) }
+    }
+
+    /// Notes what the answer depends on: ranges of keys where they bound what can match, else whole entities.
+    func note(to reader: any SnapshotReader) {
+        if let ranges = candidates?.reads {
+            for range in ranges { reader.readRows(of: entity, where: range.property, isIn: range.keys) }
+        } else {
+            reader.readAll(of: entity)
+        }
+        for other in predicate.entities { reader.readAll(of: other) }
+        for table in predicate.relationships.compactMap(\.linkTable) { reader.readLinks(in: table) }
     }
 
     private var table: RowTable { snapshot.entities[entity].rows }

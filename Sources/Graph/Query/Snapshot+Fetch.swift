@@ -3,7 +3,7 @@ extension Snapshot {
     ///
     /// Complexity: O(1).
     public func count<E: Entity>(of type: E.Type) -> Int {
-        schema.index(of: type).map { entities[$0].rows.count } ?? 0
+        (try? entityIndex(of: type)).map { entities[$0].rows.count } ?? 0
     }
 
     /// The value of an object, or nil if this state does not have it.
@@ -21,14 +21,18 @@ extension Snapshot {
     /// nothing of the state.
     @usableFromInline
     func address(of row: RowNumber, ofType type: any Entity.Type) -> UnsafeRawPointer? {
-        schema.index(of: type).flatMap { entities[$0].rows.address(of: row) }
+        guard let entity = schema.index(of: type) else { return nil }
+        if let reader { reader.readRow(RowID(entity: entity, row: row)) }
+        return entities[entity].rows.address(of: row)
     }
 
     /// How often the object had been committed by then, or nil if this state does not have it.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity; the base of the logarithm is 16.
     public func version<E>(of id: PersistentID<E>) -> RowVersion? {
-        schema.index(of: E.self).flatMap { entities[$0].rows.version(of: id.row) }
+        guard let entity = schema.index(of: E.self) else { return nil }
+        if let reader { reader.readRow(RowID(entity: entity, row: id.row)) }
+        return entities[entity].rows.version(of: id.row)
     }
 
     /// The values of the objects that match.
@@ -255,7 +259,8 @@ extension Snapshot {
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
         of id: PersistentID<E>
     ) throws(GraphError) -> [PersistentID<Target>] {
-        let relationship = schema.toMany(keyPath, of: try entityIndex(of: E.self))
+        let relationship = schema.toMany(keyPath, of: try entityNumber(of: E.self))
+        if let reader { reader.readMembers(of: id.row, through: relationship) }
         return members(of: id.row, through: relationship).map { PersistentID(row: $0) }
     }
 
@@ -294,7 +299,13 @@ extension Snapshot {
         _ keyPath: any KeyPath<E, ToMany<Target>> & Sendable,
         of id: PersistentID<E>
     ) throws(GraphError) -> StoredMembers<Target> {
-        storedMembers(of: id.row, through: schema.toMany(keyPath, of: try entityIndex(of: E.self)))
+        let relationship = schema.toMany(keyPath, of: try entityNumber(of: E.self))
+        let members: StoredMembers<Target> = storedMembers(of: id.row, through: relationship)
+        if let reader {
+            reader.readMembers(of: id.row, through: relationship)
+            for row in members.rows { reader.readRow(RowID(entity: relationship.source, row: row)) }
+        }
+        return members
     }
 }
 

@@ -131,6 +131,7 @@ extension Snapshot {
     /// The first row that matches, by the shortest way.
     func firstRow<E, V>(_ condition: PropertyCondition<E, V>) -> RowNumber? {
         guard let entity = schema.index(of: E.self) else { return nil }
+        noteLookUp(condition, entity)
         if let (index, keys) = plan(condition, condition.property(of: schema.entities[entity]), entity),
             keys.areExact, let key = keys.only,
             schema.entities[entity].indexes[index].rest.isEmpty
@@ -156,6 +157,7 @@ extension Snapshot {
 
     func count<E, V>(_ condition: PropertyCondition<E, V>) -> Int {
         guard let entity = schema.index(of: E.self) else { return 0 }
+        noteLookUp(condition, entity)
         if let (index, keys) = plan(condition, condition.property(of: schema.entities[entity]), entity),
             keys.areExact
         {
@@ -175,6 +177,7 @@ extension Snapshot {
     /// Calls the body with the rows that match, in ascending order, until it returns false.
     func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (RowNumber, UnsafePointer<E>) -> Bool) {
         guard let entity = schema.index(of: E.self) else { return }
+        noteLookUp(condition, entity)
         let (description, table) = (schema.entities[entity], entities[entity].rows)
         let property = condition.property(of: description)
         let matches = condition.test(property.map { description.properties[$0] })
@@ -182,7 +185,7 @@ extension Snapshot {
             let rows = entities[entity].rows(in: keys.range, of: index, share: Self.indexShare)
         else {
             // It cannot throw, since the entity is there.
-            try? forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
+            try? read(by: nil).forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
             return
         }
         withExtendedLifetime(table) {
@@ -195,6 +198,17 @@ extension Snapshot {
                     guard body(row, value) else { return }
                 }
             }
+        }
+    }
+
+    private func noteLookUp<E, V>(_ condition: PropertyCondition<E, V>, _ entity: Int) {
+        guard let reader else { return }
+        let description = schema.entities[entity]
+        let property = condition.property(of: description)
+        if let property, let keys = condition.keys(description.properties[property].operations.key) {
+            reader.readRows(of: entity, where: property, isIn: keys.range)
+        } else {
+            reader.readAll(of: entity)
         }
     }
 

@@ -5,8 +5,15 @@
 #endif
 
 extension Snapshot {
+    /// The number of an entity of which anything may be read. What reads less, and notes that itself, asks for `entityNumber`.
     @usableFromInline
     func entityIndex(of type: any Entity.Type) throws(GraphError) -> Int {
+        let index = try entityNumber(of: type)
+        if let reader { reader.readAll(of: index) }
+        return index
+    }
+
+    func entityNumber(of type: any Entity.Type) throws(GraphError) -> Int {
         guard let index = schema.index(of: type) else { throw .unknownEntity("\(type)") }
         return index
     }
@@ -173,7 +180,7 @@ extension Snapshot {
 
     @usableFromInline
     func rowOrder<E>(_ orderings: [Ordering<E>]) throws(GraphError) -> RowOrder? {
-        let entity = try entityIndex(of: E.self)
+        let entity = try entityNumber(of: E.self)
         return orderings.isEmpty ? nil : try RowOrder(orderings, in: schema.entities[entity])
     }
 

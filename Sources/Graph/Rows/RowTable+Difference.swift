@@ -26,6 +26,29 @@ extension RowTable {
         }
     }
 
+    /// The same with the rows' addresses instead of versions, without those that have the same bytes in both tables. Of the others,
+    /// some may still be equal: equal values may lie in different memory.
+    func forEachRow(
+        differingFrom other: RowTable,
+        _ body: (RowNumber, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
+    ) rethrows {
+        let stride = layout.stride
+        try forEachLeaf(notSharedWith: other) { firstRow, old, new in
+            let (oldPlaces, newPlaces) = (old?.header.occupancy ?? 0, new?.header.occupancy ?? 0)
+            let (oldRows, newRows) = (old.map { UnsafeRawPointer($0.values) }, new.map { UnsafeRawPointer($0.values) })
+            try (oldPlaces | newPlaces).forEachBit { place in
+                let oldRow = oldPlaces & (1 << UInt32(place)) == 0 ? nil : oldRows.map { $0 + place &* stride }
+                let newRow = newPlaces & (1 << UInt32(place)) == 0 ? nil : newRows.map { $0 + place &* stride }
+                if let oldRow, let newRow,
+                    KeyBytes(base: oldRow, count: stride).compare(KeyBytes(base: newRow, count: stride)) == 0
+                {
+                    return
+                }
+                try body(firstRow + UInt64(place), oldRow, newRow)
+            }
+        }
+    }
+
     /// Calls the body with each row of `other` that this table lacks, in ascending order.
     ///
     /// Complexity: O(changed leaves + such rows).
@@ -41,6 +64,7 @@ extension RowTable {
         notSharedWith other: RowTable,
         _ body: (RowNumber, _ old: RowLeaf?, _ new: RowLeaf?) throws -> Void
     ) rethrows {
+        defer { withExtendedLifetime((self, other)) {} }
         let (old, new) = (other.top, top)
         guard var level = (old ?? new)?.height, var prefix = (old ?? new)?.prefix else { return }
         while ![old, new].allSatisfy({ $0?.isBelow(prefix, at: level) ?? true }) {
@@ -52,11 +76,19 @@ extension RowTable {
 
     func isIdentical(to other: RowTable) -> Bool { root === other.root }
 
-    /// A subtree and its position.
+    /// A subtree and its position. The walk retains no node: the tables hold their roots meanwhile, and these hold the rest.
     private struct Subtree {
-        let node: AnyObject
+        let node: UnsafeRawPointer
         let height: UInt64
         let prefix: UInt64
+
+        /// Of a subtree of height 0.
+        var leaf: RowLeaf { Unmanaged<RowLeaf>.fromOpaque(node).takeUnretainedValue() }
+
+        /// Of a higher one: references, one behind the other.
+        var children: UnsafeRawPointer {
+            Unmanaged<RowBranch>.fromOpaque(node)._withUnsafeGuaranteedRef { UnsafeRawPointer($0.children) }
+        }
 
         /// Whether it belongs to the tree with this prefix at a level.
         func isBelow(_ prefix: UInt64, at level: UInt64) -> Bool {
@@ -66,12 +98,16 @@ extension RowTable {
         /// Its part below a child of the tree that it belongs to. A lower subtree is wholly below one child.
         func part(below prefix: UInt64, at level: UInt64) -> Subtree? {
             if height <= level { return isBelow(prefix, at: level) ? self : nil }
-            let child = unsafeDowncast(node, to: RowBranch.self).children[Int(prefix & 15)]
+            let child = (children + 8 * Int(prefix & 15)).load(as: UnsafeRawPointer?.self)
             return child.map { Subtree(node: $0, height: level, prefix: prefix) }
         }
     }
 
-    private var top: Subtree? { root.map { Subtree(node: $0, height: height, prefix: prefix) } }
+    private var top: Subtree? {
+        root.map { root in
+            Subtree(node: Unmanaged.passUnretained(root).toOpaque(), height: height, prefix: prefix)
+        }
+    }
 
     private static func differences(
         _ old: Subtree?,
@@ -80,12 +116,8 @@ extension RowTable {
         _ prefix: UInt64,
         _ body: (RowNumber, RowLeaf?, RowLeaf?) throws -> Void
     ) rethrows {
-        guard old?.node !== new?.node else { return }
-        if level == 0 {
-            let old = old.map { unsafeDowncast($0.node, to: RowLeaf.self) }
-            let new = new.map { unsafeDowncast($0.node, to: RowLeaf.self) }
-            return try body(prefix << 5, old, new)
-        }
+        guard old?.node != new?.node else { return }
+        if level == 0 { return try body(prefix << 5, old?.leaf, new?.leaf) }
         let shared = sharedChildren(old, new, at: level)
         for digit in 0..<UInt64(RowBranch.capacity) where shared & (1 << digit) == 0 {
             let child = prefix << RowBranch.bits | digit
@@ -102,10 +134,7 @@ extension RowTable {
     /// Bit *n* is set where children *n* of two branches are identical; comparing retains neither.
     private static func sharedChildren(_ old: Subtree?, _ new: Subtree?, at level: UInt64) -> UInt32 {
         guard let old, let new, old.height == level, new.height == level else { return 0 }
-        let (oldChildren, newChildren) = (
-            UnsafeRawPointer(unsafeDowncast(old.node, to: RowBranch.self).children),
-            UnsafeRawPointer(unsafeDowncast(new.node, to: RowBranch.self).children)
-        )
+        let (oldChildren, newChildren) = (old.children, new.children)
         var shared: UInt32 = 0
         for digit in 0..<RowBranch.capacity {
             let (oldChild, newChild) = (

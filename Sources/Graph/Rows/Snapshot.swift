@@ -10,6 +10,8 @@ public struct Snapshot: Sendable {
     @usableFromInline var entities: [EntityRows]
     /// Indexed by link table number in the schema.
     var linkTables: [LinkTable]
+    /// Is told what is read, if anybody wants to know: by what programs call, not by what the engine does with rows.
+    var reader: (any SnapshotReader)?
 
     /// The empty store.
     init(schema: Schema) {
@@ -36,6 +38,7 @@ public struct Snapshot: Sendable {
 extension Snapshot: CustomStringConvertible {
     /// The commit, and the number of objects of the first ten entities that have any: `commit 12: 3 Team, 20 Person`.
     public var description: String {
+        noteAll()
         let counts = zip(schema.entities, entities).filter { $1.rows.count > 0 }
         guard !counts.isEmpty else { return "commit \(commit)" }
         let text = counts.prefix(10).map { "\($1.rows.count) \($0.name)" }.joined(separator: ", ")

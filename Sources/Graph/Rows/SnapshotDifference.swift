@@ -82,6 +82,7 @@ extension Snapshot {
     /// Complexity: O(1); finding the changes takes time when they are asked for.
     public func difference(from older: Snapshot) -> SnapshotDifference {
         precondition(older.schema === schema, "the snapshots come from different stores")
+        noteAll()
         return SnapshotDifference(before: older, after: self)
     }
 
@@ -102,11 +103,9 @@ extension SnapshotDifference {
         of entity: Int,
         _ body: (RowID, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
     ) rethrows {
-        let (oldRows, newRows) = (before.entities[entity].rows, after.entities[entity].rows)
-        let description = schema.entities[entity]
-        try newRows.forEachRow(notSharedWith: oldRows) { row, _, _ in
-            let (old, new) = (oldRows.address(of: row), newRows.address(of: row))
-            if let old, let new, description.areIdentical(old, new) { return }
+        let schema = schema
+        try after.entities[entity].rows.forEachRow(differingFrom: before.entities[entity].rows) { row, old, new in
+            if let old, let new, schema.entities[entity].areIdentical(old, new) { return }
             try body(RowID(entity: entity, row: row), old, new)
         }
     }

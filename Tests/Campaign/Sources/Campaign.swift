@@ -31,6 +31,9 @@ import Graph
             Kind(name: "undo", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await UndoProgram.failure(seed: $0) }
             },
+            Kind(name: "results", share: 0.25) { seeds in
+                await Seeds.failures(of: seeds) { await ResultProgram.failure(seed: $0) }
+            },
             Kind(name: "evolving", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await EvolvingProgram.failure(seed: $0) }
             },

@@ -9,18 +9,18 @@ extension ResultRows {
     /// - Parameter test: made for the same descriptor.
     /// - Throws: `GraphError.predicateFailed`; the result then stays where it was.
     mutating func move(to new: Snapshot, _ test: ResultTest<E>) throws -> ResultChanges {
-        guard !new.isIdentical(to: snapshot) else {
+        test.move(to: new)
+        let isOpen = test.mayDiffer(from: snapshot, to: new)
+        let changed = isOpen ? [] : try touched(by: new, test)
+        guard isOpen || !changed.isEmpty else {
             snapshot = new
             return ResultChanges()
         }
         let old = self
-        let difference = SnapshotDifference(before: snapshot, after: new)
-        test.move(to: new)
+        snapshot = new
         do {
-            snapshot = new
-            let touched = try test.mayDiffer(difference) ? refetch(difference) : update(difference, test)
-            guard !touched.isEmpty else { return ResultChanges() }
-            return finish(touched, since: old)
+            let rows = try isOpen ? refetch(SnapshotDifference(before: old.snapshot, after: new)) : update(changed)
+            return finish(rows, since: old)
         } catch {
             self = old
             throw error
@@ -53,34 +53,47 @@ extension ResultRows {
 
     // MARK: Entries
 
-    /// Brings the entries of changed rows up to date; the answer of no other row has changed.
-    private mutating func update(_ difference: SnapshotDifference, _ test: ResultTest<E>) throws -> [TouchedRow] {
-        let layout = snapshot.schema.entities[entity].layout
-        // What comes after the last one known may come after others that are not known.
-        let last = isComplete ? nil : entries.entry(at: entries.count - 1)
-        func isKnown(_ entry: [UInt8]) -> Bool { last.map { !$0.lexicographicallyPrecedes(entry) } ?? true }
+    /// The changed rows that are or were in the result, where the answer of no other row has changed.
+    private func touched(by new: Snapshot, _ test: ResultTest<E>) throws -> [TouchedRow] {
+        let (table, oldTable) = (new.entities[entity].rows, snapshot.entities[entity].rows)
+        guard !table.isIdentical(to: oldTable) else { return [] }
         var touched: [TouchedRow] = []
-        var writer = ByteWriter(capacity: 64)
-        try difference.forEachRow(of: entity) { id, old, new in
-            var row = TouchedRow(id.row, isChanged: true)
-            if let old {
-                keys.write(id.row, at: old, to: &writer)
+        var writer = ByteWriter()
+        try table.forEachRow(differingFrom: oldTable) { number, old, new in
+            var row = TouchedRow(number, isChanged: true)
+            // What did not match has no entry; to ask again costs less than to look for one.
+            if let old, (try? test.matches(number, old, in: table.layout)) ?? true {
+                keys.write(number, at: old, to: &writer)
                 if entries.contains(writer.bytes) { row.oldEntry = writer.bytes }
             }
-            if let new, try test.matches(id.row, new, in: layout) {
-                keys.write(id.row, at: new, to: &writer)
+            if let new, try test.matches(number, new, in: table.layout) {
+                keys.write(number, at: new, to: &writer)
                 if row.oldEntry != nil || isKnown(writer.bytes) { row.newEntry = writer.bytes }
             }
-            if row.oldEntry != nil || row.newEntry != nil { touched.append(row) }
+            guard row.oldEntry != nil || row.newEntry != nil else { return }
+            if let old, let new, snapshot.schema.entities[entity].areIdentical(old, new) { return }
+            touched.append(row)
         }
-        // All ranks before the first change.
+        return touched
+    }
+
+    /// Whether all entries up to this one are known. What comes after the last one may come after others that are not.
+    private func isKnown(_ entry: [UInt8]) -> Bool {
+        isComplete
+            || entry.withUnsafeBytes { entry in
+                entries.withEntry(at: entries.count - 1) { KeyBytes(entry).compare(KeyBytes($0)) <= 0 }
+            }
+    }
+
+    /// Brings the entries of changed rows up to date.
+    private mutating func update(_ rows: [TouchedRow]) throws -> [TouchedRow] {
+        var touched = rows
+        // All ranks, and which entries are known, before the first change.
         for place in touched.indices { touched[place].old = touched[place].oldEntry.map { entries.rank(of: $0) } }
-        for row in touched where row.oldEntry != row.newEntry {
-            if let entry = row.oldEntry { entries.remove(entry) }
-        }
-        for row in touched where row.oldEntry != row.newEntry {
-            if let entry = row.newEntry, isKnown(entry) { entries.insert(entry) }
-        }
+        let moved = touched.filter { $0.oldEntry != $0.newEntry }
+        let inserted = moved.compactMap(\.newEntry).filter(isKnown)
+        for entry in moved.compactMap(\.oldEntry) { entries.remove(entry) }
+        for entry in inserted { entries.insert(entry) }
         try fit()
         return touched
     }
@@ -126,6 +139,7 @@ extension ResultRows {
 
     /// Finds what changed entries make of the result.
     private mutating func finish(_ rows: [TouchedRow], since old: ResultRows) -> ResultChanges {
+        guard !rows.isEmpty else { return ResultChanges() }
         var touched = rows
         for place in touched.indices {
             touched[place].new = touched[place].newEntry.flatMap { entries.contains($0) ? entries.rank(of: $0) : nil }

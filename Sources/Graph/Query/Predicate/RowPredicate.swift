@@ -20,7 +20,7 @@ final class RowPredicate<E: Entity> {
 
     /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`.
     init(_ predicate: Predicate<E>, in snapshot: Snapshot) throws {
-        compiler = PredicateCompiler(PredicateScope(snapshot), entity: try snapshot.entityIndex(of: E.self))
+        compiler = PredicateCompiler(PredicateScope(snapshot), entity: try snapshot.entityNumber(of: E.self))
         compiler.setRoot(predicate.variable.key)
         term = try compiler.term(of: predicate.expression)
         condition = compiler.condition(of: term)

@@ -1,0 +1,24 @@
+/// Learns what is read of a snapshot, so that whoever computes something knows what it depends on.
+protocol SnapshotReader: AnyObject, Sendable {
+    func readRow(_ id: RowID)
+    func readAll(of entity: Int)
+    func readLinks(in table: Int)
+    func readMembers(of owner: RowNumber, through relationship: ToManyDescription)
+    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange)
+}
+
+extension Snapshot {
+    /// The same state, which tells what is read of it. The number of the newest commit is not among that.
+    func read(by reader: (any SnapshotReader)?) -> Snapshot {
+        var snapshot = self
+        snapshot.reader = reader
+        return snapshot
+    }
+
+    /// Notes that anything may be read.
+    func noteAll() {
+        guard let reader else { return }
+        for entity in schema.entities.indices { reader.readAll(of: entity) }
+        for table in schema.linkTables.indices { reader.readLinks(in: table) }
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import Observation
+import Testing
+
+@testable import Graph
+
+/// Results that a context keeps up to date.
+@MainActor struct FetchedResultsTests {
+    private let coordinator: Coordinator
+    private let context: Context
+    private let adults = FetchDescriptor<Person>(
+        predicate: #Predicate { $0.age >= 18 }, sortBy: [.ascending(\.name)])
+
+    init() async throws {
+        coordinator = try await Coordinator(for: Team.self, Person.self)
+        try await coordinator.transaction { context in
+            let team = context.insert(Team(name: "Analysts"))
+            for (name, age) in [("Ada", 36), ("Ben", 12), ("Cleo", 40)] {
+                context.insert(Person(name: name, age: age, team: age == 40 ? ToOne(team.id) : nil))
+            }
+        }
+        context = Context(coordinator, executor: .main)
+    }
+
+    private func person(_ name: String) throws -> Person.Object {
+        try #require(try context.sync { try $0.fetch(Person.self, where: { $0.name == name }).first })
+    }
+
+    @Test func `a result shows edits at once, before they are saved`() async throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        #expect(results.objects.map(\.name) == ["Ada", "Cleo"])
+        let ben = try person("Ben")
+        ben.age = 18
+        #expect(results.objects.map(\.name) == ["Ada", "Ben", "Cleo"] && results.objects[1] === ben)
+        ben.name = "Zoe"
+        #expect(results.objects.map(\.name) == ["Ada", "Cleo", "Zoe"] && results.count == 3)
+        context.sync { $0.rollback() }
+        #expect(results.objects.map(\.name) == ["Ada", "Cleo"])
+    }
+
+    @Test func `observers are told once when another object is to be shown, and not otherwise`() throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        let (ben, ada) = (try person("Ben"), try person("Ada"))
+        let first = Tracked { results.objects.count }
+        ben.age = 11
+        ada.age = 37
+        #expect(!first.isTold)
+        ben.age = 20
+        #expect(first.isTold)
+        let second = Tracked { results.objects.count }
+        ada.name = "Zoe"
+        #expect(second.isTold && results.objects.map(\.name) == ["Ben", "Cleo", "Zoe"])
+    }
+
+    @Test func `an observer that is told of a save of others reads the result`() async throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        let tracked = Tracked { results.count }
+        try await coordinator.transaction { $0.insert(Person(name: "Dan", age: 50)) }
+        #expect(!tracked.isTold)
+        await context.refresh()
+        #expect(tracked.isTold && results.count == 3)
+    }
+
+    @Test func `a descriptor that is set is fetched, and observers are told`() throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        let tracked = Tracked { results.count }
+        results.descriptor.predicate = nil
+        results.descriptor.fetchLimit = 2
+        #expect(tracked.isTold && results.objects.map(\.name) == ["Ada", "Ben"])
+        results.descriptor.sortBy = [.ascending(\.isGrownUp)]
+        #expect(results.error is GraphError && results.objects.map(\.name) == ["Ada", "Ben"])
+        results.descriptor = adults
+        #expect(results.error == nil && results.objects.map(\.name) == ["Ada", "Cleo"])
+    }
+
+    @Test func `a predicate that fails leaves the result as it was, until it can be followed again`() throws {
+        let descriptor = FetchDescriptor<Person>(predicate: #Predicate { 100 / $0.age > 1 })
+        let results = try context.sync { try $0.results(descriptor) }
+        #expect(results.count == 3)
+        let ben = try person("Ben")
+        ben.age = 0
+        #expect(results.count == 3 && results.error is GraphError)
+        ben.age = 90
+        #expect(results.count == 2 && results.error == nil)
+    }
+
+    @Test func `sections are in the order of their property, nil first, whatever the sort`() throws {
+        let results = try context.sync {
+            try $0.results(FetchDescriptor<Person>(sortBy: [.descending(\.name)], fetchLimit: 3), sectionedBy: \.team)
+        }
+        #expect(results.sections.map { $0.map(\.name) } == [["Ben", "Ada"], ["Cleo"]])
+        let ids = results.sections.map(\.id)
+        try person("Ada").team = try person("Cleo").team
+        #expect(results.sections.map { $0.map(\.name) } == [["Ben"], ["Cleo", "Ada"]])
+        #expect(results.sections.map(\.id) == ids)
+        try person("Ben").delete()
+        #expect(results.sections.map { $0.map(\.name) } == [["Cleo", "Ada"]])
+    }
+
+    @Test func `objects that a collection still lists keep their last value when they are deleted`() throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        let objects = results.objects
+        try person("Ada").delete()
+        #expect(objects.count == 2 && objects[0].isDeleted && objects[0].name == "Ada")
+        #expect(results.objects.map(\.name) == ["Cleo"])
+    }
+
+    @Test func `updates come at the end of a turn, one for all of it`() async throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        var updates = results.updates.makeAsyncIterator()
+        let ben = try person("Ben").id
+        context.sync {
+            $0[ben]?.age = 30
+            $0[ben]?.name = "Aaron"
+            $0.insert(Person(name: "Xaver", age: 99))
+        }
+        let update = try #require(try await updates.next(isolation: #isolation))
+        #expect(update.inserted == [0, 3] && update.removed == [] && "\(update)" == "inserted [0, 3]")
+        #expect(update.values.map(\.name) == ["Aaron", "Ada", "Cleo", "Xaver"])
+        // What is changed outside of turns is told, too.
+        try person("Ada").name = "Zoe"
+        let next = try #require(try await updates.next(isolation: #isolation))
+        #expect(next.moved == [ResultMove(from: 1, to: 3)] && next.updated == [3])
+    }
+
+    @Test func `updates go on without the result, and end with the context`() async throws {
+        var context: Context? = Context(coordinator)
+        let updates = try await context?.perform { [adults] in try $0.results(adults).updates }
+        let reader = Task {
+            var texts: [String] = []
+            for try await update in try #require(updates) { texts.append("\(update)") }
+            return texts
+        }
+        try await context?.perform { context in
+            for person in try context.fetch(Person.self, where: { $0.name == "Ben" }) { person.age = 30 }
+        }
+        context = nil
+        #expect(try await reader.value.count <= 1)
+    }
+
+    @Test func `a result that is dropped is released, and its context forgets it`() async throws {
+        weak var dropped: FetchedResults<Person>?
+        do {
+            let results = try context.sync { [adults] in try $0.results(adults) }
+            dropped = results
+            _ = (results.count, results.updates)
+        }
+        #expect(dropped == nil)
+        context.sync { context in
+            context.insert(Person(name: "Dan"))
+            #expect(!context.state.followers.hasTurnFollowers)
+        }
+        #expect(context.sync { $0.state.trackedResults.isEmpty })
+    }
+
+    @Test func `a result in a nested context shows what the parent changes only after a refresh`() async throws {
+        let nested = await Context(parent: context, executor: .main)
+        let results = try nested.sync { [adults] in try $0.results(adults) }
+        try person("Ben").age = 30
+        #expect(results.count == 2)
+        await nested.refresh()
+        #expect(results.count == 3)
+    }
+
+    @Test func `a result that leaves out what is pending follows saves`() async throws {
+        var descriptor = adults
+        descriptor.includesPendingChanges = false
+        let results = try context.sync { [descriptor] in try $0.results(descriptor) }
+        try person("Ben").age = 30
+        let tracked = Tracked { results.count }
+        #expect(results.count == 2)
+        try await context.save()
+        #expect(results.count == 3 && tracked.isTold)
+    }
+}
+
+extension Person {
+    fileprivate var isGrownUp: Bool { age > 17 }
+}
+
+/// Whether an observer was told since it read.
+@MainActor private final class Tracked {
+    private(set) var isTold = false
+
+    init(_ read: () -> some Any) {
+        withObservationTracking {
+            _ = read()
+        } onChange: { [weak self] in
+            MainActor.assumeIsolated { self?.isTold = true }
+        }
+    }
+}
