@@ -1,6 +1,6 @@
 /// How much of a long sweep a run tries, such as one over all operations that may fail.
 ///
-/// `swift test` tries a sixth of it, another sixth each time. With `GRAPH_SWEEPS=1`, as in `.ci/run`, it tries all.
+/// `swift test` tries a sixth of it, another sixth each time. With `GRAPH_SWEEPS=1`, as in `.ci/campaign sweeps`, it tries all.
 enum Sweep {
     static let isWhole = Seeds.setting("GRAPH_SWEEPS") == 1
     private static let share = 6
