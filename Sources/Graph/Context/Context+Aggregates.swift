@@ -13,7 +13,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         where predicate: Predicate<E>? = nil
     ) throws -> V.Sum {
-        try snapshot(toAggregate: predicate).sum(keyPath, where: predicate)
+        try state.searched(true).sum(keyPath, where: predicate)
     }
 
     /// The average of a property's values; nil of none.
@@ -23,7 +23,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         where predicate: Predicate<E>? = nil
     ) throws -> V.Average? {
-        try snapshot(toAggregate: predicate).average(keyPath, where: predicate)
+        try state.searched(true).average(keyPath, where: predicate)
     }
 
     /// The least of a property's values, in the order of sorting; nil if there is none.
@@ -33,7 +33,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         where predicate: Predicate<E>? = nil
     ) throws -> V.NonOptional? {
-        try snapshot(toAggregate: predicate).minimum(keyPath, where: predicate)
+        try state.searched(true).minimum(keyPath, where: predicate)
     }
 
     /// The greatest of a property's values, in the order of sorting; nil if there is none.
@@ -43,7 +43,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         where predicate: Predicate<E>? = nil
     ) throws -> V.NonOptional? {
-        try snapshot(toAggregate: predicate).maximum(keyPath, where: predicate)
+        try state.searched(true).maximum(keyPath, where: predicate)
     }
 
     /// The values that a property has, each once.
@@ -53,7 +53,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         where predicate: Predicate<E>? = nil
     ) throws -> [V] {
-        try snapshot(toAggregate: predicate).distinct(keyPath, where: predicate)
+        try state.searched(true).distinct(keyPath, where: predicate)
     }
 
     /// What a closure makes of each group of objects that have the same value of a property, in the order of the values, nil
@@ -66,7 +66,7 @@ extension Context {
         where predicate: Predicate<E>? = nil,
         _ body: (ObjectGroup<E>) throws -> Result
     ) throws -> [(key: V, result: Result)] {
-        try snapshot(toAggregate: predicate).grouped(type, by: keyPath, where: predicate, body)
+        try state.searched(true).grouped(type, by: keyPath, where: predicate, body)
     }
 
     /// The same by the object that a reference leads to, in the order of insertion of those, nil first.
@@ -78,10 +78,6 @@ extension Context {
         where predicate: Predicate<E>? = nil,
         _ body: (ObjectGroup<E>) throws -> Result
     ) throws -> [(key: PersistentID<Target>?, result: Result)] {
-        try snapshot(toAggregate: predicate).grouped(type, by: keyPath, where: predicate, body)
-    }
-
-    private func snapshot<E: Entity>(toAggregate predicate: Predicate<E>?) throws -> Snapshot {
-        try state.snapshot(toFetch: FetchDescriptor(predicate: predicate))
+        try state.searched(true).grouped(type, by: keyPath, where: predicate, body)
     }
 }

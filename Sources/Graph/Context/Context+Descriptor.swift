@@ -11,8 +11,8 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.
     public func fetch<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [ManagedObject<E>] {
-        let snapshot = try state.snapshot(toFetch: descriptor)
-        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: E.self))
+        let snapshot = state.searched(descriptor.includesPendingChanges)
+        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityNumber(of: E.self))
         guard descriptor.includesPendingChanges else {
             return try snapshot.fetchIDs(descriptor).compactMap { self[$0] }
         }
@@ -38,9 +38,9 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)`` with a limit of 1.
     public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> ManagedObject<E>? {
-        if let lookup = descriptor.equalityLookup as? any ContextLookup {
-            _ = try state.base.entityIndex(of: E.self)
-            return lookup.firstRow(in: state).flatMap { self[PersistentID(row: $0)] }
+        if let lookup = descriptor.equalityLookup {
+            _ = try state.base.entityNumber(of: E.self)
+            return lookup.firstRow(in: state.searched(true)).flatMap { self[PersistentID(row: $0)] }
         }
         return try fetch(descriptor.limited(to: 1)).first
     }
@@ -60,7 +60,7 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.
     public func fetchValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [E] {
-        try state.snapshot(toFetch: descriptor).fetchValues(descriptor)
+        try state.searched(descriptor.includesPendingChanges).fetchValues(descriptor)
     }
 
     /// The values of the objects that match, without making objects.
@@ -81,7 +81,7 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.
     public func fetchIDs<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [PersistentID<E>] {
-        try state.snapshot(toFetch: descriptor).fetchIDs(descriptor)
+        try state.searched(descriptor.includesPendingChanges).fetchIDs(descriptor)
     }
 
     /// The identifiers of the objects that match.
@@ -102,7 +102,7 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.
     public func fetchIdentifiedValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [IdentifiedValue<E>] {
-        try state.snapshot(toFetch: descriptor).fetchIdentifiedValues(descriptor)
+        try state.searched(descriptor.includesPendingChanges).fetchIdentifiedValues(descriptor)
     }
 
     /// The values of the objects that match, each with its identifier, without making objects.
@@ -123,14 +123,14 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.
     public func explain<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> QueryExplanation {
-        try state.snapshot(toFetch: descriptor).explain(descriptor)
+        try state.searched(descriptor.includesPendingChanges).explain(descriptor)
     }
 
     /// The number of objects that a descriptor asks for, its offset and its limit taken into account.
     ///
     /// Complexity: that of ``Snapshot/fetchCount(_:)-(FetchDescriptor<E>)``.
     public func fetchCount<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> Int {
-        try state.snapshot(toFetch: descriptor).fetchCount(descriptor)
+        try state.searched(descriptor.includesPendingChanges).fetchCount(descriptor)
     }
 
     /// The number of objects that match.
@@ -138,39 +138,5 @@ extension Context {
     /// Complexity: that of ``Snapshot/fetchCount(_:)-(FetchDescriptor<E>)``.
     public func fetchCount<E: Entity>(_ type: E.Type = E.self, where predicate: Predicate<E>) throws -> Int {
         try fetchCount(FetchDescriptor(predicate: predicate))
-    }
-}
-
-extension ContextState {
-    /// The state to search, after noting for what.
-    func snapshot<E: Entity>(toFetch descriptor: FetchDescriptor<E>) throws -> Snapshot {
-        guard let predicate = descriptor.predicate else {
-            return snapshot(toSearch: E.self, descriptor.includesPendingChanges)
-        }
-        let state = descriptor.includesPendingChanges ? flushed : base
-        guard reads != nil || isObservable, let entity = schema.index(of: E.self) else { return state }
-        if let reads { try QueryPlan(predicate, nil, in: state).note(to: reads) }
-        guard let observation else { return state }
-        let condition = try RowPredicate(predicate, in: state)
-        for entity in condition.entities.union([entity]) {
-            observation.access(ContextObservation.Key(entity: entity))
-        }
-        for relationship in condition.relationships {
-            observation.access(
-                ContextObservation.Key(entity: relationship.entity, property: relationship.property))
-        }
-        return state
-    }
-}
-
-/// A look-up in a context, which notes what was asked for.
-private protocol ContextLookup: EqualityLookup {
-    func firstRow(in context: ContextState) -> RowNumber?
-}
-
-extension PredicateExpressions.Equal: ContextLookup where LHS: PropertyNode, RHS: ConstantNode {
-    fileprivate func firstRow(in context: ContextState) -> RowNumber? {
-        let condition = condition
-        return context.snapshot(toLookUp: condition).firstRow(condition)
     }
 }

@@ -18,8 +18,8 @@ extension Context {
         offset: Int = 0,
         limit: Int? = nil
     ) throws -> [ManagedObject<E>] {
-        let snapshot = state.snapshot(toSearch: type, true)
-        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
+        let snapshot = state.searched(true)
+        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityNumber(of: type))
         var objects: [ManagedObject<E>] = []
         try snapshot.search(
             FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset), where: predicate
@@ -45,8 +45,8 @@ extension Context {
         offset: Int = 0,
         limit: Int? = nil
     ) throws -> [ManagedObject<E>] {
-        let snapshot = state.snapshot(toSearch: type, true)
-        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityIndex(of: type))
+        let snapshot = state.searched(true)
+        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityNumber(of: type))
         var objects: [ManagedObject<E>] = []
         try snapshot.search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { row, value in
             objects.append(maker.object(for: row, at: value))
@@ -83,7 +83,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [E] {
-        try state.snapshot(toSearch: type, includesPendingChanges)
+        try state.searched(includesPendingChanges)
             .fetchValues(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -100,7 +100,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [E] {
-        try state.snapshot(toSearch: type, includesPendingChanges)
+        try state.searched(includesPendingChanges)
             .fetchValues(type, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -116,7 +116,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [PersistentID<E>] {
-        try state.snapshot(toSearch: type, includesPendingChanges)
+        try state.searched(includesPendingChanges)
             .fetchIDs(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -131,7 +131,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [PersistentID<E>] {
-        try state.snapshot(toSearch: type, includesPendingChanges)
+        try state.searched(includesPendingChanges)
             .fetchIDs(type, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -147,7 +147,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [IdentifiedValue<E>] {
-        try state.snapshot(toSearch: type, includesPendingChanges)
+        try state.searched(includesPendingChanges)
             .fetchIdentifiedValues(type, where: predicate, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -162,7 +162,7 @@ extension Context {
         limit: Int? = nil,
         includesPendingChanges: Bool = true
     ) throws -> [IdentifiedValue<E>] {
-        try state.snapshot(toSearch: type, includesPendingChanges)
+        try state.searched(includesPendingChanges)
             .fetchIdentifiedValues(type, sortedBy: orderings, offset: offset, limit: limit)
     }
 
@@ -170,7 +170,7 @@ extension Context {
     ///
     /// Complexity: O(1).
     public func fetchCount<E: Entity>(_ type: E.Type = E.self, includesPendingChanges: Bool = true) throws -> Int {
-        try state.snapshot(toSearch: type, includesPendingChanges).fetchCount(type)
+        try state.searched(includesPendingChanges).fetchCount(type)
     }
 
     /// The number of objects that match; otherwise the same as `fetchValues`.
@@ -182,7 +182,7 @@ extension Context {
         where predicate: (E) throws -> Bool,
         includesPendingChanges: Bool = true
     ) throws -> Int {
-        try state.snapshot(toSearch: type, includesPendingChanges).fetchCount(type, where: predicate)
+        try state.searched(includesPendingChanges).fetchCount(type, where: predicate)
     }
 }
 
@@ -232,9 +232,9 @@ struct ObjectMaker<E: Entity> {
 }
 
 extension ContextState {
+    /// The state that a fetch searches; what it reads there is noted.
     @usableFromInline
-    func snapshot(toSearch type: any Entity.Type, _ includesPendingChanges: Bool) -> Snapshot {
-        didSearch(type)
-        return includesPendingChanges ? flushed : base
+    func searched(_ includesPendingChanges: Bool) -> Snapshot {
+        (includesPendingChanges ? flushed : base).read(by: reader)
     }
 }

@@ -13,8 +13,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> ManagedObject<E>? {
-        let condition = PropertyCondition(keyPath, equals: value)
-        return state.snapshot(toLookUp: condition).firstRow(condition).flatMap { self[PersistentID(row: $0)] }
+        state.searched(true).firstRow(PropertyCondition(keyPath, equals: value)).flatMap { self[PersistentID(row: $0)] }
     }
 
     /// The objects that have a value in a property, in insertion order; equal as ``Snapshot/first(_:equals:)`` says.
@@ -54,8 +53,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> [E] {
-        let condition = PropertyCondition(keyPath, equals: value)
-        return state.snapshot(toLookUp: condition).lookUp(condition)
+        state.searched(true).fetchValues(keyPath, equals: value)
     }
 
     /// The values of the objects whose property is in a range, without making objects; otherwise the same as `fetch`.
@@ -65,8 +63,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         in range: R
     ) -> [E] {
-        let condition = PropertyCondition(keyPath, in: range)
-        return state.snapshot(toLookUp: condition).lookUp(condition)
+        state.searched(true).fetchValues(keyPath, in: range)
     }
 
     /// The values of the objects whose property begins with a text, without making objects; otherwise the same as `fetch`.
@@ -76,8 +73,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         startingWith prefix: String
     ) -> [E] where V.NonOptional == String {
-        let condition = PropertyCondition(keyPath, startingWith: prefix)
-        return state.snapshot(toLookUp: condition).lookUp(condition)
+        state.searched(true).fetchValues(keyPath, startingWith: prefix)
     }
 
     /// The identifiers of the objects that have a value in a property; otherwise the same as `fetch`.
@@ -87,8 +83,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> [PersistentID<E>] {
-        let condition = PropertyCondition(keyPath, equals: value)
-        return state.snapshot(toLookUp: condition).lookUpIDs(condition)
+        state.searched(true).fetchIDs(keyPath, equals: value)
     }
 
     /// The identifiers of the objects whose property is in a range; otherwise the same as `fetch`.
@@ -98,8 +93,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         in range: R
     ) -> [PersistentID<E>] {
-        let condition = PropertyCondition(keyPath, in: range)
-        return state.snapshot(toLookUp: condition).lookUpIDs(condition)
+        state.searched(true).fetchIDs(keyPath, in: range)
     }
 
     /// The identifiers of the objects whose property begins with a text; otherwise the same as `fetch`.
@@ -109,8 +103,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         startingWith prefix: String
     ) -> [PersistentID<E>] where V.NonOptional == String {
-        let condition = PropertyCondition(keyPath, startingWith: prefix)
-        return state.snapshot(toLookUp: condition).lookUpIDs(condition)
+        state.searched(true).fetchIDs(keyPath, startingWith: prefix)
     }
 
     /// The number of objects that have a value in a property; otherwise the same as `fetch`.
@@ -120,8 +113,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> Int {
-        let condition = PropertyCondition(keyPath, equals: value)
-        return state.snapshot(toLookUp: condition).count(condition)
+        state.searched(true).fetchCount(keyPath, equals: value)
     }
 
     /// The number of objects whose property is in a range; otherwise the same as `fetch`.
@@ -131,8 +123,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         in range: R
     ) -> Int {
-        let condition = PropertyCondition(keyPath, in: range)
-        return state.snapshot(toLookUp: condition).count(condition)
+        state.searched(true).fetchCount(keyPath, in: range)
     }
 
     /// The number of objects whose property begins with a text; otherwise the same as `fetch`.
@@ -142,12 +133,11 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         startingWith prefix: String
     ) -> Int where V.NonOptional == String {
-        let condition = PropertyCondition(keyPath, startingWith: prefix)
-        return state.snapshot(toLookUp: condition).count(condition)
+        state.searched(true).fetchCount(keyPath, startingWith: prefix)
     }
 
     private func objects<E, V>(_ condition: PropertyCondition<E, V>) -> [ManagedObject<E>] {
-        let snapshot = state.snapshot(toLookUp: condition)
+        let snapshot = state.searched(true)
         guard let entity = snapshot.schema.index(of: E.self) else { return [] }
         let maker = ObjectMaker<E>(state, registry, entity: entity)
         var objects: [ManagedObject<E>] = []
@@ -156,25 +146,5 @@ extension Context {
             return true
         }
         return objects
-    }
-}
-
-extension ContextState {
-    /// The state to search, after noting for what.
-    func snapshot<E, V>(toLookUp condition: PropertyCondition<E, V>) -> Snapshot {
-        if reads != nil || isObservable, let entity = schema.index(of: E.self) {
-            let description = schema.entities[entity]
-            let property = condition.property(of: description)
-            let key = property.flatMap { description.properties[$0].operations.key }
-            reads?.note { reads in
-                if let property, let keys = condition.keys(key) {
-                    reads.readRows(of: entity, where: property, isIn: keys.range)
-                } else {
-                    reads.readAll(of: entity)
-                }
-            }
-            observation?.access(ContextObservation.Key(entity: entity))
-        }
-        return flushed
     }
 }

@@ -77,16 +77,15 @@ extension Context {
     }
 
     private func rows<E: Entity>(_ type: E.Type, where predicate: Predicate<E>) throws -> [RowNumber] {
-        let descriptor = FetchDescriptor(predicate: predicate)
         var rows: [RowNumber] = []
-        try state.snapshot(toFetch: descriptor).search(descriptor) { row, _ in rows.append(row) }
+        try state.searched(true).search(FetchDescriptor(predicate: predicate)) { row, _ in rows.append(row) }
         return rows
     }
 
     @inlinable
     func rows<E: Entity>(_ type: E.Type, where predicate: (E) throws -> Bool) throws -> [RowNumber] {
         var rows: [RowNumber] = []
-        try state.snapshot(toSearch: type, true).scan(type, where: predicate) { row, _ in
+        try state.searched(true).scan(type, where: predicate) { row, _ in
             rows.append(row)
             return true
         }

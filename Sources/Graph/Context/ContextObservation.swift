@@ -1,10 +1,13 @@
 public import Observation
+private import Synchronization
 
 /// Tells observation tracking what of a context was read, and what of that has changed.
 ///
 /// One registrar serves all objects, with a key for each property of each row: so objects carry nothing for it. What has
 /// changed is the difference of two states, whatever led from one to the other: a write, a merge, an undo.
-final class ContextObservation: Observable {
+///
+/// Confined to its context, but for `access(_ key:)`: what a condition of the program passes on to another task may read there.
+final class ContextObservation: Observable, @unchecked Sendable {
     /// A property of a row; of a row as a whole, or of all rows, if the rest is nil; or whether there is such a row. A relationship
     /// without a row stands for the members of all.
     struct Key: Hashable, Sendable {
@@ -28,10 +31,11 @@ final class ContextObservation: Observable {
     private let registrar = ObservationRegistrar()
     /// The state up to which changes were told.
     private var told: Snapshot
+    let schema: Schema
     /// What the next turn of `tell` has to report besides what states show.
     private var noted: Set<Key> = []
     /// Whether anything was read at all that somebody may track.
-    private var wasRead = false
+    private let wasRead = Atomic(false)
     /// The changes up to which the kinds of rows' changes were told; nil until somebody asked for one.
     private var toldChanges: ChangeSet?
     /// The facts that somebody asked for, and what the answers were.
@@ -39,6 +43,7 @@ final class ContextObservation: Observable {
 
     init(_ state: Snapshot) {
         told = state
+        schema = state.schema
     }
 
     /// Never read: what counts is that its key paths are equal if their keys are.
@@ -46,7 +51,7 @@ final class ContextObservation: Observable {
     private subscript(fact: Fact) -> Void { () }
 
     func access(_ key: Key) {
-        wasRead = true
+        wasRead.store(true, ordering: .relaxed)
         registrar.access(self, keyPath: \.[key])
     }
 
@@ -91,7 +96,7 @@ final class ContextObservation: Observable {
     func tell(_ state: Snapshot) {
         let before = told
         told = state
-        guard wasRead else { return }
+        guard wasRead.load(ordering: .relaxed) else { return }
         tellNoted()
         guard !before.isIdentical(to: state) else { return }
         let difference = SnapshotDifference(before: before, after: state)
@@ -125,7 +130,7 @@ final class ContextObservation: Observable {
 
     /// Notes that an object is to show another value of a property, to be told when the context's state has moved.
     func note(_ property: Int, of id: RowID) {
-        if wasRead { noted.insert(Key(entity: id.entity, row: id.row, property: property)) }
+        if wasRead.load(ordering: .relaxed) { noted.insert(Key(entity: id.entity, row: id.row, property: property)) }
     }
 
     private func tellNoted() {

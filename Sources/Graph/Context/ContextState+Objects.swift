@@ -109,13 +109,6 @@ extension ContextState {
         )
     }
 
-    /// Notes that all objects of an entity were looked at.
-    func didSearch(_ type: any Entity.Type) {
-        guard reads != nil || isObservable, let entity = schema.index(of: type) else { return }
-        reads?.readAll(of: entity)
-        observation?.access(ContextObservation.Key(entity: entity))
-    }
-
     /// Notes that rows were read as a whole.
     func didReadValues(of rows: [RowNumber], _ entity: Int) {
         guard let observation else { return }

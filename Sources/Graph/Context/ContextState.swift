@@ -19,6 +19,8 @@ final class ContextState {
     let executor: ContextExecutor
     /// nil if nobody can track what is read here.
     let observation: ContextObservation?
+    /// Is told what fetches read; nil if nobody wants to know.
+    let reader: (any SnapshotReader)?
     /// nil if the context is nested.
     let published: PublishedSnapshot?
     /// What a save took with it, until it is answered; `working` then counts from it. On failure it comes back.
@@ -80,6 +82,7 @@ final class ContextState {
         self.isTransaction = isTransaction
         self.published = published
         observation = isObservable ? ContextObservation(base.snapshot) : nil
+        reader = SearchReader(reads, observation)
         epoch = Epoch(isCurrent: !isObservable)
     }
 

@@ -96,7 +96,7 @@ extension Snapshot {
     /// Complexity: that of ``fetchValues(_:)`` with a limit of 1.
     public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> E? {
         if let lookup = descriptor.equalityLookup {
-            let rows = entities[try entityIndex(of: E.self)].rows
+            let rows = entities[try entityNumber(of: E.self)].rows
             return lookup.firstRow(in: self).flatMap { rows.value(of: $0) }
         }
         return try fetchValues(descriptor.limited(to: 1)).first

@@ -139,7 +139,7 @@ extension Snapshot {
             return key.withUnsafeBytes { entities[entity].indexes[index].firstRow(withPrefix: $0) }
         }
         var first: RowNumber?
-        lookUp(condition) { row, _ in
+        forEachMatch(condition, entity) { row, _ in
             first = row
             return false
         }
@@ -164,7 +164,7 @@ extension Snapshot {
             return keys.range.withIndexRange { entities[entity].indexes[index].count(in: $0) }
         }
         var count = 0
-        lookUp(condition) { _, _ in
+        forEachMatch(condition, entity) { _, _ in
             count += 1
             return true
         }
@@ -178,6 +178,12 @@ extension Snapshot {
     func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (RowNumber, UnsafePointer<E>) -> Bool) {
         guard let entity = schema.index(of: E.self) else { return }
         noteLookUp(condition, entity)
+        forEachMatch(condition, entity, body)
+    }
+
+    private func forEachMatch<E, V>(
+        _ condition: PropertyCondition<E, V>, _ entity: Int, _ body: (RowNumber, UnsafePointer<E>) -> Bool
+    ) {
         let (description, table) = (schema.entities[entity], entities[entity].rows)
         let property = condition.property(of: description)
         let matches = condition.test(property.map { description.properties[$0] })

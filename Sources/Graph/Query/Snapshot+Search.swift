@@ -13,6 +13,7 @@ extension Snapshot {
         return index
     }
 
+    @usableFromInline
     func entityNumber(of type: any Entity.Type) throws(GraphError) -> Int {
         guard let index = schema.index(of: type) else { throw .unknownEntity("\(type)") }
         return index

@@ -32,7 +32,7 @@ extension Snapshot {
     ///
     /// - Throws: `GraphError.notOrdered` for a computed one.
     func property<E: Entity>(_ keyPath: PartialKeyPath<E>) throws -> (number: Int, property: Property) {
-        let entity = schema.entities[try entityIndex(of: E.self)]
+        let entity = schema.entities[try entityNumber(of: E.self)]
         guard let number = entity.properties.firstIndex(where: { ($0.keyPath as AnyKeyPath) == keyPath }),
             entity.properties[number].isStored
         else { throw GraphError.notOrdered(entity.name(of: keyPath) ?? "\(keyPath)") }
@@ -47,7 +47,7 @@ extension Snapshot {
     ) throws -> (number: Int, property: Property, key: KeyOperations) {
         let (number, property) = try property(keyPath)
         guard let key = property.operations.key else {
-            throw GraphError.notOrdered("\(schema.entities[try entityIndex(of: E.self)].name).\(property.name)")
+            throw GraphError.notOrdered("\(schema.entities[try entityNumber(of: E.self)].name).\(property.name)")
         }
         return (number, property, key)
     }

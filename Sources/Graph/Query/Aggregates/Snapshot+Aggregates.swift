@@ -93,7 +93,7 @@ extension Snapshot {
     }
 
     func overflow<E: Entity>(_ keyPath: PartialKeyPath<E>) throws -> GraphError {
-        .sumOverflow("\(schema.entities[try entityIndex(of: E.self)].name).\(try property(keyPath).property.name)")
+        .sumOverflow("\(schema.entities[try entityNumber(of: E.self)].name).\(try property(keyPath).property.name)")
     }
 
     private func extreme<E: Entity, V: OrderedAttributeValue>(

@@ -1,0 +1,46 @@
+/// Passes on what a context's fetches read: to the transaction that depends on it, and to observers.
+final class SearchReader: SnapshotReader {
+    private let readers: [any SnapshotReader]
+
+    /// Nil if nobody wants to know.
+    init?(_ log: ReadLog?, _ observation: ContextObservation?) {
+        let both: [(any SnapshotReader)?] = [log, observation]
+        readers = both.compactMap { $0 }
+        if readers.isEmpty { return nil }
+    }
+
+    func readRow(_ id: RowID) { readers.forEach { $0.readRow(id) } }
+
+    func readAll(of entity: Int) { readers.forEach { $0.readAll(of: entity) } }
+
+    func readLinks(in table: Int) { readers.forEach { $0.readLinks(in: table) } }
+
+    func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
+        readers.forEach { $0.readMembers(of: owner, through: relationship) }
+    }
+
+    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) {
+        readers.forEach { $0.readRows(of: entity, where: property, isIn: keys) }
+    }
+}
+
+/// Observers of a fetch are told of any change of the entities and relationships that it looked at.
+extension ContextObservation: SnapshotReader {
+    func readRow(_ id: RowID) { access(Key(entity: id.entity, row: id.row)) }
+
+    func readAll(of entity: Int) { access(Key(entity: entity)) }
+
+    func readLinks(in table: Int) {
+        for (entity, description) in schema.entities.enumerated() {
+            for relationship in description.toManys where relationship.linkTable == table {
+                access(Key(entity: entity, property: relationship.property))
+            }
+        }
+    }
+
+    func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
+        access(Key(entity: relationship.entity, row: owner, property: relationship.property))
+    }
+
+    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) { readAll(of: entity) }
+}
