@@ -119,6 +119,19 @@ extension Context {
             FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: limit, fetchOffset: offset))
     }
 
+    /// The objects that a descriptor asks for, and where the next page begins; see ``Snapshot/fetchPage(_:)``.
+    ///
+    /// Complexity: that of ``Snapshot/fetchPage(_:)``.
+    public func fetchPage<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> FetchPage<ManagedObject<E>> {
+        let snapshot = state.searched(descriptor.includesPendingChanges)
+        let maker = ObjectMaker<E>(state, registry, entity: try snapshot.entityNumber(of: E.self))
+        guard descriptor.includesPendingChanges else {
+            let page = try snapshot.page(descriptor) { row, _ in PersistentID<E>(row: row) }
+            return FetchPage(elements: page.elements.compactMap { self[$0] }, next: page.next)
+        }
+        return try snapshot.page(descriptor) { maker.object(for: $0, at: $1) }
+    }
+
     /// How a fetch finds its objects; see ``Snapshot/explain(_:)``.
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.

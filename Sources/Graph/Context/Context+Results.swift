@@ -10,7 +10,7 @@ extension Context {
     }
 
     /// The same, in sections of objects that have one value of a property. Sections come in the order of that property, nil first,
-    /// before all sort criteria. The limit counts through all sections.
+    /// before all sort criteria, and a page token belongs to all of these. The limit counts through all sections.
     ///
     /// Complexity: that of ``results(_:)``.
     public func results<E: Entity, V: OrderedAttributeValue>(
@@ -31,7 +31,7 @@ extension Context {
         file: StaticString = #fileID,
         line: UInt = #line
     ) throws -> FetchedResults<E> {
-        let section = Ordering<E>(keyPath, isDescending: false, CallSite(file, line))
+        let section = Ordering<E>([keyPath], isDescending: false, CallSite(file, line))
         return try results(ResultDefinition(descriptor, sectionedBy: section))
     }
 

@@ -14,7 +14,7 @@ public import Observation
 /// shown at any place; the values that an object shows are tracked by the object. Nothing is computed until somebody reads.
 public final class FetchedResults<E: Entity> {
     private let state: ContextState
-    private var definition: ResultDefinition<E>
+    private(set) var definition: ResultDefinition<E>
     private var rows: ResultRows<E>
     private var test: ResultTest<E>
     private let registrar = ObservationRegistrar()
@@ -28,10 +28,17 @@ public final class FetchedResults<E: Entity> {
     init(_ definition: ResultDefinition<E>, _ state: ContextState) throws {
         self.definition = definition
         self.state = state
-        state.reads?.readAll(of: state.entityIndex(of: E.self))
         let snapshot = Self.snapshot(of: state, definition)
-        test = try ResultTest(definition.descriptor.predicate, in: snapshot)
+        test = try ResultTest(definition, in: snapshot)
         rows = try ResultRows(definition, in: snapshot)
+        note()
+    }
+
+    /// A transaction depends on all that the result does.
+    private func note() {
+        guard let reads = state.reads else { return }
+        reads.readAll(of: rows.entity)
+        test.note(to: reads)
     }
 
     private static func snapshot(of state: ContextState, _ definition: ResultDefinition<E>) -> Snapshot {
@@ -117,9 +124,10 @@ public final class FetchedResults<E: Entity> {
         let new = ResultDefinition(descriptor, sectionedBy: definition.section, spare: definition.spare)
         let snapshot = Self.snapshot(of: state, new)
         do {
-            let newTest = try ResultTest(descriptor.predicate, in: snapshot)
+            let newTest = try ResultTest(new, in: snapshot)
             rows = try ResultRows(new, in: snapshot)
             (definition, test, error) = (new, newTest, nil)
+            note()
         } catch {
             self.error = error
             return

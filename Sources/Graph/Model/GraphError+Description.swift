@@ -18,6 +18,8 @@ extension GraphError: CustomStringConvertible {
             "the store was opened without the entity \(name.shortened()): add it to Coordinator(for:)"
         case .notOrdered(let property):
             "\(property.shortened(to: 400)) is not a stored property with an order; sort by one that is"
+        case .pageTokenMismatch(let entity):
+            "the page token belongs to another sort, or to another entity than \(entity.shortened()): fetch the first page anew"
         case .toManyNotUpdatable(let property):
             "update(_:where:_:) cannot assign the members of \(property.shortened(to: 400)): set the references of the members, "
                 + "or assign them to an object; nothing was changed"

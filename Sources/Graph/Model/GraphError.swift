@@ -18,6 +18,9 @@ public enum GraphError: Error, Sendable {
     /// names it.
     case notOrdered(String)
 
+    /// The page token belongs to a fetch with another sort. The text names the entity.
+    case pageTokenMismatch(String)
+
     /// An update of many objects assigned the members of a to-many relationship, which only objects can do. The text names the
     /// entity and the relationship. Nothing was changed.
     case toManyNotUpdatable(String)

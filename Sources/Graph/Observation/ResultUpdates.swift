@@ -68,7 +68,7 @@ public struct ResultUpdates<E: Entity>: AsyncSequence, Sendable {
             let isOther = (definition ?? state.definitionNumber) != state.definitionNumber
             definition = state.definitionNumber
             if test == nil || isOther {
-                test = try ResultTest(state.definition.descriptor.predicate, in: state.snapshot)
+                test = try ResultTest(state.definition, in: state.snapshot)
             }
             guard var rows, let test else {
                 let rows = try ResultRows(state.definition, in: state.snapshot)

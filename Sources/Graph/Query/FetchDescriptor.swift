@@ -22,6 +22,8 @@ public struct FetchDescriptor<E: Entity>: Sendable {
     public var fetchLimit: Int?
     /// How many of the first results to skip; must not be negative.
     public var fetchOffset: Int
+    /// Where the result begins: behind the page that a ``FetchPage`` has ended; nil for the beginning. The offset counts from there.
+    public var after: PageToken?
     /// Whether a context's unsaved changes count. Snapshots have none.
     public var includesPendingChanges = true
 
@@ -32,11 +34,13 @@ public struct FetchDescriptor<E: Entity>: Sendable {
         predicate: Predicate<E>? = nil,
         sortBy: [Ordering<E>] = [],
         fetchLimit: Int? = nil,
-        fetchOffset: Int = 0
+        fetchOffset: Int = 0,
+        after: PageToken? = nil
     ) {
         self.predicate = predicate
         self.sortBy = sortBy
         self.fetchLimit = fetchLimit
         self.fetchOffset = fetchOffset
+        self.after = after
     }
 }

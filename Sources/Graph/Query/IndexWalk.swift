@@ -36,6 +36,7 @@ struct IndexWalk {
     ///   - capacity: the number of rows wanted.
     ///   - offset: the number of first rows that the result leaves out. They are counted, not visited; if the last of them and
     ///     the first wanted row have equal keys, the walk starts at the first row with that key.
+    ///   - position: where a page has ended. Rows before it are left out as far as ranks tell, and do not count as skipped.
     ///   - part: the only entries to visit, all those with certain values of the index's first property; nil for all.
     init?(
         _ order: RowOrder,
@@ -43,6 +44,7 @@ struct IndexWalk {
         in rows: EntityRows,
         capacity: Int,
         skippingAtMost offset: Int = 0,
+        after position: PagePosition? = nil,
         within part: IndexPart? = nil
     ) {
         guard let (number, leading) = entity.indexes.longestBeginning(of: order),
@@ -60,14 +62,17 @@ struct IndexWalk {
             leading.count == order.criteria.count && leading.count == entity.indexes[number].parts.count
         let all = part?.ranks ?? 0..<index.count
         var skipped = min(offset, all.count)
+        if let position {
+            skipped = position.passedCount(index, in: all, leading: leading.count, isWholeOrder: isWholeOrder)
+        }
         if isWholeOrder {
             self.rows = KeyOrderedRows(index, descending: isDescending, in: all, skipping: skipped)
-        } else if skipped > 0, skipped < all.count {
+        } else if position == nil, skipped > 0, skipped < all.count {
             let rank = isDescending ? all.upperBound - 1 - skipped : all.lowerBound + skipped
             guard let group = Self.group(at: rank, leading, index, table) else { return nil }
             skipped = isDescending ? all.upperBound - group.upperBound : group.lowerBound - all.lowerBound
         }
-        self.skipped = skipped
+        self.skipped = position == nil ? skipped : 0
         ranks = isDescending ? all.dropLast(skipped) : all.dropFirst(skipped)
         blockSize = min(capacity, 64)
     }

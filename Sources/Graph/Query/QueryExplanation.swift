@@ -27,18 +27,11 @@ extension Snapshot {
     ///
     /// Complexity: that of ``fetchValues(_:)``.
     public func explain<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> QueryExplanation {
-        let order = try rowOrder(descriptor.sortBy)
-        let all = try fetchCount(E.self)
-        guard let predicate = descriptor.predicate else {
-            let count = try fetchCount(descriptor)
-            return QueryExplanation(
-                plan: "all \(all) rows of \(E.schema.name)", expectedCount: all, visitedCount: all, resultCount: count)
-        }
-        let plan = try QueryPlan(predicate, order, in: self)
+        let plan = try QueryPlan(descriptor, in: self)
         var found = 0
-        try plan.forEachRow(descriptor) { _ in found += 1 }
+        try plan.forEachRow { _ in found += 1 }
         return QueryExplanation(
-            plan: plan.explanation, expectedCount: plan.candidates?.count ?? all, visitedCount: plan.visitedCount,
+            plan: plan.explanation, expectedCount: plan.expectedCount, visitedCount: plan.visitedCount,
             resultCount: found)
     }
 }

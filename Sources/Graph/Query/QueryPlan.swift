@@ -4,64 +4,67 @@
     import Foundation
 #endif
 
-/// How a fetch with a predicate finds its rows: which of them it looks at, and in which order.
+/// How a fetch finds its rows: which of them it looks at, and in which order.
 ///
 /// The indexes are counted, not estimated: a B+tree whose branches know the number of their entries tells how many rows a range of
 /// keys has. Each row that an index proposes is tested, so that the answer never depends on the plan.
 final class QueryPlan<E: Entity> {
-    let predicate: RowPredicate<E>
+    private let fetch: FetchDescriptor<E>
     private let snapshot: Snapshot
-    let entity: Int
-    private let order: RowOrder?
+    private let order: RowOrder
+    /// Nil if all rows are wanted.
+    private let predicate: RowPredicate<E>?
     /// The rows that indexes propose; nil where looking at all rows is faster.
-    let candidates: RowCandidates?
+    private let candidates: RowCandidates?
     /// The number of rows that have been looked at.
     private(set) var visitedCount = 0
     /// Whether they were visited in the sort order, by an index.
-    private(set) var followsOrder = false
+    private var followsOrder = false
 
     /// Rows that an index proposes lie anywhere in memory: where more than this share of all may match, a scan is faster.
     private static var indexShare: Int { 4 }
 
-    /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`.
-    init(_ predicate: Predicate<E>, _ order: RowOrder?, in snapshot: Snapshot) throws {
-        self.predicate = try RowPredicate(predicate, in: snapshot)
-        (self.snapshot, self.order) = (snapshot, order)
-        entity = try snapshot.entityNumber(of: E.self)
-        let limit = max(snapshot.entities[entity].rows.count / Self.indexShare, 16)
-        candidates = snapshot.candidates(self.predicate.condition.access, of: entity, limit: limit)
+    /// - Throws: `GraphError.unknownEntity`, `GraphError.notOrdered`, `GraphError.predicateNotSupported`,
+    ///   `GraphError.pageTokenMismatch`.
+    init(_ fetch: FetchDescriptor<E>, in snapshot: Snapshot) throws {
+        let order = try RowOrder(fetch.sortBy, in: snapshot)
+        predicate = try RowPredicate(fetch, order, in: snapshot)
+        (self.fetch, self.snapshot, self.order) = (fetch, snapshot, order)
+        let limit = max(snapshot.entities[order.entity].rows.count / Self.indexShare, 16)
+        let proposed = predicate.flatMap { snapshot.candidates($0.condition.access, of: order.entity, limit: limit) }
+        candidates = fetch.after == nil ? proposed : proposed?.inexact
         if let reader = snapshot.reader { note(to: reader) }
     }
 
     /// Notes what the answer depends on: ranges of keys where they bound what can match, else whole entities.
-    func note(to reader: any SnapshotReader) {
+    private func note(to reader: any SnapshotReader) {
         if let ranges = candidates?.reads {
-            for range in ranges { reader.readRows(of: entity, where: range.property, isIn: range.keys) }
+            for range in ranges { reader.readRows(of: order.entity, where: range.property, isIn: range.keys) }
         } else {
-            reader.readAll(of: entity)
+            reader.readAll(of: order.entity)
         }
-        for other in predicate.entities { reader.readAll(of: other) }
-        for table in predicate.relationships.compactMap(\.linkTable) { reader.readLinks(in: table) }
+        for other in order.targets.union(predicate?.entities ?? []) { reader.readAll(of: other) }
+        predicate?.linkTables.forEach(reader.readLinks)
     }
 
-    private var table: RowTable { snapshot.entities[entity].rows }
+    private var table: RowTable { snapshot.entities[order.entity].rows }
 
     /// Calls the body with the rows of the result, in its order; without a sort order as soon as each is found, while it is in the
     /// processor's cache.
-    func forEachRow(_ fetch: FetchDescriptor<E>, _ body: (FoundRow) throws -> Void) throws {
-        if let order { return try sortedRows(fetch, order).forEach(body) }
+    func forEachRow(_ body: (FoundRow) throws -> Void) throws {
         var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
         guard !window.isOver else { return }
+        guard order.criteria.isEmpty else { return try sortedRows().forEach(body) }
         try forEachMatch { row in
             if window.takesNext() { try body(row) }
             return !window.isOver
         }
     }
 
-    private func sortedRows(_ fetch: FetchDescriptor<E>, _ order: RowOrder) throws -> ArraySlice<FoundRow> {
-        guard fetch.fetchLimit != 0 else { return [] }
+    private func sortedRows() throws -> ArraySlice<FoundRow> {
+        if predicate == nil, fetch.fetchOffset >= table.count { return [] }
         var collector = RowCollector(order: order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
-        if let walk = walk(order, fetch, capacity: collector.capacity) { return try follow(walk, fetch, order) }
+        if let rows = try walkedRows(capacity: collector.capacity) { return rows }
         try forEachMatch { row in
             collector.add(row)
             return true
@@ -69,8 +72,9 @@ final class QueryPlan<E: Entity> {
         return collector.result(inOrder: false)
     }
 
-    /// The number of rows that match.
+    /// The number of rows that match, without offset and limit.
     func count() throws -> Int {
+        guard predicate != nil else { return table.count }
         if let candidates, candidates.areExact { return candidates.count }
         var count = 0
         if candidates == nil {
@@ -89,10 +93,13 @@ final class QueryPlan<E: Entity> {
 
     /// How the rows were found.
     var explanation: String {
-        let description = snapshot.schema.entities[entity]
+        let description = snapshot.schema.entities[order.entity]
         let rows = candidates?.description ?? "all \(table.count) rows of \(description.name)"
         return followsOrder ? "\(rows), in the order of an index" : rows
     }
+
+    /// The number of rows that indexes propose; that of all without one.
+    var expectedCount: Int { candidates?.count ?? table.count }
 
     // MARK: In the order of the rows
 
@@ -117,15 +124,18 @@ final class QueryPlan<E: Entity> {
             let part = rows[start..<min(start + 64, rows.count)]
             for (row, address) in zip(part, table.addresses(of: part)) {
                 let found = FoundRow(number: row, address: address)
-                guard try !matches(found, isKnown: candidates.areExact) || body(found) else { return }
+                guard try !matches(found) || body(found) else { return }
             }
         }
     }
 
     /// Calls the body with each block of rows and the mask of those that match, until it returns false.
     private func forEachBlock(_ body: (RowBlock, UInt32) throws -> Bool) throws {
-        try table.forEachBlock { block, occupancy in
+        // In the order of insertion a page begins where the one before has ended.
+        let first = order.criteria.isEmpty ? fetch.after?.row ?? 0 : 0
+        try table.forEachBlock(from: first) { block, occupancy in
             visitedCount += occupancy.nonzeroBitCount
+            guard let predicate else { return try body(block, occupancy) }
             let (mask, error) = predicate.matches(in: block, occupancy)
             guard try mask == 0 || body(block, mask) else { return false }
             if let error { throw error }
@@ -133,37 +143,33 @@ final class QueryPlan<E: Entity> {
         }
     }
 
-    private func matches(_ row: FoundRow, isKnown: Bool) throws -> Bool {
+    private func matches(_ row: FoundRow) throws -> Bool {
         visitedCount += 1
-        return try isKnown || predicate.matches(row.number, row.address.row(in: table.layout))
+        guard let predicate, candidates?.areExact != true else { return true }
+        return try predicate.matches(row.number, row.address.row(in: table.layout))
     }
 
     // MARK: In a sort order
 
-    /// A walk along an index in the sort order, if that looks at fewer rows than the candidates are.
-    private func walk(_ order: RowOrder, _ fetch: FetchDescriptor<E>, capacity: Int) -> IndexWalk? {
-        let description = snapshot.schema.entities[entity]
-        guard let candidates else {
-            return IndexWalk(order, of: description, in: snapshot.entities[entity], capacity: capacity)
-        }
-        guard capacity < candidates.count, let keys = candidates.index else { return nil }
-        return IndexWalk(
-            order, of: description, in: snapshot.entities[entity], capacity: capacity,
-            skippingAtMost: candidates.areExact ? fetch.fetchOffset : 0, within: keys)
-    }
-
-    private func follow(
-        _ walk: consuming IndexWalk, _ fetch: FetchDescriptor<E>, _ order: RowOrder
-    ) throws -> ArraySlice<FoundRow> {
+    /// The result, by a walk along an index in the sort order; nil if none has it, or it would look at more rows than another way.
+    ///
+    /// - Parameter capacity: the number of rows that are wanted, with those of the offset.
+    private func walkedRows(capacity: Int) throws -> ArraySlice<FoundRow>? {
+        guard var walk = walk(capacity: capacity) else { return nil }
         var collector = RowCollector(
             order: order, offset: fetch.fetchOffset - walk.skipped, limit: fetch.fetchLimit)
-        followsOrder = true
         while let row = walk.next() {
-            guard try matches(row, isKnown: candidates?.areExact ?? false) else { continue }
-            guard collector.append(row) else { return collector.result(inOrder: true) }
+            guard try matches(row) else { continue }
+            guard collector.append(row) else {
+                followsOrder = true
+                return collector.result(inOrder: true)
+            }
             walk.didMatch()
         }
-        guard !walk.isAtEnd else { return collector.result(inOrder: true) }
+        followsOrder = walk.isAtEnd
+        if walk.isAtEnd { return collector.result(inOrder: true) }
+        // The walk has looked at enough rows. Those that it has skipped cannot be told from the others.
+        guard walk.skipped == 0 else { return nil }
         var passed = walk.passed
         try forEachMatch { row in
             while passed.next < row.number { passed.advance() }
@@ -171,5 +177,15 @@ final class QueryPlan<E: Entity> {
             return true
         }
         return collector.result(inOrder: false)
+    }
+
+    private func walk(capacity: Int) -> IndexWalk? {
+        guard !order.criteria.isEmpty else { return nil }
+        let all = predicate == nil || candidates?.areExact == true
+        guard candidates.map({ capacity < $0.count && $0.index != nil }) ?? true else { return nil }
+        return IndexWalk(
+            order, of: snapshot.schema.entities[order.entity], in: snapshot.entities[order.entity],
+            capacity: predicate == nil ? capacity - fetch.fetchOffset : capacity,
+            skippingAtMost: all ? fetch.fetchOffset : 0, after: predicate?.position, within: candidates?.index)
     }
 }

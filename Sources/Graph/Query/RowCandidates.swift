@@ -122,7 +122,7 @@ extension Snapshot {
 
 extension RowCandidates {
     /// The same for a condition that not all of them meet.
-    fileprivate var inexact: RowCandidates {
+    var inexact: RowCandidates {
         RowCandidates(
             count: count, areExact: false, rows: rows, index: index, reads: reads, description: description)
     }

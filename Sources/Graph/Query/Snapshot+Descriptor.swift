@@ -91,6 +91,48 @@ extension Snapshot {
         try search(descriptor) { row, value in try body(PersistentID(row: row), value.pointee) }
     }
 
+    /// The objects that a descriptor asks for, as values with their identifiers, and where the next page begins.
+    ///
+    /// ```swift
+    /// var descriptor = FetchDescriptor<Person>(sortBy: [.ascending(\.name)], fetchLimit: 50)
+    /// repeat {
+    ///     let page = try snapshot.fetchPage(descriptor)
+    ///     page.elements.forEach { show($0.value) }
+    ///     descriptor.after = page.next
+    /// } while descriptor.after != nil
+    /// ```
+    ///
+    /// - Throws: what ``fetchValues(_:)`` throws, and `GraphError.pageTokenMismatch`.
+    ///
+    /// Complexity: that of ``fetchValues(_:)``; with an index that has the order, O(*k* log *n*) for the *k* objects of the page,
+    /// however many pages come before it.
+    public func fetchPage<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> FetchPage<IdentifiedValue<E>> {
+        try page(descriptor) { IdentifiedValue(id: PersistentID(row: $0), value: $1.pointee) }
+    }
+
+    /// Makes the elements of a page, and the token of its last one if there is a further result.
+    func page<E: Entity, Element>(
+        _ descriptor: FetchDescriptor<E>, _ element: (RowNumber, UnsafePointer<E>) -> Element
+    ) throws -> FetchPage<Element> {
+        var (elements, next): ([Element], PageToken?) = ([], nil)
+        guard let limit = descriptor.fetchLimit, limit > 0, limit < .max else {
+            try search(descriptor) { elements.append(element($0, $1)) }
+            return FetchPage(elements: elements, next: nil)
+        }
+        var fetch = descriptor
+        fetch.fetchLimit = limit + 1
+        var last: (row: RowNumber, address: UnsafePointer<E>)?
+        try search(fetch) { row, value in
+            if elements.count < limit {
+                elements.append(element(row, value))
+                last = (row, value)
+            } else if let last {
+                next = try RowOrder(fetch.sortBy, in: self).token(at: last.row, last.address, schema)
+            }
+        }
+        return FetchPage(elements: elements, next: next)
+    }
+
     /// The value of the first object that a descriptor asks for, or nil.
     ///
     /// Complexity: that of ``fetchValues(_:)`` with a limit of 1.
@@ -117,9 +159,8 @@ extension Snapshot {
     ///
     /// Complexity: that of ``fetchValues(_:)``; nothing is sorted.
     public func fetchCount<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> Int {
-        _ = try rowOrder(descriptor.sortBy)
         _ = FetchWindow(offset: descriptor.fetchOffset, limit: descriptor.fetchLimit)
-        let count = max(0, try matchCount(descriptor.predicate) - descriptor.fetchOffset)
+        let count = max(0, try QueryPlan(descriptor, in: self).count() - descriptor.fetchOffset)
         return min(count, descriptor.fetchLimit ?? count)
     }
 
@@ -127,7 +168,7 @@ extension Snapshot {
     ///
     /// Complexity: that of ``fetchValues(_:)``.
     public func fetchCount<E: Entity>(_ type: E.Type = E.self, where predicate: Predicate<E>) throws -> Int {
-        try matchCount(predicate)
+        try QueryPlan(FetchDescriptor(predicate: predicate), in: self).count()
     }
 }
 

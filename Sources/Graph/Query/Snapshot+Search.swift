@@ -58,7 +58,7 @@ extension Snapshot {
         _ body: (RowNumber, UnsafePointer<E>) throws -> Void
     ) throws {
         var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
-        guard fetch.predicate == nil, fetch.sortBy.isEmpty else {
+        guard fetch.predicate == nil, fetch.sortBy.isEmpty, fetch.after == nil else {
             return try forEachFound(fetch) { row in
                 try body(row.number, row.address.row(in: rowLayout(of: E.self)))
             }
@@ -70,55 +70,10 @@ extension Snapshot {
         }
     }
 
-    /// Calls the body with the rows of a result with a predicate or an order, in its order.
+    /// Calls the body with the rows of a result, in its order, as a plan finds them.
     @usableFromInline
     func forEachFound<E: Entity>(_ fetch: FetchDescriptor<E>, _ body: (FoundRow) throws -> Void) throws {
-        let order = try rowOrder(fetch.sortBy)
-        guard fetch.fetchLimit != 0 else { return }
-        try withExtendedLifetime(self) {
-            if let predicate = fetch.predicate {
-                try QueryPlan(predicate, order, in: self).forEachRow(fetch, body)
-            } else if let order {
-                try sortedRows(E.self, order, offset: fetch.fetchOffset, limit: fetch.fetchLimit).forEach(body)
-            }
-        }
-    }
-
-    /// The number of objects that match.
-    func matchCount<E: Entity>(_ predicate: Predicate<E>?) throws -> Int {
-        guard let predicate else { return try fetchCount(E.self) }
-        return try QueryPlan(predicate, nil, in: self).count()
-    }
-
-    @usableFromInline
-    func sortedRows<E: Entity>(
-        _ type: E.Type,
-        _ order: RowOrder,
-        offset: Int,
-        limit: Int?
-    ) throws(GraphError) -> ArraySlice<FoundRow> {
-        let entity = try entityIndex(of: type)
-        guard offset < entities[entity].rows.count else { return [] }
-        let wanted = RowCollector(order: order, offset: offset, limit: limit)
-        if var walk = IndexWalk(
-            order,
-            of: schema.entities[entity],
-            in: entities[entity],
-            capacity: wanted.capacity - offset,
-            skippingAtMost: offset
-        ) {
-            var collector = RowCollector(order: order, offset: offset - walk.skipped, limit: limit)
-            while let row = walk.next() {
-                guard collector.append(row) else { return collector.result(inOrder: true) }
-                walk.didMatch()
-            }
-            if walk.isAtEnd { return collector.result(inOrder: true) }
-        }
-        var collector = wanted
-        entities[entity].rows.forEachRow { row, _, address in
-            collector.add(FoundRow(number: row, address: address))
-        }
-        return collector.result(inOrder: false)
+        try withExtendedLifetime(self) { try QueryPlan(fetch, in: self).forEachRow(body) }
     }
 
     /// Neither this nor the next two methods are inlined: a predicate called in several places of one function is inlined in none
@@ -181,8 +136,9 @@ extension Snapshot {
 
     @usableFromInline
     func rowOrder<E>(_ orderings: [Ordering<E>]) throws(GraphError) -> RowOrder? {
-        let entity = try entityNumber(of: E.self)
-        return orderings.isEmpty ? nil : try RowOrder(orderings, in: schema.entities[entity])
+        let order = try RowOrder(orderings, in: self)
+        if let reader { for target in order.targets { reader.readAll(of: target) } }
+        return orderings.isEmpty ? nil : order
     }
 
     @usableFromInline

@@ -24,10 +24,8 @@ struct SortKeys {
 
     private mutating func append(_ row: UnsafeRawPointer, _ order: RowOrder) {
         for criterion in order.criteria {
-            let start = writer.count
-            _ = criterion.append(row + criterion.offset, &writer)
             // No key begins with another one, so that two keys differ in a byte that both have.
-            if criterion.isDescending { writer.invert(from: start) }
+            order.append(criterion, of: row, to: &writer)
         }
         ends.append(writer.count)
     }

@@ -1,5 +1,5 @@
 /// Optionals, for code that has a value of any type.
-protocol OptionalValue {
+protocol OptionalValue: SendableMetatype {
     static var wrappedType: any Any.Type { get }
     /// - Parameter address: of an initialized value of the type.
     static func isNil(at address: UnsafeRawPointer) -> Bool

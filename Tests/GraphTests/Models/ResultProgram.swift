@@ -51,7 +51,7 @@
         nested = await Context(parent: context, executor: .main, isObservable: seed % 3 == 0)
         for number in 0..<8 { watched.append(try WatchedResults(number < 5 ? context : nested, &random)) }
         for _ in 0..<3 {
-            let definition = Self.definition(&random)
+            let definition = Self.definition(&random, in: coordinator.snapshot)
             commits.append(
                 ReplayedUpdates(ResultUpdates(.commits(coordinator.published, definition), from: nil), [], []))
         }
@@ -89,18 +89,35 @@
             try? await other.transaction { $0.changeTomes(seed, count: count) }
         }
         if random.chance(10) {
-            for place in watched.indices { watched[place].results.descriptor = Self.definition(&random).descriptor }
+            for place in watched.indices {
+                let section = watched[place].results.definition.section
+                watched[place].results.descriptor =
+                    Self.definition(&random, in: coordinator.snapshot, sectionedBy: section).descriptor
+            }
         }
     }
 
     // MARK: What is asked for
 
-    static func definition(_ random: inout SeededGenerator) -> ResultDefinition<Tome> {
+    static func definition(_ random: inout SeededGenerator, in snapshot: Snapshot) -> ResultDefinition<Tome> {
+        let section = section(&random)
+        return definition(&random, in: snapshot, sectionedBy: section)
+    }
+
+    private static func definition(
+        _ random: inout SeededGenerator, in snapshot: Snapshot, sectionedBy section: Ordering<Tome>?
+    ) -> ResultDefinition<Tome> {
         var descriptor = FetchDescriptor<Tome>(predicate: predicate(&random), sortBy: order(&random))
         if !random.chance(3) { descriptor.fetchLimit = Int.random(in: 0...12, using: &random) }
         if random.chance(2) { descriptor.fetchOffset = Int.random(in: 0...6, using: &random) }
         descriptor.includesPendingChanges = !random.chance(5)
-        return ResultDefinition(descriptor, sectionedBy: section(&random), spare: Int.random(in: 1...5, using: &random))
+        let spare = Int.random(in: 1...5, using: &random)
+        if random.chance(4) {
+            var fetch = ResultDefinition(descriptor, sectionedBy: section).fetch
+            fetch.fetchLimit = Int.random(in: 1...20, using: &random)
+            descriptor.after = (try? snapshot.fetchPage(fetch))?.next
+        }
+        return ResultDefinition(descriptor, sectionedBy: section, spare: spare)
     }
 
     private static func predicate(_ random: inout SeededGenerator) -> Predicate<Tome>? {
@@ -116,8 +133,11 @@
     }
 
     private static func order(_ random: inout SeededGenerator) -> [Ordering<Tome>] {
-        switch Int.random(in: 0..<5, using: &random) {
+        switch Int.random(in: 0..<8, using: &random) {
         case 0: []
+        case 5: [.descending(\.bookcase, \.name), .ascending(\.year)]
+        case 6: [.ascending(\.title, ignoringCase: true, nils: .last)]
+        case 7: [.ascending(\.pages), .ascending(\.bookcase, \.floor, nils: .last)]
         case 1: [.ascending(\.year)]
         case 2: [.descending(\.title), .ascending(\.pages)]
         case 3: [.descending(\.year), .ascending(\.title)]
@@ -127,7 +147,7 @@
 
     private static func section(_ random: inout SeededGenerator) -> Ordering<Tome>? {
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: Ordering(\.bookcase, isDescending: false, CallSite(#fileID, #line))
+        case 0: Ordering([\Tome.bookcase], isDescending: false, CallSite(#fileID, #line))
         case 1: .ascending(\.title)
         default: nil
         }
@@ -171,7 +191,7 @@ extension Context {
 
     init(_ context: Context, _ random: inout SeededGenerator) throws {
         self.context = context
-        let definition = ResultProgram.definition(&random)
+        let definition = ResultProgram.definition(&random, in: context.coordinator.snapshot)
         results = try context.sync { try $0.results(definition) }
         updates = ReplayedUpdates(results.updates, results.objects.ids, results.sections.map(\.count))
     }
@@ -185,9 +205,7 @@ extension Context {
             try updates.check(in: context.sync { isPending ? $0.state.flushed : $0.state.base })
         }
         guard random.chance(2) else { return }
-        var descriptor = results.descriptor
-        descriptor.sortBy = updates.definition.section.map { [$0] + descriptor.sortBy } ?? descriptor.sortBy
-        let fetch = descriptor
+        let fetch = results.definition.fetch
         let fresh = try context.sync { try $0.fetchIDs(fetch) }
         try demand(results.objects.ids == fresh) { "objects \(results.objects.ids) instead of \(fresh) for \(fetch)" }
         let objects = fresh.map { id in context.sync { $0[id] } }
@@ -254,8 +272,7 @@ private struct ReplayedUpdates {
     func check(in snapshot: Snapshot) throws {
         let fresh = try ResultRows(definition, in: snapshot)
         let expected = fresh.rows(in: 0..<fresh.count).map { Tome.ID(row: $0) }
-        var fetch = definition.descriptor
-        fetch.sortBy = (definition.section.map { [$0] } ?? []) + fetch.sortBy
+        let fetch = definition.fetch
         try demand(expected == snapshot.fetchIDs(fetch)) { "a result that is no fetch: \(fetch)" }
         try demand(ids == expected) { "updates lead to \(ids) instead of \(expected)" }
         try demand(sections == fresh.sections.map(\.count)) { "sections of \(sections) rows" }

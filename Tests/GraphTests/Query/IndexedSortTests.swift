@@ -161,7 +161,7 @@ struct IndexedSortTests {
         let snapshot = try Self.large.get()
         let (entity, rows) = (snapshot.schema.entities[0], snapshot.entities[0])
         func skipped(_ orderings: [Ordering<Ranked>]) throws -> Int? {
-            let order = try RowOrder(orderings, in: entity)
+            let order = try RowOrder(orderings, in: snapshot)
             return IndexWalk(order, of: entity, in: rows, capacity: 20, skippingAtMost: offset)?.skipped
         }
         #expect(try skipped([.ascending(\.serial)]) == offset && skipped([.descending(\.serial)]) == offset)

@@ -1,19 +1,19 @@
 /// The entries of a live result: the section's key, if there are sections, the sort keys, and the row number, so that entries order
 /// as the rows of the result do.
 struct ResultKeys: Sendable {
-    private let order: RowOrder
+    private(set) var order: RowOrder
     private let hasSections: Bool
 
     /// - Throws: `GraphError.notOrdered` for a property that is computed.
-    init<E>(_ sort: [Ordering<E>], sectionedBy section: Ordering<E>?, of entity: EntityDescription) throws(GraphError) {
-        order = try RowOrder((section.map { [$0] } ?? []) + sort, in: entity)
-        hasSections = section != nil
+    init<E>(_ definition: ResultDefinition<E>, in snapshot: Snapshot) throws(GraphError) {
+        order = try RowOrder(definition.fetch.sortBy, in: snapshot)
+        hasSections = definition.section != nil
     }
 
     /// Replaces the writer's bytes by the entry of a row.
     func write(_ row: RowNumber, at address: UnsafeRawPointer, to writer: inout ByteWriter) {
         writer.removeAll()
-        for criterion in order.criteria { append(criterion, at: address, to: &writer) }
+        for criterion in order.criteria { order.append(criterion, of: address, to: &writer) }
         writer.appendBigEndian(row)
     }
 
@@ -21,13 +21,10 @@ struct ResultKeys: Sendable {
     func section(ofRowAt address: UnsafeRawPointer) -> [UInt8]? {
         guard hasSections, let criterion = order.criteria.first else { return nil }
         var writer = ByteWriter()
-        append(criterion, at: address, to: &writer)
+        order.append(criterion, of: address, to: &writer)
         return writer.bytes
     }
 
-    private func append(_ criterion: RowOrder.Criterion, at address: UnsafeRawPointer, to writer: inout ByteWriter) {
-        let start = writer.count
-        _ = criterion.append(address + criterion.offset, &writer)
-        if criterion.isDescending { writer.invert(from: start) }
-    }
+    /// Follows references in another state from now on.
+    mutating func move(to snapshot: Snapshot) { order.move(to: snapshot) }
 }

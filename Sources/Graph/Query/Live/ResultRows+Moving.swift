@@ -10,14 +10,15 @@ extension ResultRows {
     /// - Throws: `GraphError.predicateFailed`; the result then stays where it was.
     mutating func move(to new: Snapshot, _ test: ResultTest<E>) throws -> ResultChanges {
         test.move(to: new)
+        // If not, references of the sort lead to the same rows in both states, and keys of either are keys of both.
         let isOpen = test.mayDiffer(from: snapshot, to: new)
         let changed = isOpen ? [] : try touched(by: new, test)
         guard isOpen || !changed.isEmpty else {
-            snapshot = new
+            show(new)
             return ResultChanges()
         }
         let old = self
-        snapshot = new
+        show(new)
         do {
             let rows = try isOpen ? refetch(SnapshotDifference(before: old.snapshot, after: new)) : update(changed)
             return finish(rows, since: old)
@@ -25,6 +26,11 @@ extension ResultRows {
             self = old
             throw error
         }
+    }
+
+    private mutating func show(_ new: Snapshot) {
+        snapshot = new
+        keys.move(to: new)
     }
 
     /// Fetches the result of another definition and returns what differs.

@@ -9,7 +9,7 @@
 /// 3. `sections` are those of the rows shown, in their order, none of them empty; none without sections.
 struct ResultRows<E: Entity>: Sendable {
     let definition: ResultDefinition<E>
-    let keys: ResultKeys
+    var keys: ResultKeys
     let entity: Int
     var snapshot: Snapshot
     var entries: OrderedIndex
@@ -21,8 +21,7 @@ struct ResultRows<E: Entity>: Sendable {
         self.definition = definition
         self.snapshot = snapshot
         entity = try snapshot.entityIndex(of: E.self)
-        let description = snapshot.schema.entities[entity]
-        keys = try ResultKeys(definition.descriptor.sortBy, sectionedBy: definition.section, of: description)
+        keys = try ResultKeys(definition, in: snapshot)
         (entries, isComplete) = (OrderedIndex(), false)
         try fetch()
         sections = ResultSection.all(of: self)
@@ -57,8 +56,7 @@ struct ResultRows<E: Entity>: Sendable {
 
     /// Fetches the entries anew.
     mutating func fetch() throws {
-        var fetch = definition.descriptor
-        fetch.sortBy = (definition.section.map { [$0] } ?? []) + fetch.sortBy
+        var fetch = definition.fetch
         let (limit, overflow) = definition.wanted.addingReportingOverflow(definition.spare)
         (fetch.fetchOffset, fetch.fetchLimit) = (0, overflow ? nil : limit)
         var builder = OrderedIndex.Builder()
@@ -83,6 +81,13 @@ struct ResultDefinition<E: Entity>: Sendable {
     init(_ descriptor: FetchDescriptor<E>, sectionedBy section: Ordering<E>? = nil, spare: Int = 1_024) {
         _ = FetchWindow(offset: descriptor.fetchOffset, limit: descriptor.fetchLimit)
         (self.descriptor, self.section, self.spare) = (descriptor, section, spare)
+    }
+
+    /// The descriptor with the whole sort, to which a page token belongs, too.
+    var fetch: FetchDescriptor<E> {
+        var fetch = descriptor
+        if let section { fetch.sortBy.insert(section, at: 0) }
+        return fetch
     }
 
     /// The number of first matches that the result skips or shows; `.max` for all.

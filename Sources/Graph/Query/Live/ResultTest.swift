@@ -4,22 +4,26 @@
     import Foundation
 #endif
 
-/// Which rows belong to a live result, and what other rows that depends on.
+/// Which rows belong to a live result, and what other rows that and their order depend on.
 ///
 /// Confined to whoever makes it, as `RowPredicate` is.
 struct ResultTest<E: Entity> {
     private let predicate: RowPredicate<E>?
-    private let dependsOnOthers: Bool
+    /// Entities on whose rows the answer for other rows depends.
+    private let entities: Set<Int>
 
-    /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`.
-    init(_ predicate: Predicate<E>?, in snapshot: Snapshot) throws {
-        self.predicate = try predicate.map { try RowPredicate($0, in: snapshot) }
-        dependsOnOthers = self.predicate.map { !$0.entities.isEmpty || !$0.relationships.isEmpty } ?? false
+    /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`, `GraphError.pageTokenMismatch`.
+    init(_ definition: ResultDefinition<E>, in snapshot: Snapshot) throws {
+        let order = try RowOrder(definition.fetch.sortBy, in: snapshot)
+        predicate = try RowPredicate(definition.fetch, order, in: snapshot)
+        entities = order.targets.union(predicate?.entities ?? [])
     }
+
+    private var dependsOnOthers: Bool { !entities.isEmpty || predicate.map { !$0.relationships.isEmpty } ?? false }
 
     /// The state in which relationships are followed from now on.
     func move(to snapshot: Snapshot) {
-        if dependsOnOthers { predicate?.snapshot = snapshot }
+        if dependsOnOthers { predicate?.move(to: snapshot) }
     }
 
     /// - Throws: `GraphError.predicateFailed`.
@@ -27,12 +31,16 @@ struct ResultTest<E: Entity> {
         try predicate?.matches(row, address.row(as: E.self, in: layout)) ?? true
     }
 
-    /// Whether rows that have not changed may match now though they did not before, or the other way round.
+    /// Whether rows that have not changed may match or be ordered otherwise than before.
     func mayDiffer(from old: Snapshot, to new: Snapshot) -> Bool {
-        guard dependsOnOthers, let predicate else { return false }
-        return predicate.entities.contains { !new.entities[$0].rows.isIdentical(to: old.entities[$0].rows) }
-            || predicate.relationships.compactMap(\.linkTable).contains {
-                !new.linkTables[$0].isIdentical(to: old.linkTables[$0])
-            }
+        guard dependsOnOthers else { return false }
+        return entities.contains { !new.entities[$0].rows.isIdentical(to: old.entities[$0].rows) }
+            || predicate.map { $0.linkTables.contains { !new.linkTables[$0].isIdentical(to: old.linkTables[$0]) } } ?? false
+    }
+
+    /// Notes what the result depends on besides the rows of its entity.
+    func note(to reader: any SnapshotReader) {
+        for entity in entities { reader.readAll(of: entity) }
+        predicate?.linkTables.forEach(reader.readLinks)
     }
 }

@@ -16,7 +16,7 @@ protocol EqualityLookup {
 extension FetchDescriptor {
     /// The look-up that the fetch of one object comes to; nil if it takes more than that.
     var equalityLookup: (any EqualityLookup)? {
-        guard sortBy.isEmpty, fetchOffset == 0, includesPendingChanges, fetchLimit != 0, let predicate,
+        guard sortBy.isEmpty, after == nil, fetchOffset == 0, includesPendingChanges, fetchLimit != 0, let predicate,
             let lookup = predicate.expression as? any EqualityLookup, lookup.isPossible
         else { return nil }
         return lookup

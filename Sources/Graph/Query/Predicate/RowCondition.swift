@@ -31,11 +31,11 @@ struct FunctionTest<Value>: PropertyTest {
 }
 
 extension RowTable {
-    /// Calls the body with each block and the mask of the places that have rows, until it returns false.
+    /// Calls the body with each block, from the one of a row on, and the mask of the places that have rows, until it returns false.
     @inline(__always)
-    func forEachBlock(_ body: (RowBlock, UInt32) throws -> Bool) rethrows {
+    func forEachBlock(from first: RowNumber = 0, _ body: (RowBlock, UInt32) throws -> Bool) rethrows {
         defer { withExtendedLifetime(self) {} }
-        var next = run(from: 0)
+        var next = run(from: first)
         while let run = next {
             // One run ahead: the processor fetches the next rows while it works on these.
             next = run.end.flatMap { self.run(from: $0) }

@@ -4,34 +4,47 @@
     import Foundation
 #endif
 
-/// A predicate, made ready to be asked about the rows of one state.
+/// Which rows of one state a fetch is for: those that meet its predicate, behind the page that it begins after.
 ///
 /// Confined to whoever makes it: it remembers which row it is at.
 final class RowPredicate<E: Entity> {
     private let compiler: PredicateCompiler
     private let term: Term<Bool>
     let condition: RowCondition
+    /// Behind which page the rows are that are wanted.
+    private(set) var position: PagePosition?
 
-    /// The state whose rows are asked about, and in which relationships are followed.
-    var snapshot: Snapshot {
-        get { compiler.scope.snapshot }
-        set { compiler.scope.snapshot = newValue }
+    /// Nil if the fetch is for all rows.
+    ///
+    /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`, `GraphError.pageTokenMismatch`.
+    init?(_ descriptor: FetchDescriptor<E>, _ order: RowOrder, in snapshot: Snapshot) throws {
+        compiler = PredicateCompiler(PredicateScope(snapshot), entity: order.entity)
+        position = try descriptor.after.map { try PagePosition($0, order, snapshot.schema) }
+        if let predicate = descriptor.predicate {
+            compiler.setRoot(predicate.variable.key)
+            term = try compiler.term(of: predicate.expression)
+        } else if position != nil {
+            term = Term(constant: true)
+        } else {
+            return nil
+        }
+        condition = compiler.condition(of: term)
     }
 
-    /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`.
-    init(_ predicate: Predicate<E>, in snapshot: Snapshot) throws {
-        compiler = PredicateCompiler(PredicateScope(snapshot), entity: try snapshot.entityNumber(of: E.self))
-        compiler.setRoot(predicate.variable.key)
-        term = try compiler.term(of: predicate.expression)
-        condition = compiler.condition(of: term)
+    /// Another state whose rows are asked about, and in which relationships are followed.
+    func move(to snapshot: Snapshot) {
+        compiler.scope.snapshot = snapshot
+        position?.move(to: snapshot)
     }
 
     /// Other entities whose rows decide what matches, perhaps the rows' own too, and relationships whose members do.
     var entities: Set<Int> { compiler.entities }
     var relationships: [ToManyDescription] { compiler.relationships }
+    var linkTables: [Int] { compiler.relationships.compactMap(\.linkTable) }
 
     /// - Throws: `GraphError.predicateFailed`.
     func matches(_ row: RowNumber, _ value: UnsafePointer<E>) throws -> Bool {
+        if let position, !position.isBefore(row, value) { return false }
         (compiler.root.address, compiler.root.number) = (UnsafeRawPointer(value), row)
         do { return try term.value() } catch let failure as PredicateFailure {
             throw GraphError.predicateFailed(AnyPersistentID(PersistentID<E>(row: row)), operation: failure.operation)
@@ -40,7 +53,7 @@ final class RowPredicate<E: Entity> {
 
     /// The rows of a block that match, as a mask, up to the first whose condition has no result: then that error is returned too.
     func matches(in block: RowBlock, _ occupancy: UInt32) -> (UInt32, (any Error)?) {
-        if let mask = try? condition.narrow(block, occupancy) { return (mask, nil) }
+        if position == nil, let mask = try? condition.narrow(block, occupancy) { return (mask, nil) }
         // A later row's failure may hide an earlier row's match: once more in the order of the rows.
         var result: UInt32 = 0
         var rest = occupancy
