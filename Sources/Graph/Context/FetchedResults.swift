@@ -38,7 +38,7 @@ public final class FetchedResults<E: Entity> {
     private func note() {
         guard let reads = state.reads else { return }
         reads.readAll(of: rows.entity)
-        test.note(to: reads)
+        test.note(to: reads, rows.followed)
     }
 
     private static func snapshot(of state: ContextState, _ definition: ResultDefinition<E>) -> Snapshot {

@@ -98,6 +98,9 @@ final class QueryPlan<E: Entity> {
         return followsOrder ? "\(rows), in the order of an index" : rows
     }
 
+    /// The entities to which the program's own code has followed references.
+    var followed: Set<Int> { predicate?.entities ?? [] }
+
     /// The number of rows that indexes propose; that of all without one.
     var expectedCount: Int { candidates?.count ?? table.count }
 

@@ -38,7 +38,9 @@ extension Snapshot {
         let order = try rowOrder(fetch.sortBy)
         guard !window.isOver else { return }
         if let order {
-            let rows = try collect(fetch, where: predicate, order)
+            let rows = try SearchedState.current.withValue(SearchedState(self)) {
+                try collect(fetch, where: predicate, order)
+            }
             try withExtendedLifetime(self) {
                 for row in rows { try body(row.number, row.address.row(in: rowLayout(of: E.self))) }
             }
@@ -154,9 +156,11 @@ extension Snapshot {
         where predicate: (E) throws -> Bool,
         _ body: (RowNumber, UnsafePointer<E>) throws -> Bool
     ) throws {
-        try forEachRow(of: type) { number, value in
-            guard try predicate(value.pointee) else { return true }
-            return try body(number, value)
+        try SearchedState.current.withValue(SearchedState(self)) {
+            try forEachRow(of: type) { number, value in
+                guard try predicate(value.pointee) else { return true }
+                return try body(number, value)
+            }
         }
     }
 

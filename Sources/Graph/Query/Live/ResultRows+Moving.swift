@@ -11,7 +11,7 @@ extension ResultRows {
     mutating func move(to new: Snapshot, _ test: ResultTest<E>) throws -> ResultChanges {
         test.move(to: new)
         // If not, references of the sort lead to the same rows in both states, and keys of either are keys of both.
-        let isOpen = test.mayDiffer(from: snapshot, to: new)
+        let isOpen = test.mayDiffer(from: snapshot, to: new, followed)
         let changed = isOpen ? [] : try touched(by: new, test)
         guard isOpen || !changed.isEmpty else {
             show(new)

@@ -15,6 +15,8 @@ struct ResultRows<E: Entity>: Sendable {
     var entries: OrderedIndex
     var isComplete: Bool
     var sections: [ResultSection] = []
+    /// The entities to which the predicate's computed properties have followed references.
+    private(set) var followed: Set<Int> = []
 
     /// - Throws: what a fetch throws.
     init(_ definition: ResultDefinition<E>, in snapshot: Snapshot) throws {
@@ -61,10 +63,12 @@ struct ResultRows<E: Entity>: Sendable {
         (fetch.fetchOffset, fetch.fetchLimit) = (0, overflow ? nil : limit)
         var builder = OrderedIndex.Builder()
         var writer = ByteWriter(capacity: 64)
-        try snapshot.search(fetch) { row, value in
-            keys.write(row, at: value, to: &writer)
+        let plan = try QueryPlan(fetch, in: snapshot)
+        try plan.forEachRow { row in
+            keys.write(row.number, at: row.address, to: &writer)
             writer.bytes.withUnsafeBytes { builder.append($0) }
         }
+        followed.formUnion(plan.followed)
         entries = builder.finish()
         isComplete = overflow || entries.count < limit
     }

@@ -9,21 +9,25 @@
 /// Confined to whoever makes it, as `RowPredicate` is.
 struct ResultTest<E: Entity> {
     private let predicate: RowPredicate<E>?
-    /// Entities on whose rows the answer for other rows depends.
-    private let entities: Set<Int>
+    /// The entities that references of the sort lead to.
+    private let targets: Set<Int>
+    /// Whether the answer for a row depends on nothing but the row.
+    private let isLocal: Bool
 
     /// - Throws: `GraphError.unknownEntity`, `GraphError.predicateNotSupported`, `GraphError.pageTokenMismatch`.
     init(_ definition: ResultDefinition<E>, in snapshot: Snapshot) throws {
         let order = try RowOrder(definition.fetch.sortBy, in: snapshot)
         predicate = try RowPredicate(definition.fetch, order, in: snapshot)
-        entities = order.targets.union(predicate?.entities ?? [])
+        targets = order.targets
+        isLocal = targets.isEmpty && predicate?.isLocal ?? true
     }
 
-    private var dependsOnOthers: Bool { !entities.isEmpty || predicate.map { !$0.relationships.isEmpty } ?? false }
+    /// Entities on whose rows the answer for other rows depends.
+    private var entities: Set<Int> { targets.union(predicate?.entities ?? []) }
 
     /// The state in which relationships are followed from now on.
     func move(to snapshot: Snapshot) {
-        if dependsOnOthers { predicate?.move(to: snapshot) }
+        if !isLocal { predicate?.move(to: snapshot) }
     }
 
     /// - Throws: `GraphError.predicateFailed`.
@@ -32,15 +36,17 @@ struct ResultTest<E: Entity> {
     }
 
     /// Whether rows that have not changed may match or be ordered otherwise than before.
-    func mayDiffer(from old: Snapshot, to new: Snapshot) -> Bool {
-        guard dependsOnOthers else { return false }
-        return entities.contains { !new.entities[$0].rows.isIdentical(to: old.entities[$0].rows) }
+    ///
+    /// - Parameter followed: the entities to which the program's code followed references when the result was fetched.
+    func mayDiffer(from old: Snapshot, to new: Snapshot, _ followed: Set<Int>) -> Bool {
+        guard !isLocal else { return false }
+        return entities.union(followed).contains { !new.entities[$0].rows.isIdentical(to: old.entities[$0].rows) }
             || predicate.map { $0.linkTables.contains { !new.linkTables[$0].isIdentical(to: old.linkTables[$0]) } } ?? false
     }
 
     /// Notes what the result depends on besides the rows of its entity.
-    func note(to reader: any SnapshotReader) {
-        for entity in entities { reader.readAll(of: entity) }
+    func note(to reader: any SnapshotReader, _ followed: Set<Int>) {
+        for entity in entities.union(followed) { reader.readAll(of: entity) }
         predicate?.linkTables.forEach(reader.readLinks)
     }
 }

@@ -15,7 +15,7 @@ extension PredicateCompiler {
         if let type = Root.self as? any RelationshipNavigating.Type {
             return try related(type, keyPath, of: root)
         }
-        var term = root.mapped { $0[keyPath: keyPath] }
+        var term = computed(keyPath, of: root)
         // A stored part of a struct that is a property.
         if let column = root.column, column.path.isEmpty, let offset = MemoryLayout<Root>.offset(of: keyPath) {
             term.column = Column(slot: column.slot, property: nil, offset: column.offset + offset)
@@ -25,9 +25,9 @@ extension PredicateCompiler {
 
     private func property<Root, V>(_ keyPath: KeyPath<Root, V>, of slot: RowSlot, _ root: Term<Root>) throws -> Term<V>
     {
-        guard let entity = slot.entity else { return root.mapped { $0[keyPath: keyPath] } }
+        guard let entity = slot.entity else { return computed(keyPath, of: root) }
         guard let id = schema.property(keyPath, of: entity) else {
-            var term = root.mapped { $0[keyPath: keyPath] }
+            var term = computed(keyPath, of: root)
             if let offset = MemoryLayout<Root>.offset(of: keyPath) {
                 term.column = Column(slot: slot, property: nil, offset: offset)
             }
@@ -51,6 +51,12 @@ extension PredicateCompiler {
         default: break
         }
         return term
+    }
+
+    /// What Swift reads by a key path: perhaps code of the program, which may follow references.
+    func computed<Root, V>(_ keyPath: KeyPath<Root, V>, of root: Term<Root>) -> Term<V> {
+        if MemoryLayout<Root>.offset(of: keyPath) == nil { scope.callsProgram() }
+        return root.mapped { $0[keyPath: keyPath] }
     }
 
     private func related<Navigation: RelationshipNavigating, Root, V>(
@@ -106,12 +112,11 @@ extension ToOne: RelationshipNavigating {
         }
         let recorder = MemberRecorder()
         MemberRecorder.$current.withValue(recorder) { _ = ToOne(nil)[keyPath: keyPath] }
-        guard let member = recorder.member as? any TargetMember<Target> else {
-            return root.mapped { $0[keyPath: keyPath] }
-        }
-        guard let term = try member.term(of: root, compiler) as? Term<V> else {
-            throw GraphError.predicateNotSupported("\(keyPath), which is computed from what a reference leads to")
-        }
+        // A property that the program has given references may read a member, and be something else.
+        guard let (member, path) = recorder.member, path == keyPath as AnyKeyPath,
+            let member = member as? any TargetMember<Target>,
+            let term = try member.term(of: root, compiler) as? Term<V>
+        else { return compiler.computed(keyPath, of: root) }
         return term
     }
 }
@@ -143,22 +148,10 @@ extension ToMany: RelationshipNavigating {
 
 /// Takes the key path of a member of `ToOne` from the reference that reads it: the path that a predicate has is Swift's own.
 final class MemberRecorder: @unchecked Sendable {
-    /// Set and read by one task, during one call.
-    var member: Any?
+    /// The last member that was read, and its key path. Set and read by one task, during one call.
+    var member: (Any, AnyKeyPath)?
 
     @TaskLocal static var current: MemberRecorder?
-
-    /// - Precondition: a predicate is being compiled.
-    static func record(_ member: @autoclosure () -> Any, of reference: Any.Type) {
-        guard let current else {
-            fatalError(
-                """
-                a \(reference) holds the identifier of an object and none of its properties, which only a #Predicate can name: read \
-                them from the object, person.team?.name, or from a snapshot, snapshot.value(for: id)?.name
-                """)
-        }
-        current.member = member()
-    }
 }
 
 /// A property of a reference's target.
@@ -170,7 +163,7 @@ protocol TargetMember<Target> {
 
 /// A property that is nil for no target, and the function that makes what `ToOne` has of its value.
 struct AttributeMember<Target: Entity, V, Member>: TargetMember {
-    let keyPath: KeyPath<Target, V>
+    let keyPath: any KeyPath<Target, V> & Sendable
     let none: Member
     let some: (V) -> Member
 
@@ -183,6 +176,7 @@ struct AttributeMember<Target: Entity, V, Member>: TargetMember {
         let id = compiler.schema.property(keyPath, of: entity)
         let property = id.map { compiler.schema.entities[entity].properties[$0.property] }
         let offset = property?.offset ?? MemoryLayout<Target>.offset(of: keyPath)
+        if offset == nil { compiler.scope.callsProgram() }
         func row() throws -> UnsafeRawPointer? {
             let target = try value().row
             return target == 0 ? nil : scope.snapshot.entities[entity].rows.address(of: target)

@@ -209,13 +209,37 @@ struct PropertyKey {
 /// The state that a predicate is evaluated in.
 final class PredicateScope {
     var snapshot: Snapshot {
-        didSet { generation += 1 }
+        didSet {
+            generation += 1
+            guard let before = searched else { return }
+            formerlyFollowed.formUnion(before.followed)
+            searched = SearchedState(snapshot)
+        }
     }
+    /// The state for code of the program; nil if the predicate calls none.
+    private var searched: SearchedState?
+    private var formerlyFollowed: Set<Int> = []
     /// Another one for each state: what is remembered of one does not hold in the next.
     private(set) var generation = 0
 
     init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
+    }
+
+    /// The predicate calls code of the program.
+    func callsProgram() {
+        if searched == nil { searched = SearchedState(snapshot) }
+    }
+
+    /// The entities that the program's code has followed references to.
+    var followed: Set<Int> { formerlyFollowed.union(searched?.followed ?? []) }
+
+    var isProgramCalled: Bool { searched != nil }
+
+    /// Evaluates a condition, in which the program's code may follow references.
+    func evaluating<Result>(_ body: () throws -> Result) rethrows -> Result {
+        guard let searched else { return try body() }
+        return try SearchedState.current.withValue(searched, operation: body)
     }
 }
 

@@ -1,48 +1,58 @@
 // What a `#Predicate` may say of a relationship. Its closure is checked as ordinary code before it is expanded, so references need
-// these members; outside of a predicate they stop the program, or do not compile without `try`, since a row has identifiers only.
+// these members. A row has identifiers only: they read the state that a fetch searches, and stop the program where there is none.
 
 extension ToOne {
-    /// For predicates: a property of the object that the reference leads to, nil if it leads to none. Stops the program anywhere
-    /// else: a reference holds an identifier alone.
+    /// In a condition of a fetch: a property of the object that the reference leads to in the state that is searched, nil if it leads to
+    /// none. Stops the program anywhere else: a reference holds an identifier alone.
     ///
     /// ```swift
     /// try snapshot.fetchValues(Person.self, where: #Predicate { $0.team.name == "Analysts" })
+    /// try snapshot.fetchValues(Person.self, where: { $0.team.name?.count == $0.name.count })
     /// ```
     ///
-    /// Complexity: O(log *n*) for each row that is looked at; a condition on the target alone is evaluated once for each target.
+    /// Complexity: O(log *n*) for each row that is looked at; a predicate's condition on the target alone is evaluated once for each
+    /// target.
     public subscript<V>(dynamicMember keyPath: any KeyPath<Target, V> & Sendable) -> V? {
-        MemberRecorder.record(
-            AttributeMember<Target, V, V?>(keyPath: keyPath, none: nil, some: { $0 }), of: ToOne.self)
-        return nil
+        member(AttributeMember(keyPath: keyPath, none: nil, some: { $0 }), \ToOne[dynamicMember: keyPath])
     }
 
-    /// For predicates: an optional property of the object that the reference leads to.
+    /// In a condition of a fetch: an optional property of the object that the reference leads to.
     ///
     /// Complexity: that of the subscript for other properties.
     public subscript<V>(dynamicMember keyPath: any KeyPath<Target, V?> & Sendable) -> V? {
-        MemberRecorder.record(
-            AttributeMember<Target, V?, V?>(keyPath: keyPath, none: nil, some: { $0 }), of: ToOne.self)
-        return nil
+        member(AttributeMember(keyPath: keyPath, none: nil, some: { $0 }), \ToOne[dynamicMember: keyPath])
     }
 
-    /// For predicates: a reference of the object that the reference leads to.
+    /// In a condition of a fetch: a reference of the object that the reference leads to.
     ///
     /// Complexity: that of the subscript for other properties.
     public subscript<Other>(dynamicMember keyPath: any KeyPath<Target, ToOne<Other>> & Sendable) -> ToOne<Other> {
-        MemberRecorder.record(
-            AttributeMember<Target, ToOne<Other>, ToOne<Other>>(keyPath: keyPath, none: nil, some: { $0 }),
-            of: ToOne.self)
-        return nil
+        member(AttributeMember(keyPath: keyPath, none: nil, some: { $0 }), \ToOne[dynamicMember: keyPath])
     }
 
     /// For predicates: the members of the object that the reference leads to; none if it leads to none.
     ///
     /// Complexity: that of the subscript for other properties.
     public subscript<Other>(dynamicMember keyPath: any KeyPath<Target, ToMany<Other>> & Sendable) -> ToMany<Other> {
-        MemberRecorder.record(
-            AttributeMember<Target, ToMany<Other>, ToMany<Other>>(
-                keyPath: keyPath, none: ToMany(stored: ()), some: { $0 }), of: ToOne.self)
-        return ToMany(stored: ())
+        member(
+            AttributeMember(keyPath: keyPath, none: ToMany(stored: ()), some: { $0 }), \ToOne[dynamicMember: keyPath])
+    }
+
+    private func member<V, Member>(
+        _ member: AttributeMember<Target, V, Member>, _ keyPath: @autoclosure () -> KeyPath<ToOne, Member>
+    ) -> Member {
+        if let recorder = MemberRecorder.current {
+            recorder.member = (member, keyPath())
+            return member.none
+        }
+        guard let searched = SearchedState.current.get() else {
+            fatalError(
+                """
+                a \(ToOne.self) holds the identifier of an object and none of its properties, which only a condition of a fetch can \
+                name: read them from the object, person.team?.name, or from a snapshot, snapshot.value(for: id)?.name
+                """)
+        }
+        return searched.value(of: self, member.keyPath).map(member.some) ?? member.none
     }
 }
 

@@ -37,23 +37,27 @@ final class RowPredicate<E: Entity> {
         position?.move(to: snapshot)
     }
 
-    /// Other entities whose rows decide what matches, perhaps the rows' own too, and relationships whose members do.
-    var entities: Set<Int> { compiler.entities }
+    /// Other entities whose rows decide what matches, perhaps the rows' own too, and relationships whose members do. Those to which
+    /// the program's own code follows references are known once it has.
+    var entities: Set<Int> { compiler.entities.union(compiler.scope.followed) }
     var relationships: [ToManyDescription] { compiler.relationships }
     var linkTables: [Int] { compiler.relationships.compactMap(\.linkTable) }
+
+    /// Whether the answer for a row depends on nothing but the row.
+    var isLocal: Bool { compiler.entities.isEmpty && relationships.isEmpty && !compiler.scope.isProgramCalled }
 
     /// - Throws: `GraphError.predicateFailed`.
     func matches(_ row: RowNumber, _ value: UnsafePointer<E>) throws -> Bool {
         if let position, !position.isBefore(row, value) { return false }
         (compiler.root.address, compiler.root.number) = (UnsafeRawPointer(value), row)
-        do { return try term.value() } catch let failure as PredicateFailure {
+        do { return try compiler.scope.evaluating(term.value) } catch let failure as PredicateFailure {
             throw GraphError.predicateFailed(AnyPersistentID(PersistentID<E>(row: row)), operation: failure.operation)
         }
     }
 
     /// The rows of a block that match, as a mask, up to the first whose condition has no result: then that error is returned too.
     func matches(in block: RowBlock, _ occupancy: UInt32) -> (UInt32, (any Error)?) {
-        if position == nil, let mask = try? condition.narrow(block, occupancy) { return (mask, nil) }
+        if position == nil, let mask = try? compiler.scope.evaluating({ try condition.narrow(block, occupancy) }) { return (mask, nil) }
         // A later row's failure may hide an earlier row's match: once more in the order of the rows.
         var result: UInt32 = 0
         var rest = occupancy
