@@ -16,6 +16,20 @@ extension Context {
         state.searched(true).firstRow(PropertyCondition(keyPath, equals: value)).flatMap { self[PersistentID(row: $0)] }
     }
 
+    /// The first object that has these values in two properties: the one, if the combination is unique.
+    ///
+    /// Complexity: that of ``Snapshot/first(_:equals:_:equals:)``.
+    public func first<E: Entity, V: Equatable & Sendable, W: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V,
+        _ otherKeyPath: any KeyPath<E, W> & Sendable,
+        equals otherValue: W
+    ) -> ManagedObject<E>? {
+        let row = state.searched(true).firstRow(
+            PropertyCondition(keyPath, equals: value), PropertyCondition(otherKeyPath, equals: otherValue))
+        return row.flatMap { self[PersistentID(row: $0)] }
+    }
+
     /// The objects that have a value in a property, in insertion order; equal as ``Snapshot/first(_:equals:)`` says.
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:equals:)``.

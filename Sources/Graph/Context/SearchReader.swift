@@ -9,18 +9,18 @@ final class SearchReader: SnapshotReader {
         if readers.isEmpty { return nil }
     }
 
-    func readRow(_ id: RowID) { readers.forEach { $0.readRow(id) } }
+    func readRow(_ id: RowID) { for reader in readers { reader.readRow(id) } }
 
-    func readAll(of entity: Int) { readers.forEach { $0.readAll(of: entity) } }
+    func readAll(of entity: Int) { for reader in readers { reader.readAll(of: entity) } }
 
-    func readLinks(in table: Int) { readers.forEach { $0.readLinks(in: table) } }
+    func readLinks(in table: Int) { for reader in readers { reader.readLinks(in: table) } }
 
     func readMembers(of owner: RowNumber, through relationship: ToManyDescription) {
-        readers.forEach { $0.readMembers(of: owner, through: relationship) }
+        for reader in readers { reader.readMembers(of: owner, through: relationship) }
     }
 
     func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) {
-        readers.forEach { $0.readRows(of: entity, where: property, isIn: keys) }
+        for reader in readers { reader.readRows(of: entity, where: property, isIn: keys) }
     }
 }
 

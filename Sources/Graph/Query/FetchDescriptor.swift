@@ -44,3 +44,20 @@ public struct FetchDescriptor<E: Entity>: Sendable {
         self.after = after
     }
 }
+
+extension FetchDescriptor: CustomStringConvertible, CustomReflectable {
+    /// What the fetch says but for its predicate, which Foundation cannot describe where it asks for members:
+    /// `Person by a predicate, sorted by name descending, offset 40, limit 20`.
+    public var description: String {
+        let parts = [
+            "\(E.self)" + (predicate == nil ? "" : " by a predicate"),
+            sortBy.isEmpty ? nil : "sorted by \(sortBy.map(\.description).joined(separator: ", "))",
+            after == nil ? nil : "after a page", fetchOffset == 0 ? nil : "offset \(fetchOffset)",
+            fetchLimit.map { "limit \($0)" }, includesPendingChanges ? nil : "without pending changes",
+        ]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    /// Without children.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -167,6 +167,14 @@ public struct Ordering<E: Entity>: Sendable {
     }
 }
 
+extension Ordering: CustomStringConvertible {
+    /// `team.name descending`.
+    public var description: String {
+        let names = path.map { $0.readable.split(separator: ".").dropFirst().joined(separator: ".") }
+        return names.joined(separator: ".") + (isDescending ? " descending" : "")
+    }
+}
+
 /// Where a sort has the objects whose property is nil.
 public enum NilPlacement: Sendable {
     /// Before all others.

@@ -54,7 +54,7 @@ struct PropertyCondition<E: Entity, V> {
         self.keyPath = keyPath
         (lower, upper, includesUpper) = (V.including(prefix), nil, true)
         (isPrefix, comparesKeys, hasBounds) = (true, false, false)
-        matches = { value in V.nonOptional(value)?.hasPrefix(prefix) ?? false }
+        matches = { value in V.nonOptional(value)?.hasCharacters(prefix) ?? false }
     }
 }
 
@@ -101,6 +101,14 @@ extension PropertyCondition {
         return Keys(
             range: KeyRange(from: first ?? [], upTo: last, includesUpper: includesUpper), areExact: areExact,
             only: includesUpper && first == last ? first : nil)
+    }
+
+    /// The key of all values that match and of no others; nil if there is none such.
+    func onlyKey(in entity: EntityDescription) -> [UInt8]? {
+        guard let property = property(of: entity), let keys = keys(entity.properties[property].operations.key),
+            keys.areExact
+        else { return nil }
+        return keys.only
     }
 
     /// A test of rows.

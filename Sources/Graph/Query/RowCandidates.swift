@@ -29,7 +29,7 @@ extension Snapshot {
         case .keys(let keys):
             keys.column.path.isEmpty
                 ? candidates(keys, of: entity, limit: limit) : candidates(behind: keys, of: entity, limit: limit)
-        case .both(let lhs, let rhs): candidates(ofBoth: lhs, rhs, of: entity, limit: limit)
+        case .both: candidates(ofAll: access.conditions, of: entity, limit: limit)
         case .either(let lhs, let rhs): candidates(ofEither: lhs, rhs, of: entity, limit: limit)
         }
     }
@@ -97,14 +97,48 @@ extension Snapshot {
         return rows
     }
 
-    /// The fewer of both: the others are tested anyway.
-    private func candidates(ofBoth lhs: IndexAccess, _ rhs: IndexAccess, of entity: Int, limit: Int) -> RowCandidates? {
-        guard var left = candidates(lhs, of: entity, limit: limit) else {
-            return candidates(rhs, of: entity, limit: limit)?.inexact
+    /// The fewest that any of the conditions has, or several of them together by a compound index: the others are tested anyway.
+    private func candidates(ofAll conditions: [IndexAccess], of entity: Int, limit: Int) -> RowCandidates? {
+        var best: RowCandidates?
+        for condition in conditions {
+            let found = candidates(condition, of: entity, limit: best?.count ?? limit)
+            if let found, found.count < best?.count ?? .max { best = found }
         }
-        guard let right = candidates(rhs, of: entity, limit: left.count) else { return left.inexact }
-        if right.count < left.count { left = right }
-        return left.inexact
+        let keys = conditions.compactMap { condition -> KeyAccess? in
+            guard case .keys(let keys) = condition, keys.column.path.isEmpty else { return nil }
+            return keys
+        }
+        for number in schema.entities[entity].indexes.indices where best?.count != 0 {
+            let found = candidates(keys, of: entity, compound: number, limit: best?.count ?? limit)
+            if let found, found.count < best?.count ?? .max { best = found }
+        }
+        return best?.inexact
+    }
+
+    /// The rows that meet conditions on the first properties of a compound index: one value of each, and of the last one perhaps a
+    /// range. Nil if they are on less than two of them.
+    private func candidates(_ keys: [KeyAccess], of entity: Int, compound number: Int, limit: Int) -> RowCandidates? {
+        let description = schema.entities[entity]
+        var (prefix, used): ([UInt8], [KeyAccess]) = ([], [])
+        var last: KeyRange?
+        for part in description.indexes[number].parts {
+            guard last == nil, let next = keys.first(where: { $0.column.property?.property == part.property }),
+                next.ranges.count == 1
+            else { break }
+            used.append(next)
+            // A range of keys that begin alike may be that of one key, or of a text's beginning, behind which no other key comes.
+            if next.areExact, next.ranges[0].isOneKey { prefix += next.ranges[0].lower } else { last = next.ranges[0] }
+        }
+        guard used.count > 1 else { return nil }
+        let range = last.map { prefix + $0 } ?? KeyRange(from: prefix, upTo: prefix, includesUpper: true)
+        let index = entities[entity].indexes[number]
+        let ranks = range.withIndexRange { index.ranks(of: $0) }
+        guard ranks.count <= limit else { return nil }
+        let names = used.map { description.properties[$0.column.property?.property ?? 0].name }
+        return RowCandidates(
+            count: ranks.count, areExact: false, rows: { Array(index.cursor(at: ranks)).sorted() },
+            reads: used.first.flatMap { first in first.column.property.map { [($0.property, first.ranges[0])] } },
+            description: "\(ranks.count) rows by the index of \(description.name).(\(names.joined(separator: ", ")))")
     }
 
     private func candidates(ofEither lhs: IndexAccess, _ rhs: IndexAccess, of entity: Int, limit: Int) -> RowCandidates?
@@ -157,6 +191,12 @@ extension EntityDescription {
 // MARK: Ranges
 
 extension IndexAccess {
+    /// The conditions that it joins.
+    fileprivate var conditions: [IndexAccess] {
+        guard case .both(let lhs, let rhs) = self else { return [self] }
+        return lhs.conditions + rhs.conditions
+    }
+
     /// What is known of rows that meet two conditions: ranges of one property are intersected.
     static func intersection(_ lhs: IndexAccess, _ rhs: IndexAccess) -> IndexAccess {
         switch (lhs, rhs) {
@@ -176,6 +216,10 @@ extension IndexAccess {
 
     private func adding(_ keys: KeyAccess) -> IndexAccess {
         switch self {
+        case .keys(let own)
+        where own.column.hasSameRow(as: keys.column) && own.ranges.count * keys.ranges.count > 4_096:
+            // Every pair is compared; the fewer will do.
+            IndexAccess.keys(own.ranges.count < keys.ranges.count ? own : keys).inexact
         case .keys(let own) where own.column.hasSameRow(as: keys.column):
             .keys(
                 KeyAccess(
@@ -195,6 +239,17 @@ extension Column {
 }
 
 extension KeyRange {
+    /// Whether all keys in it begin alike.
+    fileprivate var isOneKey: Bool { lower == upper && includesUpper }
+
+    /// The range behind the keys of other properties.
+    fileprivate static func + (prefix: [UInt8], range: KeyRange) -> KeyRange {
+        guard let upper = range.upper else {
+            return KeyRange(from: prefix + range.lower, upTo: prefix, includesUpper: true)
+        }
+        return KeyRange(from: prefix + range.lower, upTo: prefix + upper, includesUpper: range.includesUpper)
+    }
+
     /// Nil if no key is in both.
     func intersection(_ other: KeyRange) -> KeyRange? {
         let lower = lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower

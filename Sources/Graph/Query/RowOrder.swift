@@ -149,7 +149,7 @@ extension EntityDescription {
 
 extension AnyKeyPath {
     /// `\Person.name`, or `\Person.<computed (String)>` without the address that the key path of a computed property prints.
-    fileprivate var readable: String {
+    var readable: String {
         var parts = "\(self)".split(separator: "<computed 0x", omittingEmptySubsequences: false)
         for number in parts.indices.dropFirst() { parts[number] = parts[number].drop { $0.isHexDigit || $0 == " " } }
         return parts.joined(separator: "<computed ")

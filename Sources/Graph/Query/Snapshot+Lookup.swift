@@ -20,6 +20,29 @@ extension Snapshot {
         return schema.index(of: E.self).flatMap { entities[$0].rows.value(of: row) }
     }
 
+    /// The value of the first object that has these values in two properties: of the one object, if the combination is unique.
+    ///
+    /// ```swift
+    /// let package = snapshot.first(\Package.name, equals: "swift", \.version, equals: "6.3")
+    /// ```
+    ///
+    /// Values are equal as ``first(_:equals:)`` says. More than two properties are for a predicate, which uses the same indexes.
+    ///
+    /// Complexity: O(log *n* + *k*) with an index that begins with both properties, for *k* such objects; else that of
+    /// ``fetchValues(_:equals:)`` for either property.
+    public func first<E: Entity, V: Equatable & Sendable, W: Equatable & Sendable>(
+        _ keyPath: any KeyPath<E, V> & Sendable,
+        equals value: V,
+        _ otherKeyPath: any KeyPath<E, W> & Sendable,
+        equals otherValue: W
+    ) -> E? {
+        let (first, second) = (
+            PropertyCondition(keyPath, equals: value), PropertyCondition(otherKeyPath, equals: otherValue)
+        )
+        guard let row = firstRow(first, second) else { return nil }
+        return schema.index(of: E.self).flatMap { entities[$0].rows.value(of: row) }
+    }
+
     /// The values of the objects that have a value in a property, in insertion order; equal as ``first(_:equals:)`` says.
     ///
     /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
@@ -44,7 +67,7 @@ extension Snapshot {
         lookUp(PropertyCondition(keyPath, in: range))
     }
 
-    /// The values of the objects whose property begins with a text, in insertion order. What begins is what `hasPrefix` says:
+    /// The values of the objects whose property begins with a text, in insertion order. What begins is what `starts(with:)` says:
     /// characters count, and canonical equivalents are equal.
     ///
     /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
@@ -146,6 +169,34 @@ extension Snapshot {
         return first
     }
 
+    /// The first row that meets two conditions.
+    func firstRow<E, V, W>(_ first: PropertyCondition<E, V>, _ second: PropertyCondition<E, W>) -> RowNumber? {
+        guard let entity = schema.index(of: E.self) else { return nil }
+        let description = schema.entities[entity]
+        let properties = (first.property(of: description), second.property(of: description))
+        noteLookUp(first, entity)
+        let matches = (
+            first.test(properties.0.map { description.properties[$0] }),
+            second.test(properties.1.map { description.properties[$0] })
+        )
+        if let (number, isSwapped) = description.compoundIndex(of: properties.0, properties.1),
+            let one = first.onlyKey(in: description), let other = second.onlyKey(in: description)
+        {
+            let index = entities[entity].indexes[number]
+            let ranks = (isSwapped ? other + one : one + other).withUnsafeBytes { index.ranks(of: .prefix($0)) }
+            return index.cursor(at: ranks).min()
+        }
+        // The property with an index finds fewer.
+        let isFirst = properties.0.flatMap { description.index(of: $0) } != nil
+        var found: RowNumber?
+        func take(_ row: RowNumber, _ value: UnsafePointer<E>) -> Bool {
+            if isFirst ? matches.1(value) : matches.0(value) { found = row }
+            return found == nil
+        }
+        if isFirst { forEachMatch(first, entity, take) } else { forEachMatch(second, entity, take) }
+        return found
+    }
+
     func lookUpIDs<E, V>(_ condition: PropertyCondition<E, V>) -> [PersistentID<E>] {
         var ids: [PersistentID<E>] = []
         lookUp(condition) { row, _ in
@@ -240,5 +291,18 @@ extension EntityRows {
             guard ranks.count <= max(rows.count / share, 16) else { return nil }
             return indexes[index].cursor(at: ranks).sorted()
         }
+    }
+}
+
+extension EntityDescription {
+    /// An index whose keys begin with two properties, and whether in the other order.
+    fileprivate func compoundIndex(of first: Int?, _ second: Int?) -> (number: Int, isSwapped: Bool)? {
+        guard let first, let second else { return nil }
+        for (number, index) in indexes.enumerated() {
+            guard let next = index.rest.first?.property else { continue }
+            if index.first.property == first, next == second { return (number, false) }
+            if index.first.property == second, next == first { return (number, true) }
+        }
+        return nil
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Graph
 
 /// Each value twice: in a property that is indexed, and in one that is not.
-@Entity(indexed: [["pair", "number"]])
+@Entity(indexed: [["pair", "number"], ["size", "text"], ["weight", "day"]])
 private struct Specimen {
     @Indexed var text: String
     var plainText: String
@@ -48,7 +48,8 @@ private struct Specimen {
     }
 
     static let texts = [
-        "", "a", "ab", "abc", "b", "e", "\u{E9}", "e\u{301}", "e\u{301}x", "\u{E9}x", "e\u{338}", "\u{1100}",
+        "", "a", "ab", "abc", "a\r\n", "a\r", "b", "e", "\u{E9}", "e\u{301}", "e\u{301}x", "\u{E9}x", "e\u{338}",
+        "\u{1100}",
         "\u{1100}\u{1161}",
         "\u{AC00}", "\u{AC01}", "a\u{0}", "a\u{0}b", "A\u{30A}", "\u{212B}", "\u{FB01}", "\u{1F468}\u{200D}\u{1F469}",
         "\u{1F468}",
@@ -103,7 +104,7 @@ struct LookupTests {
         init<V: OrderedAttributeValue>(_ keyPath: any KeyPath<Specimen, V> & Sendable, startingWith prefix: String)
         where V.NonOptional == String {
             text = "\(keyPath) starting with \(prefix.debugDescription)"
-            isMet = { V.nonOptional($0[keyPath: keyPath])?.hasPrefix(prefix) ?? false }
+            isMet = { V.nonOptional($0[keyPath: keyPath])?.starts(with: prefix) ?? false }
             values = { $0.fetchValues(keyPath, startingWith: prefix) }
             ids = { $0.fetchIDs(keyPath, startingWith: prefix) }
             count = { $0.fetchCount(keyPath, startingWith: prefix) }
@@ -166,6 +167,35 @@ struct LookupTests {
                 all += ranges([\.share, \.plainShare], Float(one.weight), Float(other.weight))
             }
             return all
+        }
+    }
+
+    @Test func `values of two properties are looked up together`() async throws {
+        var random = SeededGenerator(seed: 9)
+        let specimens = (0..<300).map { _ in Specimen.random(&random) }
+        try await context.transaction { $0.insert(contentsOf: specimens) }
+        func check<V: Equatable & Sendable, W: Equatable & Sendable>(
+            _ first: any KeyPath<Specimen, V> & Sendable, _ second: any KeyPath<Specimen, W> & Sendable,
+            _ sample: Specimen
+        ) async throws {
+            let (one, other) = (sample[keyPath: first], sample[keyPath: second])
+            let expected = specimens.firstIndex { $0[keyPath: first] == one && $0[keyPath: second] == other }
+            let found = coordinator.snapshot.first(first, equals: one, second, equals: other)
+            #expect(
+                found?.text == expected.map { specimens[$0].text } && found?.pair == expected.map { specimens[$0].pair }
+            )
+            let id = await context.perform { $0.first(first, equals: one, second, equals: other)?.id }
+            #expect(id.map { Int($0.row) - 1 } == expected, "\(first) \(one), \(second) \(other)")
+        }
+        for _ in 0..<60 {
+            let sample = Specimen.random(&random)
+            try await check(\.pair, \.number, sample)
+            try await check(\.number, \.pair, sample)
+            try await check(\.size, \.text, sample)
+            try await check(\.text, \.size, sample)
+            try await check(\.weight, \.day, sample)
+            try await check(\.tags, \.plainText, sample)
+            try await check(\.plainSize, \.note, sample)
         }
     }
 

@@ -116,7 +116,9 @@ struct PageTokenTests {
         let json = try JSONEncoder().encode([token])
         #expect(try JSONDecoder().decode([PageToken].self, from: json) == [token])
         #expect(throws: DecodingError.self) { try JSONDecoder().decode([PageToken].self, from: Data(#"["?"]"#.utf8)) }
-        for text in ["", "a", "????", "AAAA", String(repeating: "_", count: 99)] { #expect(PageToken(text) == nil, "\(text)") }
+        for text in ["", "a", "????", "AAAA", String(repeating: "_", count: 99)] {
+            #expect(PageToken(text) == nil, "\(text)")
+        }
         var random = SeededGenerator(seed: 7)
         let all = try snapshot.fetchCount(Ranked.self)
         for _ in 0..<2_000 {
@@ -124,7 +126,9 @@ struct PageTokenTests {
             switch Int.random(in: 0..<3, using: &random) {
             case 0: bytes.removeLast(Int.random(in: 1..<bytes.count, using: &random))
             case 1: bytes += bytes
-            default: bytes[Int.random(in: bytes.indices, using: &random)] = UInt8(ascii: "A") + UInt8.random(in: 0..<26, using: &random)
+            default:
+                bytes[Int.random(in: bytes.indices, using: &random)] =
+                    UInt8(ascii: "A") + UInt8.random(in: 0..<26, using: &random)
             }
             guard let changed = PageToken(String(decoding: bytes, as: UTF8.self)) else { continue }
             fetch.after = changed
@@ -136,7 +140,9 @@ struct PageTokenTests {
     @Test func `a sort leads through references, and objects without one come where nil does`() async throws {
         let coordinator = try await Coordinator(for: Bookcase.self, Tome.self)
         var random = SeededGenerator(seed: 4)
-        let cases = ["b", "A", "a", "C", "c", "b"].map { Bookcase(name: $0, floor: Int.random(in: 0...2, using: &random)) }
+        let cases = ["b", "A", "a", "C", "c", "b"].map {
+            Bookcase(name: $0, floor: Int.random(in: 0...2, using: &random))
+        }
         let homes = (0..<200).map { _ in random.chance(5) ? nil : cases.indices.randomElement(using: &random)! }
         try await coordinator.transaction { context in
             let bookcases = cases.map { context.insert($0) }

@@ -55,7 +55,7 @@ struct SearchedStateTests {
         #expect(try snapshot.fetchValues(Smith.self, where: { $0.guild.head.guild.id == nil }).map(\.name) == ["Di"])
         try await context.perform { context in
             let iron = try context.fetch(Guild.self, where: { $0.head.name == "Ada" })
-            iron.forEach { $0.name = "steel" }
+            for guild in iron { guild.name = "steel" }
             #expect(try context.fetch(Smith.self, where: isIron).isEmpty)
             #expect(try context.fetchIDs(Smith.self, where: isIron, includesPendingChanges: false).count == 2)
             let changed = try context.update(Smith.self, where: { $0.guild.name == "steel" }) { $0.rank = 9 }

@@ -24,12 +24,16 @@ struct Ranked {
         Ranked(
             number: [nil, nil, .nan, -.nan, -0.0, 0, 1, -1, .infinity].randomElement(using: &random)!,
             // Of the letters with accents, some are written as one scalar and some as two.
-            text: ["", "a", "A", "AB", "\u{c9}", "a\0", "a\0b", "ab", "\u{e9}", "e\u{301}", "\u{c5}", "\u{1F600}", "\u{FFFF}"]
-                .randomElement(using: &random)!,
+            text: [
+                "", "a", "A", "AB", "\u{c9}", "a\0", "a\0b", "ab", "\u{e9}", "e\u{301}", "\u{c5}", "\u{1F600}",
+                "\u{FFFF}",
+            ]
+            .randomElement(using: &random)!,
             color: (Color.allCases + [nil]).randomElement(using: &random)!,
             day: Date(timeIntervalSinceReferenceDate: [-0.0, 0, -1.5, 7e8].randomElement(using: &random)!),
             code: Bool.random(using: &random)
-                ? nil : String(UInt32(truncatingIfNeeded: serial &* 0x9E37_79B9), radix: 16, uppercase: serial % 3 == 0),
+                ? nil
+                : String(UInt32(truncatingIfNeeded: serial &* 0x9E37_79B9), radix: 16, uppercase: serial % 3 == 0),
             serial: serial,
             plain: Int.random(in: -2...2, using: &random),
             isShown: Int.random(in: 0..<4, using: &random) > 0

@@ -41,7 +41,8 @@ struct ResultTest<E: Entity> {
     func mayDiffer(from old: Snapshot, to new: Snapshot, _ followed: Set<Int>) -> Bool {
         guard !isLocal else { return false }
         return entities.union(followed).contains { !new.entities[$0].rows.isIdentical(to: old.entities[$0].rows) }
-            || predicate.map { $0.linkTables.contains { !new.linkTables[$0].isIdentical(to: old.linkTables[$0]) } } ?? false
+            || predicate.map { $0.linkTables.contains { !new.linkTables[$0].isIdentical(to: old.linkTables[$0]) } }
+                ?? false
     }
 
     /// Notes what the result depends on besides the rows of its entity.

@@ -57,7 +57,9 @@ final class RowPredicate<E: Entity> {
 
     /// The rows of a block that match, as a mask, up to the first whose condition has no result: then that error is returned too.
     func matches(in block: RowBlock, _ occupancy: UInt32) -> (UInt32, (any Error)?) {
-        if position == nil, let mask = try? compiler.scope.evaluating({ try condition.narrow(block, occupancy) }) { return (mask, nil) }
+        if position == nil, let mask = try? compiler.scope.evaluating({ try condition.narrow(block, occupancy) }) {
+            return (mask, nil)
+        }
         // A later row's failure may hide an earlier row's match: once more in the order of the rows.
         var result: UInt32 = 0
         var rest = occupancy

@@ -114,7 +114,7 @@ struct PredicateGenerator {
     private mutating func leaf() -> GeneratedNode<Bool> {
         if followsRelationships, number(0..<5) == 0 { return reference() }
         let sample = Piece.random(&random)
-        switch number(0..<17) {
+        switch number(0..<20) {
         case 0: return equal(stored(\.number), constant(sample.number))
         case 1: return compare(stored(\.number), constant(sample.number))
         case 2: return equal(stored(\.small), constant(sample.small))
@@ -131,7 +131,24 @@ struct PredicateGenerator {
         case 13: return among(stored(\.number), [sample.number, sample.count, 7])
         case 14: return among(stored(\.name), [sample.name, sample.label])
         case 15: return range(constant(sample.number), constant(sample.number + 3), stored(\.number))
-        default: return equal(stored(\.group), constant(sample.group))
+        case 16: return equal(stored(\.group), constant(sample.group))
+        default: return compound(sample)
+        }
+    }
+
+    /// Conditions that a compound index may serve together.
+    private mutating func compound(_ sample: Piece) -> GeneratedNode<Bool> {
+        let group = equal(stored(\.group), constant(sample.group))
+        let rank = equal(stored(\.rank), constant(sample.rank))
+        switch number(0..<6) {
+        case 0: return and(group, rank)
+        case 1: return and(compare(stored(\.rank), constant(sample.rank)), group)
+        case 2: return and(and(starts(stored(\.name), constant(sample.name)), group), rank)
+        case 3: return and(starts(stored(\.name), constant(sample.name)), group)
+        case 4: return and(equal(stored(\.name), constant(sample.name)), group)
+        default:
+            return and(
+                and(rank, range(constant(0), constant(2), stored(\.group))), among(stored(\.name), [sample.name]))
         }
     }
 

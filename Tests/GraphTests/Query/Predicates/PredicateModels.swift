@@ -11,7 +11,7 @@ struct Size: Codable, Equatable, Sendable {
 }
 
 /// A row with properties of every kind that predicates treat in a way of its own; some have an index.
-@Entity(indexed: [["group", "rank"]])
+@Entity(indexed: [["group", "rank", "name"], ["name", "group"]])
 struct Piece {
     @Indexed var number: Int
     var count: Int

@@ -105,9 +105,46 @@ struct PredicateTests {
         try check(#Predicate { $0.tags.min() == 0 }) { $0.tags.min() == 0 }
         try check(#Predicate { $0.points["a"] == 1 }) { $0.points["a"] == 1 }
         try check(#Predicate { $0.points["b", default: 7] == 7 }) { $0.points["b", default: 7] == 7 }
+        let same = ComparisonResult.orderedSame
+        try check(#Predicate { $0.name.localizedStandardContains("E") }) { $0.name.localizedStandardContains("E") }
+        try check(#Predicate { $0.name.caseInsensitiveCompare("A") == same }) {
+            $0.name.caseInsensitiveCompare("A") == same
+        }
         try check(#Predicate { $0.tags.starts(with: [1]) || $0.number == 1 }) {
             $0.tags.starts(with: [1]) || $0.number == 1
         }
+    }
+
+    @Test(arguments: [
+        ("Stra\u{DF}e", "STRASSE"), ("\u{C9}t\u{E9}", "ete"), ("e\u{301}", "\u{C9}"), ("\u{FB01}n", "FI"),
+        ("\u{3A3}", "\u{3C2}"), ("abc", ""), ("", "a"),
+        ("Zebra", "apple"), ("a", "B"), ("\u{5D0}\u{5B7}", "\u{5D0}"), ("1a", "1A"),
+    ])
+    func `texts compare without case and accents as Foundation compares them`(text: String, other: String) throws {
+        struct Note { var text: String }
+        let note = Note(text: text)
+        let contains = #Predicate<Note> { $0.text.localizedStandardContains(other) }
+        #expect(try contains.evaluate(note) == text.localizedStandardContains(other))
+        let (before, after) = (ComparisonResult.orderedAscending, ComparisonResult.orderedDescending)
+        #expect(
+            try #Predicate<Note> { $0.text.caseInsensitiveCompare(other) == before }.evaluate(note)
+                == (text.caseInsensitiveCompare(other) == before))
+        #expect(
+            try #Predicate<Note> { $0.text.caseInsensitiveCompare(other) == after }.evaluate(note)
+                == (text.caseInsensitiveCompare(other) == after))
+    }
+
+    @Test func `a descriptor is printed without its predicate`() {
+        var fetch = FetchDescriptor<Crate>(
+            predicate: #Predicate { $0.pieces.contains { $0.number > 3 } },
+            sortBy: [.descending(\.code), .ascending(\.owner, \.name)])
+        fetch.fetchLimit = 3
+        fetch.includesPendingChanges = false
+        let text = "Crate by a predicate, sorted by code descending, owner.name, limit 3, without pending changes"
+        #expect("\(fetch)" == text)
+        var dumped = ""
+        dump(fetch, to: &dumped)
+        #expect(dumped == "- \(text)\n")
     }
 
     @Test func `references and members`() throws {

@@ -70,6 +70,14 @@ struct QueryPlanTests {
                 #Predicate { $0.crate.level == 3 },
                 "100 rows that lead to 1 by Crate.level; expected 100, looked at 100, found 100"
             ),
+            (
+                #Predicate { $0.name == "N7" && $0.group == 1 && $0.count > -9 },
+                "0 rows by the index of Piece.(name, group); expected 0, looked at 0, found 0"
+            ),
+            (
+                #Predicate { $0.group == 1 && $0.rank == 77 && $0.name.starts(with: "N") },
+                "0 rows by the index of Piece.(group, rank, name); expected 0, looked at 0, found 0"
+            ),
             (#Predicate { $0.number < 900 }, "all 1000 rows of Piece; expected 1000, looked at 1000, found 900"),
             (
                 #Predicate { $0.number < 10 || $0.label == "L1" },
@@ -101,6 +109,17 @@ struct QueryPlanTests {
         #expect(
             try explanation(all)
                 == "all 1000 rows of Piece, in the order of an index; expected 1000, looked at 5, found 5")
+    }
+
+    @Test func `long lists of values are intersected as far as that is cheap`() throws {
+        let (names, others) = (Set((0..<5_000).map { "N\($0)" }), Set((990..<6_000).map { "N\($0)" }))
+        #expect(
+            try explanation(#Predicate { names.contains($0.name) && others.contains($0.name) })
+                == "all 1000 rows of Piece; expected 1000, looked at 1000, found 10")
+        let (few, many) = (Set(["N1", "N991"]), Set((900..<2_000).map { "N\($0)" }))
+        #expect(
+            try explanation(#Predicate { few.contains($0.name) && many.contains($0.name) })
+                == "1 rows by the index of Piece.name; expected 1, looked at 1, found 1")
     }
 
     // MARK: Contexts
