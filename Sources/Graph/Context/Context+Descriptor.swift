@@ -38,9 +38,10 @@ extension Context {
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)`` with a limit of 1.
     public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> ManagedObject<E>? {
-        if let lookup = descriptor.equalityLookup {
-            _ = try state.base.entityNumber(of: E.self)
-            return lookup.firstRow(in: state.searched(true)).flatMap { self[PersistentID(row: $0)] }
+        let snapshot = state.searched(descriptor.includesPendingChanges)
+        _ = try snapshot.entityNumber(of: E.self)
+        if let row = descriptor.onlyExpression.flatMap({ snapshot.lookUp($0) }) {
+            return row.flatMap { self[PersistentID(row: $0.number)] }
         }
         return try fetch(descriptor.limited(to: 1)).first
     }

@@ -13,7 +13,7 @@ extension Context {
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> ManagedObject<E>? {
-        state.searched(true).firstRow(PropertyCondition(keyPath, equals: value)).flatMap { self[PersistentID(row: $0)] }
+        state.searched(true).firstRow(keyPath, equals: value).flatMap { self[PersistentID(row: $0.number)] }
     }
 
     /// The first object that has these values in two properties: the one, if the combination is unique.

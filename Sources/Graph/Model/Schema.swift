@@ -61,7 +61,10 @@ final class EntityDescription: @unchecked Sendable {
     /// The offsets of strings, whose memory `touch` can read easily.
     private var stringOffsets: [Int] = []
     var transients: [TransientDescription] = []
-    var indexes: [IndexDescription] = []
+    var indexes: [IndexDescription] = [] {
+        didSet { noteEqualityIndexes() }
+    }
+    private(set) var equalityIndexes: [EqualityIndex] = []
     var toOnes: [ToOneDescription] = []
     var toManys: [ToManyDescription] = []
     /// All relationships of any entity that lead here, including those without an inverse.
@@ -120,6 +123,18 @@ final class EntityDescription: @unchecked Sendable {
         stringOffsets = properties.filter { $0.valueType == String.self }.map(\.offset)
     }
 
+    private func noteEqualityIndexes() {
+        equalityIndexes = indexes.enumerated().compactMap { number, index in
+            let property = properties[index.first.property]
+            guard index.rest.isEmpty, !index.skipsNil, let offset = property.keyPathOffset else { return nil }
+            let type = (property.valueType as? any OptionalValue.Type)?.wrappedType ?? property.valueType
+            guard index.first.key.equals == nil || type is any RawRepresentable.Type else { return nil }
+            return EqualityIndex(
+                number: number, offset: offset, type: ObjectIdentifier(property.valueType), append: index.first.key.append
+            )
+        }
+    }
+
     private struct Comparison {
         let offset: Int
         let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
@@ -171,6 +186,15 @@ extension EntityDescription {
     func copyTransients(from other: UnsafeRawPointer, to row: UnsafeMutableRawPointer) {
         for transient in transients { transient.assign(row + transient.offset, other + transient.offset) }
     }
+}
+
+/// An index of one property, values of which are equal if, and only if, their keys are.
+struct EqualityIndex: Sendable {
+    let number: Int
+    /// Those of the property.
+    let offset: Int
+    let type: ObjectIdentifier
+    let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
 }
 
 /// A property that objects hold and states do not.

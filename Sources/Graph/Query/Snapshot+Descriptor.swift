@@ -11,6 +11,7 @@ extension Snapshot {
     ///
     /// Complexity: O(*n* + *m* log *m*) for *n* objects of the entity, of which *m* match; with an index that has the condition or the
     /// order, only the rows that it names are read. <doc:Queries> tells which.
+    @inlinable
     public func fetchValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [E] {
         var values: [E] = []
         try search(descriptor) { _, value in values.append(value.pointee) }
@@ -20,6 +21,7 @@ extension Snapshot {
     /// The values of the objects that match.
     ///
     /// Complexity: that of ``fetchValues(_:)``.
+    @inlinable
     public func fetchValues<E: Entity>(
         _ type: E.Type = E.self,
         where predicate: Predicate<E>,
@@ -57,6 +59,7 @@ extension Snapshot {
     /// The values of the objects that a descriptor asks for, each with its identifier.
     ///
     /// Complexity: that of ``fetchValues(_:)``.
+    @inlinable
     public func fetchIdentifiedValues<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> [IdentifiedValue<E>] {
         var values: [IdentifiedValue<E>] = []
         try search(descriptor) { row, value in
@@ -137,22 +140,28 @@ extension Snapshot {
     ///
     /// Complexity: that of ``fetchValues(_:)`` with a limit of 1.
     public func first<E: Entity>(_ descriptor: FetchDescriptor<E>) throws -> E? {
-        if let lookup = descriptor.equalityLookup {
-            let rows = entities[try entityNumber(of: E.self)].rows
-            return lookup.firstRow(in: self).flatMap { rows.value(of: $0) }
-        }
+        _ = try entityNumber(of: E.self)
+        if let row = descriptor.onlyExpression.flatMap({ lookUp($0) }) { return value(at: row) }
         return try fetchValues(descriptor.limited(to: 1)).first
+    }
+
+    @inlinable
+    func value<E: Entity>(at row: FoundRow?) -> E? {
+        withExtendedLifetime(self) { row?.address.row(as: E.self, in: rowLayout(of: E.self)).pointee }
     }
 
     /// The value of the first object that matches, or nil.
     ///
     /// Complexity: that of ``fetchValues(_:)`` with a limit of 1.
+    @inlinable
     public func first<E: Entity>(
         _ type: E.Type = E.self,
         where predicate: Predicate<E>,
         sortedBy orderings: [Ordering<E>] = []
     ) throws -> E? {
-        try first(FetchDescriptor(predicate: predicate, sortBy: orderings))
+        _ = try entityNumber(of: type)
+        if orderings.isEmpty, let row = lookUp(predicate.expression) { return value(at: row) }
+        return try first(FetchDescriptor(predicate: predicate, sortBy: orderings))
     }
 
     /// The number of objects that a descriptor asks for, its offset and its limit taken into account.

@@ -11,13 +11,12 @@ extension Snapshot {
     /// an index is searched for in all objects.
     ///
     /// Complexity: O(log *n* + *k*) with an index that begins with the property, for *k* such objects; else O(*n*).
+    @inlinable
     public func first<E: Entity, V: Equatable & Sendable>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> E? {
-        let condition = PropertyCondition(keyPath, equals: value)
-        guard let row = firstRow(condition) else { return nil }
-        return schema.index(of: E.self).flatMap { entities[$0].rows.value(of: row) }
+        self.value(at: firstRow(keyPath, equals: value))
     }
 
     /// The value of the first object that has these values in two properties: of the one object, if the combination is unique.
@@ -149,6 +148,25 @@ extension Snapshot {
             return true
         }
         return values
+    }
+
+    /// The first row that has a value.
+    @usableFromInline
+    func firstRow<E: Entity, V: Equatable>(
+        _ keyPath: any KeyPath<E, V> & Sendable, equals value: V
+    ) -> FoundRow? {
+        guard let entity = schema.index(of: E.self) else { return nil }
+        let row: RowNumber?
+        if reader == nil, let offset = MemoryLayout<E>.offset(of: keyPath),
+            let index = schema.entities[entity].equalityIndex(at: offset, ObjectIdentifier(V.self))
+        {
+            row = withUnsafePointer(to: value) { entities[entity].firstRow(in: index, $0) }
+        } else {
+            row = firstRow(PropertyCondition(keyPath, equals: value))
+        }
+        return row.flatMap { row in
+            entities[entity].rows.address(of: row).map { FoundRow(number: row, address: $0) }
+        }
     }
 
     /// The first row that matches, by the shortest way.
@@ -283,6 +301,13 @@ extension Snapshot {
 }
 
 extension EntityRows {
+    /// The first row with a value.
+    fileprivate func firstRow(in index: EqualityIndex, _ value: UnsafeRawPointer) -> RowNumber? {
+        var key = ByteWriter(capacity: 64)
+        _ = index.append(value, &key)
+        return key.bytes.withUnsafeBytes { indexes[index.number].firstRow(withPrefix: $0) }
+    }
+
     /// The rows with keys in a range, in ascending order; nil if they are more than a share of all.
     fileprivate func rows(in keys: KeyRange, of index: Int, share: Int) -> [RowNumber]? {
         keys.withIndexRange { range in
@@ -295,6 +320,10 @@ extension EntityRows {
 }
 
 extension EntityDescription {
+    fileprivate func equalityIndex(at offset: Int, _ type: ObjectIdentifier) -> EqualityIndex? {
+        equalityIndexes.first { $0.offset == offset && $0.type == type }
+    }
+
     /// An index whose keys begin with two properties, and whether in the other order.
     fileprivate func compoundIndex(of first: Int?, _ second: Int?) -> (number: Int, isSwapped: Bool)? {
         guard let first, let second else { return nil }

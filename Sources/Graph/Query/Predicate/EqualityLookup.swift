@@ -1,25 +1,55 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
+private import Synchronization
 
 /// A predicate that asks for one value of one property, such as `$0.email == email`, which programs ask again and again: it is
 /// looked up as by ``Snapshot/first(_:equals:)``, without being compiled.
-protocol EqualityLookup {
-    /// Nil if there is none.
-    func firstRow(in snapshot: Snapshot) -> RowNumber?
+private protocol EqualityLookup: SendableMetatype {
+    func firstRow(in snapshot: Snapshot) -> FoundRow?
     /// Whether equal values have equal keys.
     var isPossible: Bool { get }
 }
 
+/// Looks up what an expression of one type asks for. Nil if it is none that can be looked up.
+private typealias Lookup = @Sendable (any StandardPredicateExpression<Bool>, Snapshot) -> FoundRow??
+
+/// By type of expression. To ask Swift whether a type conforms takes longer than a look-up in an index.
+private let lookups = Mutex<[ObjectIdentifier: Lookup]>([:])
+
+private func makeLookup(_ expression: any StandardPredicateExpression<Bool>) -> Lookup {
+    func lookup<Expression: EqualityLookup>(_ expression: Expression) -> Lookup {
+        { expression, snapshot in
+            guard let expression = expression as? Expression, expression.isPossible else { return nil }
+            return .some(expression.firstRow(in: snapshot))
+        }
+    }
+    guard let expression = expression as? any EqualityLookup else { return { _, _ in nil } }
+    return lookup(expression)
+}
+
+extension Snapshot {
+    /// The first row that a predicate finds, if that is a look-up; else nil.
+    @usableFromInline
+    func lookUp(_ expression: any StandardPredicateExpression<Bool>) -> FoundRow?? {
+        let type = ObjectIdentifier(Swift.type(of: expression))
+        let lookup = lookups.withLock { lookups in
+            if let known = lookups[type] { return known }
+            let made = makeLookup(expression)
+            lookups[type] = made
+            return made
+        }
+        return lookup(expression, self)
+    }
+}
+
 extension FetchDescriptor {
-    /// The look-up that the fetch of one object comes to; nil if it takes more than that.
-    var equalityLookup: (any EqualityLookup)? {
-        guard sortBy.isEmpty, after == nil, fetchOffset == 0, includesPendingChanges, fetchLimit != 0, let predicate,
-            let lookup = predicate.expression as? any EqualityLookup, lookup.isPossible
-        else { return nil }
-        return lookup
+    /// The expression of a fetch of one object by nothing else.
+    var onlyExpression: (any StandardPredicateExpression<Bool>)? {
+        guard sortBy.isEmpty, after == nil, fetchOffset == 0, fetchLimit != 0 else { return nil }
+        return predicate?.expression
     }
 }
 
@@ -43,13 +73,9 @@ protocol ConstantNode<Output>: PredicateExpression {
 extension PredicateExpressions.Value: ConstantNode {}
 
 extension PredicateExpressions.Equal: EqualityLookup where LHS: PropertyNode, RHS: ConstantNode {
-    var condition: PropertyCondition<LHS.Root.Output, LHS.Output> {
-        PropertyCondition(lhs.keyPath, equals: rhs.value)
-    }
+    fileprivate func firstRow(in snapshot: Snapshot) -> FoundRow? { snapshot.firstRow(lhs.keyPath, equals: rhs.value) }
 
-    func firstRow(in snapshot: Snapshot) -> RowNumber? { snapshot.firstRow(condition) }
-
-    var isPossible: Bool { !hasOwnEquality(rhs.value) }
+    fileprivate var isPossible: Bool { !hasOwnEquality(rhs.value) }
 }
 
 /// Whether a type may call values equal whose raw values, and so their keys, are not.
