@@ -64,6 +64,17 @@ extension Context {
         try state.searched(descriptor.includesPendingChanges).fetchValues(descriptor)
     }
 
+    /// What a closure makes of the value of each object that a descriptor asks for, without making objects; otherwise the same as
+    /// ``Snapshot/fetchValues(_:_:)``.
+    ///
+    /// Complexity: that of ``Snapshot/fetchValues(_:)``.
+    @inlinable @inline(__always)
+    public func fetchValues<E: Entity, Element>(
+        _ descriptor: FetchDescriptor<E>, _ transform: (E) throws -> Element
+    ) throws -> [Element] {
+        try state.searched(descriptor.includesPendingChanges).fetchValues(descriptor, transform)
+    }
+
     /// The values of the objects that match, without making objects.
     ///
     /// Complexity: that of ``Snapshot/fetchValues(_:)``.

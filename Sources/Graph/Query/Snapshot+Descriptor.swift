@@ -18,6 +18,22 @@ extension Snapshot {
         return values
     }
 
+    /// What a closure makes of the value of each object that a descriptor asks for, in its order, without copying the rows before.
+    ///
+    /// ```swift
+    /// let names = try snapshot.fetchValues(FetchDescriptor<Person>(sortBy: [.ascending(\.name)])) { $0.name }
+    /// ```
+    ///
+    /// Complexity: that of ``fetchValues(_:)``.
+    @inlinable @inline(__always)
+    public func fetchValues<E: Entity, Element>(
+        _ descriptor: FetchDescriptor<E>, _ transform: (E) throws -> Element
+    ) throws -> [Element] {
+        var elements: [Element] = []
+        try search(descriptor) { _, value in elements.append(try transform(value.pointee)) }
+        return elements
+    }
+
     /// The values of the objects that match.
     ///
     /// Complexity: that of ``fetchValues(_:)``.

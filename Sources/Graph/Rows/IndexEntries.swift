@@ -52,11 +52,9 @@ struct IndexEntries: Sendable {
         }
     }
 
-    /// Removes all entries from an index. Those of one page come one after the other.
-    fileprivate consuming func remove(from index: inout OrderedIndex) {
-        withSorted { count, entry in
-            for number in 0..<count { index.remove(entry(number).buffer) }
-        }
+    /// Removes all entries from an index.
+    consuming func remove(from index: inout OrderedIndex) {
+        withSorted { count, entry in index.remove(ascending: (0..<count).map(entry)) }
     }
 
     /// Runs the body with the number of entries, and a function that returns them in their order; they are valid only during the

@@ -70,6 +70,34 @@ extension IndexNode {
         rebalanceChild(index, of: &node)
     }
 
+    /// Removes ascending keys, as far as they are there, from the leaf that `path` leads to and they all belong to. Returns how many
+    /// it had.
+    ///
+    /// The node may then be sparse, or a leaf without keys, which its owner corrects.
+    static func remove(
+        _ keys: ArraySlice<KeyBytes>, from node: inout IndexNode, _ path: UnsafeMutableBufferPointer<Int32>
+    ) -> Int {
+        makeUnique(&node)
+        let page = node.page
+        guard page.isLeaf else {
+            let index = Int(path[page.level])
+            let count = remove(keys, from: &page.child(index).pointee, path)
+            page.setChildCount(index, page.childCount(index) &- count)
+            rebalanceChild(index, of: &node)
+            return count
+        }
+        let before = page.count
+        // From the end, so that little is left to move.
+        for key in keys.reversed() {
+            let position = page.position(of: key)
+            guard position < page.count, page.suffix(position).compare(key.dropFirst(page.prefixCount)) == 0 else {
+                continue
+            }
+            page.removeKey(at: position)
+        }
+        return before - page.count
+    }
+
     /// Adds levels above an overfull root, and drops levels of a single child.
     static func rebalanceRoot(_ root: inout IndexNode, _ cut: Cut) {
         while root.page.isOverfull {

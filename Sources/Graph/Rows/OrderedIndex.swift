@@ -156,6 +156,22 @@ struct OrderedIndex: @unchecked Sendable {
         }
     }
 
+    /// Removes ascending entries, as far as they are present.
+    ///
+    /// - Complexity: as one by one, except that each leaf is found and copied once for all entries that belong there.
+    mutating func remove(ascending entries: [KeyBytes]) {
+        var rest = entries[...]
+        while let first = rest.first, root != nil {
+            rest = Self.withPath { path in
+                guard let place = findLeaf(for: first, path) else { return [] }
+                let group = rest.prefix { entry in place.upper.map { PrefixedKey(entry).compare($0) < 0 } ?? true }
+                count -= IndexNode.remove(group, from: &root!, path)
+                if count == 0 { root = nil } else { IndexNode.rebalanceRoot(&root!, .inTheMiddle) }
+                return rest.dropFirst(group.count)
+            }
+        }
+    }
+
     mutating func removeAll() {
         root = nil
         count = 0

@@ -221,6 +221,11 @@ struct FetchTests {
             #expect(objects.map(\.id) == ids)
             #expect(objects.map(\.name) == values.map(\.name))
             #expect(values.map(\.name) == ["b", "d", "g", "b"])
+            var fetch = FetchDescriptor<Item>(sortBy: order, fetchLimit: 5, fetchOffset: 1)
+            let sizes = try context.fetchValues(fetch) { $0.size }
+            #expect(sizes == (try context.fetchValues(fetch).map(\.size)))
+            fetch.includesPendingChanges = false
+            #expect(try context.fetchValues(fetch) { $0.name }.contains("g") == false)
             #expect(try context.fetchCount(Item.self) { $0.size > 0 } == 6)
             #expect(try context.first(where: { $0.size > 0 }, sortedBy: order)?.name == "a")
             #expect(try context.first(Item.self)?.id == PersistentID(row: 1))

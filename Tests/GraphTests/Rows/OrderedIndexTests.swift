@@ -207,7 +207,7 @@ extension OrderedIndexTests {
         #expect(built.repeating.sorted() == repeating.sorted())
     }
 
-    @Test(arguments: Sweep.seeds(0..<40)) func `entries inserted in batches are there as if inserted one by one`(
+    @Test(arguments: Sweep.seeds(0..<40)) func `entries inserted and removed in batches are there, or not, as if one by one`(
         seed: UInt64
     ) {
         var random = SeededGenerator(seed: seed)
@@ -241,6 +241,22 @@ extension OrderedIndexTests {
             #expect(batched.count == single.count)
             #expect(throws: Never.self) { try batched.checkInvariants() }
             #expect(sharing.isSubset(of: mayShare))
+            guard random.chance(2) else { continue }
+            if Bool.random(using: &random) { held.append((batched, batched.entries)) }
+            var removed = IndexEntries()
+            let share = [10, 2, 20, 1].randomElement(using: &random)!
+            for entry in single.entries where random.chance(share) != (share == 20) {
+                removed.append(entry)
+                single.remove(entry)
+                rows[Array(entry.dropLast(8))]! -= 1
+                // One that is not there: it begins as an entry and goes on.
+                if random.chance(30) { removed.append(entry + [0]) }
+            }
+            rows = rows.filter { $0.value > 0 }
+            removed.remove(from: &batched)
+            #expect(batched.entries == single.entries)
+            #expect(batched.count == single.count)
+            #expect(throws: Never.self) { try batched.checkInvariants() }
         }
         for (index, entries) in held { #expect(index.entries == entries) }
     }
