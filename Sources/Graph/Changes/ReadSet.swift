@@ -196,6 +196,8 @@ final class ReadLog: SnapshotReader {
         reads.withLock { $0.readAll(of: entity) }
     }
 
+    func followReferences(to entity: Int) {}
+
     func note(_ body: (inout ReadSet) -> Void) {
         reads.withLock { body(&$0) }
     }

@@ -24,6 +24,7 @@ extension ContextState {
         let description = schema.entities[entity]
         // Where a write changes other rows, each comes after the writes before it.
         let areIndependent = !description.hasInversesToMaintain
+        changesRowsAlone = true
         for rows in areIndependent ? [rows] : rows.map({ [$0] }) {
             let before = flushed
             var table = before.entities[entity].rows
@@ -62,15 +63,20 @@ extension ContextState {
         let before = working
         working.delete(rows, of: entity)
         keepLastValues(of: before.snapshot)
-        for (entity, changes) in before.changes.entities {
-            changes.forEachChange { row, kind, _ in
-                let id = RowID(entity: entity, row: row)
-                guard kind == .updated, workingAddress(of: id) == nil else { return }
-                keepLastObject(schema.entities[entity].type, id, before.snapshot)
-            }
-        }
+        keepLastObjects(since: before)
         didChangeMany()
         return rows.count
+    }
+
+    /// Keeps the last values of changed rows that have been deleted.
+    func keepLastObjects(since before: WorkingState) {
+        for (entity, changes) in before.changes.entities where !changes.isEmpty {
+            let (old, new) = (before.snapshot.entities[entity].rows, working.snapshot.entities[entity].rows)
+            new.forEachRow(missingSince: old) { row in
+                guard changes.kind(of: row) == .updated else { return }
+                keepLastObject(schema.entities[entity].type, RowID(entity: entity, row: row), before.snapshot)
+            }
+        }
     }
 
     /// Keeps the last value of a changed row for `deletedObjects`: the base does not have it.

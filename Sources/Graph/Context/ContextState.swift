@@ -33,6 +33,8 @@ final class ContextState {
     var willSaveChangedRows = false
     @usableFromInline private(set) weak var registry: ObjectRegistry?
     let followers = EventFollowers()
+    /// Whether rows were changed without objects for them.
+    var changesRowsAlone = false
     /// Whether the base stays until the context ends: a transaction reads one state.
     let isBaseFixed: Bool
     /// Whether this is a transaction's own context.
@@ -314,7 +316,10 @@ final class ContextState {
 
     func delete(_ id: RowID) {
         flush()
+        // What is deleted with the row may have been changed without an object, which would have kept the value.
+        let before = changesRowsAlone ? working : nil
         working.delete(id)
+        if let before { keepLastObjects(since: before) }
         _ = working.endRestoredChanges()
         noteChange()
         endEpoch()

@@ -11,6 +11,8 @@ final class SearchReader: SnapshotReader {
 
     func readRow(_ id: RowID) { for reader in readers { reader.readRow(id) } }
 
+    func followReferences(to entity: Int) { for reader in readers { reader.followReferences(to: entity) } }
+
     func readAll(of entity: Int) { for reader in readers { reader.readAll(of: entity) } }
 
     func readLinks(in table: Int) { for reader in readers { reader.readLinks(in: table) } }
@@ -24,9 +26,12 @@ final class SearchReader: SnapshotReader {
     }
 }
 
-/// Observers of a fetch are told of any change of the entities and relationships that it looked at.
+/// Observers of a fetch are told of any change of the entities and relationships that it looked at: to track each row would cost more
+/// than to fetch again.
 extension ContextObservation: SnapshotReader {
-    func readRow(_ id: RowID) { access(Key(entity: id.entity, row: id.row)) }
+    func readRow(_ id: RowID) {}
+
+    func followReferences(to entity: Int) { readAll(of: entity) }
 
     func readAll(of entity: Int) { access(Key(entity: entity)) }
 

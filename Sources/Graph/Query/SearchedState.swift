@@ -20,7 +20,9 @@ final class SearchedState: Sendable {
     /// A property of the object that a reference leads to; nil if it leads to none.
     func value<Target, V>(of reference: ToOne<Target>, _ keyPath: KeyPath<Target, V>) -> V? {
         guard let entity = snapshot.schema.index(of: Target.self) else { return nil }
-        followedEntities.withLock { _ = $0.insert(entity) }
+        if followedEntities.withLock({ $0.insert(entity).inserted }) {
+            snapshot.reader?.followReferences(to: entity)
+        }
         return withExtendedLifetime(snapshot) {
             snapshot.address(of: reference.row, ofType: Target.self)?
                 .row(as: Target.self, in: snapshot.entities[entity].rows.layout).pointee[keyPath: keyPath]

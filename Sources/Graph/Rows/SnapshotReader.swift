@@ -1,6 +1,8 @@
 /// Learns what is read of a snapshot, so that whoever computes something knows what it depends on.
 protocol SnapshotReader: AnyObject, Sendable {
     func readRow(_ id: RowID)
+    /// Rows of an entity are read one by one from now on, each of which `readRow` tells of.
+    func followReferences(to entity: Int)
     func readAll(of entity: Int)
     func readLinks(in table: Int)
     func readMembers(of owner: RowNumber, through relationship: ToManyDescription)

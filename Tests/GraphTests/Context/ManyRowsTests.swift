@@ -278,6 +278,22 @@ struct ManyRowsTests {
         try await context.save()
     }
 
+    @Test func `what a cascade deletes has the value that it was given without an object`() async throws {
+        let context = Context(try await Coordinator(for: Album.self, Photo.self, Note.self, Loan.self, Frame.self))
+        try await context.transaction { context in
+            for title in ["a", "b"] {
+                let album = context.insert(Album(title: title))
+                for _ in 0..<2 { context.insert(Photo(album: ToOne(album.id))) }
+            }
+        }
+        try await context.perform { context in
+            try context.update(Photo.self, where: { _ in true }) { $0.caption = "new" }
+            try context.first(Album.self)?.delete()
+            let captions = context.deletedObjects.compactMap { ($0 as? Photo.Object)?.caption }
+            #expect(captions == ["new", "new"])
+        }
+    }
+
     // MARK: Where others write
 
     @Test func `in a nested context only that level changes`() async throws {
