@@ -130,7 +130,8 @@ final class EntityDescription: @unchecked Sendable {
             let type = (property.valueType as? any OptionalValue.Type)?.wrappedType ?? property.valueType
             guard index.first.key.equals == nil || type is any RawRepresentable.Type else { return nil }
             return EqualityIndex(
-                number: number, offset: offset, type: ObjectIdentifier(property.valueType), append: index.first.key.append
+                number: number, offset: offset, type: ObjectIdentifier(property.valueType),
+                append: index.first.key.append
             )
         }
     }

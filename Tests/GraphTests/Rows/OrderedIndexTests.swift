@@ -207,7 +207,8 @@ extension OrderedIndexTests {
         #expect(built.repeating.sorted() == repeating.sorted())
     }
 
-    @Test(arguments: Sweep.seeds(0..<40)) func `entries inserted and removed in batches are there, or not, as if one by one`(
+    @Test(arguments: Sweep.seeds(0..<40))
+    func `entries that come and go in batches are there as if they did one by one`(
         seed: UInt64
     ) {
         var random = SeededGenerator(seed: seed)

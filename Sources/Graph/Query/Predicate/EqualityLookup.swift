@@ -1,9 +1,10 @@
+private import Synchronization
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
-private import Synchronization
 
 /// A predicate that asks for one value of one property, such as `$0.email == email`, which programs ask again and again: it is
 /// looked up as by ``Snapshot/first(_:equals:)``, without being compiled.
