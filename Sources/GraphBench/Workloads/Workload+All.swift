@@ -2,7 +2,8 @@ extension Workload {
     /// Every workload, in the order of the report.
     static let all: [Workload] =
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
-        + changeWorkloads + conditionWorkloads + contextWorkloads + liveWorkloads + readWhileWritingWorkloads
+        + predicateWorkloads + changeWorkloads + conditionWorkloads + contextWorkloads + liveWorkloads
+        + readWhileWritingWorkloads
         + reopenWorkloads
         + propertyWorkloads
         + codableWorkloads + limitWorkloads
