@@ -123,6 +123,10 @@ struct ReportTests {
     @Test func `this machine is described`() {
         let run = RunDescription.current(Options(), arguments: ["--runs", "3"])
         #expect(run.processors > 0)
+        #expect(run.seed != nil)
+        var options = Options()
+        options.seed = 5
+        #expect(RunDescription.current(options, arguments: []).seed == 5)
         #expect(run.toolchain.hasPrefix("Swift "))
         #expect(run.commandLine == "GraphBench --runs 3")
         #expect(run.day.count == 10)

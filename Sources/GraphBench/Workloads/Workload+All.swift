@@ -4,7 +4,7 @@ extension Workload {
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
         + predicateWorkloads + changeWorkloads + conditionWorkloads + contextWorkloads + liveWorkloads
         + readWhileWritingWorkloads
-        + reopenWorkloads
+        + packageWorkloads + reopenWorkloads
         + propertyWorkloads
         + codableWorkloads + limitWorkloads
 
