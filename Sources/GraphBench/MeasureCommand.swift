@@ -16,7 +16,8 @@ struct MeasureCommand {
         let stopwatch = Stopwatch()
         let progress = ProgressLine()
         let session = Session(
-            directory: directory.path, runs: options.runs, usesPeer: options.usesPeer, progress: progress)
+            directory: directory.path, runs: options.runs, usesPeer: options.usesPeer, seed: run.seed ?? 1,
+            progress: progress)
         let sizes = try await session.measure(chosen, sizes: options.sizes)
         progress.clear()
         let all = Report(results: sizes.flatMap(\.self))
@@ -48,7 +49,7 @@ struct MeasureCommand {
         return """
             \(run.commandLine), \(run.date)
             \(run.machine)\(peer)
-            suite \(run.suite): \(people) people, \(runs)
+            suite \(run.suite): \(people) people, packages of seed \(run.seed ?? 1), \(runs)
             """
     }
 

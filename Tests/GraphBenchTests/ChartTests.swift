@@ -5,7 +5,8 @@ import Testing
 
 struct ChartTests {
     private static let results = [
-        SampleResults.result("win", engine: 1, sqlite: 10, native: 0.5, targets: [.timesSQLite(4), .withinNative(2)]),
+        SampleResults.result(
+            "win", engine: 1, sqlite: 10, native: 0.5, targets: [.timesSQLite(4), .within(2, .native)]),
         SampleResults.result("loss", engine: 5, sqlite: 1, native: 10, targets: [.timesSQLite(2)]),
         SampleResults.result("no_sqlite", engine: 1, native: 0.25),
         SampleResults.result("alone", engine: 1),
@@ -84,7 +85,7 @@ struct ChartTests {
 
     @Test func `Graph alone is no bar, no square and no mark beside native Swift`() {
         let result = SampleResults.result(
-            "beside", engine: 2, sqlite: 6, native: 1, targets: [.withinAlone(3)], baseline: .alone)
+            "beside", engine: 2, sqlite: 6, native: 1, targets: [.within(3, .alone)], baseline: .alone)
         let alone = SampleResults.result("without", engine: 2, native: 1, baseline: .alone)
         let ratios = XMLElements(RatioChart(results: [result, alone], rows: 1_000, run: SampleResults.run).svg)
         #expect(ratios.elements(kind: "bar SQLite").count == 1)

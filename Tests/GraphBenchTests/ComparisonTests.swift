@@ -71,16 +71,20 @@ struct ComparisonTests {
         #expect(Comparison.verdict(narrow, far, moreIsBetter: false) == .worse)
     }
 
-    @Test func `native code is the measure without SQLite, and the figure itself without both or for bytes`() throws {
+    @Test func `native code is the measure without SQLite, and the figure itself without both or for bytes and rows`()
+        throws
+    {
         let old = SampleResults.lines(
             SampleResults.result("one", engine: 1, native: 1), SampleResults.result("two", engine: 1),
-            SampleResults.result("three", engine: 100, sqlite: 50, unit: .bytes(per: "row")))
+            SampleResults.result("three", engine: 100, sqlite: 50, unit: .bytes(per: "row")),
+            SampleResults.result("four", engine: 1_000, native: 50, unit: .rows(per: "query")))
         let new = SampleResults.lines(
             SampleResults.result("one", engine: 1, sqlite: 2, native: 1), SampleResults.result("two", engine: 2),
-            SampleResults.result("three", engine: 50, sqlite: 25, unit: .bytes(per: "row")))
+            SampleResults.result("three", engine: 50, sqlite: 25, unit: .bytes(per: "row")),
+            SampleResults.result("four", engine: 500, native: 25, unit: .rows(per: "query")))
         let comparison = try Self.compare(old, new).comparison
-        #expect(comparison.entries.map(\.basis) == [.ratio(.native), .figure, .figure])
-        #expect(comparison.entries.map(\.verdict) == [.same, .worse, .better])
+        #expect(comparison.entries.map(\.basis) == [.ratio(.native), .figure, .figure, .figure])
+        #expect(comparison.entries.map(\.verdict) == [.same, .worse, .better, .better])
     }
 
     @Test func `beside Graph alone it says so`() throws {

@@ -13,7 +13,8 @@ struct OptionsTests {
     @Test func `every option is understood`() throws {
         let options = try Options.parse(
             [
-                "--suite", "full", "--rows", "5000", "--runs=7", "--workload", "one", "--workload", "two", "--no-peer",
+                "--suite", "full", "--rows", "5000", "--runs=7", "--seed", "11", "--workload", "one", "--workload",
+                "two", "--no-peer",
                 "--directory",
                 "here", "--json", "there", "--svg=drawn",
             ], workloads: names)
@@ -21,6 +22,7 @@ struct OptionsTests {
         #expect(options.sizes == [5_000])
         #expect(options.runs == 7)
         #expect(options.workloads == names)
+        #expect(options.seed == 11)
         #expect(!options.usesPeer)
         #expect(options.directory == "here")
         #expect(options.json == "there")
@@ -52,7 +54,8 @@ struct OptionsTests {
 
     @Test func `the help names every option and the list every suite and workload`() {
         for option in [
-            "--suite", "--rows", "--runs", "--workload", "--list", "--no-peer", "--directory", "--json", "--svg",
+            "--suite", "--rows", "--runs", "--seed", "--workload", "--list", "--no-peer", "--directory", "--json",
+            "--svg",
             "--help",
             "compare", "wordnet", "updates", "--updates", "--commit",
         ] {
@@ -105,7 +108,8 @@ struct OptionsTests {
     @Test(
         arguments: [
             ["--updates", "0"], ["updates", "--commit"],
-            ["--unknown"], ["--rows"], ["--rows", "few"], ["--rows", "999"], ["--runs", "0"], ["--workload", "three"],
+            ["--unknown"], ["--seed"], ["--seed", "0"], ["--seed", "some"], ["--rows"], ["--rows", "few"],
+            ["--rows", "999"], ["--runs", "0"], ["--workload", "three"],
             ["--list=all"], ["stray"], ["--directory", "--list"], ["--suite", "huge"], ["--rows", "1000,2000"],
             ["--suite", "growth", "--rows", "1000"], ["--suite", "growth", "--rows", "2000,2000"],
             ["--suite", "growth", "--rows", "1000,,2000"], ["--rows", "9223372036854775807"], ["--runs", "100000"],

@@ -56,7 +56,7 @@ struct ReportTests {
 
     @Test func `Graph alone is called what it is, and still gets a verdict`() {
         let results = [5e-6, 3e-6].map {
-            SampleResults.result("storm", engine: $0, native: 2e-6, targets: [.withinAlone(2)], baseline: .alone)
+            SampleResults.result("storm", engine: $0, native: 2e-6, targets: [.within(2, .alone)], baseline: .alone)
         }
         let lines = Report(results: results).table.split(separator: "\n").map(String.init)
         #expect(lines[2].contains("2.00 µs (1.90 µs…2.10 µs) Graph alone"))
@@ -68,7 +68,7 @@ struct ReportTests {
 
     @Test func `Graph with flat values is called what it is, and gets a verdict`() {
         let results = [4e-6, 6e-6].map {
-            SampleResults.result("codable", engine: $0, native: 2e-6, targets: [.withinFlat(2.5)], baseline: .flat)
+            SampleResults.result("codable", engine: $0, native: 2e-6, targets: [.within(2.5, .flat)], baseline: .flat)
         }
         let lines = Report(results: results).table.split(separator: "\n").map(String.init)
         #expect(lines[2].contains("2.00 µs (1.90 µs…2.10 µs) Graph, flat"))
@@ -77,10 +77,29 @@ struct ReportTests {
     }
 
     @Test func `what stands in for native Swift is Graph only where the workload says so`() {
-        let alone = EngineSuite.graph.joined(to: Workload.all).filter { $0.baseline == .alone }.map(\.name)
-        #expect(alone == ["retry_storm", "read_while_writing_commit"])
-        let flat = EngineSuite.graph.joined(to: Workload.all).filter { $0.baseline == .flat }.map(\.name)
-        #expect(flat == ["codable_save", "codable_reopen", "codable_disk"])
+        let expected: [Baseline: [String]] = [
+            .alone: ["retry_storm", "read_while_writing_commit"],
+            .flat: ["codable_save", "codable_reopen", "codable_disk"],
+            .closure: ["scan_predicate"],
+            .keyPath: ["get_by_email_predicate"],
+            .singleIndex: ["conjunction_selective_rows", "conjunction_broad_rows"],
+            .foundation: ["scan_predicate_evaluate"],
+        ]
+        for baseline in Baseline.allCases where baseline != .native {
+            #expect(Workload.all.filter { $0.baseline == baseline }.map(\.name) == expected[baseline])
+        }
+    }
+
+    @Test func `a target names the baseline of its workload`() {
+        for workload in Workload.all {
+            for target in workload.targets {
+                switch target {
+                case .within(_, let baseline), .times(_, let baseline), .atMostMore(_, let baseline):
+                    #expect(baseline == workload.baseline, "\(workload.name)")
+                case .timesSQLite, .atMost: break
+                }
+            }
+        }
     }
 
     @Test func `what sides do differently is told below the table and in the list`() {
@@ -95,7 +114,8 @@ struct ReportTests {
         #expect(list.contains("a sample, per row"))
         #expect(
             Workload.all.filter { $0.note != nil }.map(\.name) == [
-                "memory", "disk", "disk_compacted", "live_result_apart", "live_result_changed", "reopen_compacted",
+                "memory", "disk", "disk_compacted", "conjunction_selective", "live_result_apart", "live_result_changed",
+                "reopen_compacted",
                 "migrate", "compact",
             ])
     }
@@ -103,6 +123,10 @@ struct ReportTests {
     @Test func `this machine is described`() {
         let run = RunDescription.current(Options(), arguments: ["--runs", "3"])
         #expect(run.processors > 0)
+        #expect(run.seed != nil)
+        var options = Options()
+        options.seed = 5
+        #expect(RunDescription.current(options, arguments: []).seed == 5)
         #expect(run.toolchain.hasPrefix("Swift "))
         #expect(run.commandLine == "GraphBench --runs 3")
         #expect(run.day.count == 10)
@@ -115,10 +139,42 @@ struct ReportTests {
         #expect(Target.timesSQLite(4).verdict(engine: 1, sqlite: 4, native: nil) == .met)
         #expect(Target.timesSQLite(4).verdict(engine: 1, sqlite: 3.9, native: nil) == .missed)
         #expect(Target.timesSQLite(4).verdict(engine: 1, sqlite: nil, native: 1) == .unknown)
-        #expect(Target.withinNative(1.3).verdict(engine: 1.3, sqlite: nil, native: 1) == .met)
-        #expect(Target.withinNative(1.3).verdict(engine: 1.4, sqlite: nil, native: 1) == .missed)
+        #expect(Target.within(1.3, .native).verdict(engine: 1.3, sqlite: nil, native: 1) == .met)
+        #expect(Target.within(1.3, .native).verdict(engine: 1.4, sqlite: nil, native: 1) == .missed)
         #expect(Target.atMost(200, .bytes).verdict(engine: 201, sqlite: nil, native: nil) == .missed)
         #expect(Target.timesSQLite(4).verdict(engine: nil, sqlite: 1, native: 1) == .unknown)
+        #expect(Target.times(30, .foundation).verdict(engine: 1, sqlite: 100, native: 30) == .met)
+        #expect(Target.times(30, .foundation).verdict(engine: 1, sqlite: 100, native: 29) == .missed)
+        #expect(Target.times(30, .foundation).verdict(engine: 1, sqlite: 100, native: nil) == .unknown)
+        #expect(Target.atMostMore(0.5, than: .keyPath).verdict(engine: 1.5, sqlite: nil, native: 1) == .met)
+        #expect(Target.atMostMore(0.5, than: .keyPath).verdict(engine: 1.6, sqlite: nil, native: 1) == .missed)
+        #expect(Target.atMostMore(0.5, than: .keyPath).verdict(engine: 1, sqlite: 1, native: nil) == .unknown)
+    }
+
+    @Test func `targets beside another side say which`() {
+        let targets: [Target] = [
+            .within(1.5, .closure), .times(30, .foundation), .atMostMore(0.4e-6, than: .keyPath),
+            .within(1.3, .singleIndex),
+        ]
+        #expect(
+            targets.map(\.text) == [
+                "≤ 1.5x closure", "≥ 30x Foundation", "≤ key path + 400 ns", "≤ 1.3x one index",
+            ])
+        let names = [Baseline.closure, .foundation, .keyPath, .singleIndex].map(\.name)
+        #expect(names == ["Graph, closure", "Foundation", "Graph, key path", "Graph, one index"])
+    }
+
+    @Test func `rows that were looked at are figures like times`() {
+        let result = SampleResults.result(
+            "looked at", engine: 12_345, native: 10_000, targets: [.within(1.3, .singleIndex)],
+            unit: .rows(per: "query"), baseline: .singleIndex)
+        let report = Report(results: [result])
+        let line = report.table.split(separator: "\n").map(String.init)[2]
+        #expect(line.contains("rows per query"))
+        #expect(line.contains("12,345 (11,728…12,962)"))
+        #expect(line.hasSuffix("met"))
+        #expect(SampleResults.lines(result)[0].unit == "rows per query")
+        #expect(Figures.rows(9.5) == "9.50")
     }
 
     @Test func `one missed target is a miss`() {

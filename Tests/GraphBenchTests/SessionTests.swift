@@ -36,7 +36,7 @@ struct SessionTests {
                 }
                 return { _ in Measurement(amount: 1, count: 1, answer: withExtendedLifetime(store) { 1 }) }
             })
-        let session = Session(directory: directory.path, runs: 1, usesPeer: false, progress: ProgressLine())
+        let session = Session(directory: directory.path, runs: 1, usesPeer: false, seed: 1, progress: ProgressLine())
         let results = try await session.measure([workload], sizes: [1_000, 2_000, 3_000])
         #expect(seen.withLock { $0.leftovers } == [])
         #expect(seen.withLock { $0.rows } == [1_000, 2_000, 3_000])

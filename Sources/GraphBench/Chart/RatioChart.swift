@@ -95,8 +95,8 @@ struct RatioChart {
     private static func mark(_ target: Target) -> (side: Side, ratio: Double)? {
         switch target {
         case .timesSQLite(let factor): (.sqlite, factor)
-        case .withinNative(let factor): (.native, 1 / factor)
-        case .withinAlone, .withinFlat, .atMost: nil
+        case .within(let factor, .native): (.native, 1 / factor)
+        case .within, .times, .atMostMore, .atMost: nil
         }
     }
 }

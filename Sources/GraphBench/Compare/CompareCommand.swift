@@ -50,7 +50,7 @@ struct CompareCommand {
         let figures = [summary.median, summary.minimum, summary.maximum].map { value in
             switch entry.basis {
             case .ratio: Figures.factor(value)
-            case .figure: entry.line.isBytes ? Figures.bytes(value) : Figures.seconds(value)
+            case .figure: entry.line.text(value)
             }
         }
         return "\(figures[0]) (\(figures[1])…\(figures[2]))"

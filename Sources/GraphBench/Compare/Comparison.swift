@@ -69,7 +69,7 @@ struct Comparison: Sendable {
         }
         // What is left would be held against another measure than before.
         guard gone.isEmpty, let before = old.graph.summary, let after = new.graph.summary else { return }
-        for side in [Side.sqlite, .native] where !new.isBytes {
+        for side in [Side.sqlite, .native] where new.isTime {
             guard let oldPeer = old.column(side).summary, let newPeer = new.column(side).summary,
                 let oldRatio = Summary(of: oldPeer, over: before), let newRatio = Summary(of: newPeer, over: after)
             else { continue }
@@ -101,8 +101,19 @@ extension Summary {
 }
 
 extension ResultLine {
-    /// Bytes do not depend on how busy the machine is.
-    var isBytes: Bool { unit.hasPrefix("bytes ") }
+    /// Bytes and rows do not depend on how busy the machine is.
+    var isTime: Bool { unit.hasPrefix("seconds ") }
+
+    /// A figure as people read it.
+    func text(_ figure: Double) -> String {
+        let unit: Workload.Unit =
+            switch unit.prefix(while: { $0 != " " }) {
+            case "bytes": .bytes(per: "")
+            case "rows": .rows(per: "")
+            default: .seconds(per: "")
+            }
+        return unit.text(figure)
+    }
 
     func column(_ side: Side) -> Column {
         switch side {

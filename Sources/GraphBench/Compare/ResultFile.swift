@@ -71,7 +71,7 @@ extension ResultLine {
         if workload.isEmpty || workload.utf8.count > 64 || !isName { return "this is no workload's name" }
         if !Options.rowLimits.contains(rows) { return "no store has \(rows) people" }
         if !Options.runLimits.contains(run.runs) { return "nobody makes \(run.runs) runs" }
-        if !["seconds ", "bytes "].contains(where: unit.hasPrefix) { return "the unit is unknown" }
+        if !["seconds ", "bytes ", "rows "].contains(where: unit.hasPrefix) { return "the unit is unknown" }
         if ![graph, sqlite, native].allSatisfy(\.isSound) { return "the figures are not in order" }
         return nil
     }

@@ -56,11 +56,11 @@ enum Checksum {
         checksums.reduce(0) { ranked($0, mixed($1)) }
     }
 
-    private static func bytes(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    static func bytes(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ranked($0, UInt64($1)) }
     }
 
-    private static func mixed(_ number: UInt64) -> UInt64 {
+    static func mixed(_ number: UInt64) -> UInt64 {
         var mixer = SplitMix64(seed: number)
         return mixer.next()
     }

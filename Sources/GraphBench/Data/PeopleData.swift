@@ -77,6 +77,19 @@ struct PeopleData: Sendable {
 }
 
 extension PeopleData {
+    /// About a thousandth of the balances are lower, and a tenth.
+    static let (poorLimit, modestLimit) = (10.0, 1_000.0)
+
+    /// Beginnings of e-mail addresses, each of which about a hundred people have where there are a million.
+    var emailPrefixes: [String] { lookupEmails.prefix(1_000).map { String($0.prefix("person1234".count)) } }
+
+    /// The age and the balances of about ten people each, where there are a million.
+    var conjunctions: [(age: Int, balances: Range<Double>)] {
+        balances.enumerated().map { (7 * $0 % 100, $1) }
+    }
+
+    var visitedTeamNames: [String] { visitedTeams.map { teamNames[$0] } }
+
     /// The ages of a tenth of the people.
     static let oldest = 90..<100
 

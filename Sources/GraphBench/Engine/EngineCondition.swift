@@ -46,7 +46,7 @@ enum EngineCondition {
                 try snapshot.grouped(Person.self, by: \.team) { (count: $0.count, sum: $0.sum(\.age)) }
                     .reduce(0) { sum, group in
                         let team = group.key.flatMap { numbers[$0] } ?? 0
-                        return sum &+ Workload.teamChecksum(team, group.result.count, group.result.sum)
+                        return sum &+ Workload.groupChecksum(team, group.result.count, group.result.sum)
                     }
             }
         },

@@ -5,7 +5,8 @@ extension EngineSuite {
             EngineInsert.contenders, EngineCommit.contenders, EngineRead.contenders, EngineTraversal.contenders,
             EngineLinks.contenders, EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
             EngineContexts.contenders, EngineReadWhileWriting.contenders, EngineCodable.contenders,
-            EngineCondition.contenders, EngineLive.contenders,
+            EngineCondition.contenders, EnginePredicate.contenders, EngineConjunction.contenders, EngineLive.contenders,
+            EnginePackages.contenders,
         ]
         var suite = EngineSuite()
         for family in families {

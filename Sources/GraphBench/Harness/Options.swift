@@ -24,6 +24,8 @@ struct Options: Equatable, Sendable {
     /// The numbers of people that take the place of the suite's; empty for those of the suite.
     var rows: [Int] = []
     var runs = 3
+    /// What the packages are drawn from; nil for other packages in each run.
+    var seed: UInt64?
     /// The names of the workloads to measure; empty for all.
     var workloads: [String] = []
     /// How many updates the command `updates` makes, and how many of them in a commit.
@@ -39,6 +41,7 @@ struct Options: Equatable, Sendable {
 
     static let rowLimits = 1_000...100_000_000
     static let runLimits = 1...1_000
+    static let seedLimits = 1...1_000_000_000
     static let updateLimits = 1...1_000_000_000
     static let commitLimits = 1...1_000_000
 
@@ -54,6 +57,7 @@ struct Options: Equatable, Sendable {
                             much each figure grows (default quick)
           --rows N[,N…]     other numbers of people, at least \(rowLimits.lowerBound); several for growth alone
           --runs N          timed runs of each workload after one warm-up (default 3), of reads for 5 ms at least
+          --seed N          the seed of the packages (default: another one in each run)
           --workload NAME   only this workload; may be repeated
           --list            the suites, and the workloads with what they time
           --no-peer         without SQLite
@@ -98,6 +102,7 @@ struct Options: Equatable, Sendable {
                 options.suite = suite
             case "--rows": options.rows = try reader.numbers(for: argument, in: rowLimits).sorted()
             case "--runs": options.runs = try reader.number(for: argument, in: runLimits)
+            case "--seed": options.seed = UInt64(try reader.number(for: argument, in: seedLimits))
             case "--workload":
                 let name = try reader.value(for: argument)
                 guard names.contains(name) else {

@@ -3,6 +3,8 @@ import Foundation
 /// Where, when and how figures were taken.
 struct RunDescription: Codable, Equatable, Sendable {
     var suite: String
+    /// What the packages were drawn from; absent in files of older versions.
+    var seed: UInt64?
     /// The timed runs of each workload.
     var runs: Int
     /// ISO 8601, in UTC.
@@ -31,7 +33,8 @@ extension RunDescription {
     /// This machine, now.
     static func current(_ options: Options, arguments: [String]) -> RunDescription {
         RunDescription(
-            suite: options.suite.rawValue, runs: options.runs, date: Date().formatted(.iso8601),
+            suite: options.suite.rawValue, seed: options.seed ?? .random(in: 1..<1_000_000), runs: options.runs,
+            date: Date().formatted(.iso8601),
             cpu: Platform.cpuModel ?? "unknown processor", processors: ProcessInfo.processInfo.activeProcessorCount,
             system: Platform.system, toolchain: toolchain,
             sqlite: options.usesPeer ? SQLiteLibrary.shared?.version : nil,

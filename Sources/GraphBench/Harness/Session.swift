@@ -9,6 +9,8 @@ struct Session {
     let directory: String
     let runs: Int
     let usesPeer: Bool
+    /// See ``Setting/seed``.
+    let seed: UInt64
     let progress: ProgressLine
 
     /// - Returns: the results of each size, in the order of `workloads`.
@@ -27,7 +29,7 @@ struct Session {
     /// Everything that this size needs lives inside.
     private func measure(_ workloads: [Workload], rows: Int, in path: String) async -> [WorkloadResult] {
         progress.show("making \(Figures.count(rows)) people")
-        let setting = Setting(data: PeopleData(rows: rows), directory: path)
+        let setting = Setting(data: PeopleData(rows: rows), directory: path, seed: seed)
         let runner = Runner(setting: setting, runs: runs, usesPeer: usesPeer, progress: progress)
         var results: [WorkloadResult] = []
         for workload in workloads {

@@ -5,13 +5,16 @@ final class Setting {
     let data: PeopleData
     /// A folder of this run's own.
     let directory: String
+    /// What random data are drawn from beside those of people, who are always the same.
+    let seed: UInt64
     private var shared: [String: Any] = [:]
     private var readBack: ReadBack?
     private var pathCount = 0
 
-    init(data: PeopleData, directory: String) {
+    init(data: PeopleData, directory: String, seed: UInt64 = 1) {
         self.data = data
         self.directory = directory
+        self.seed = seed
     }
 
     /// A path that nothing has used yet.

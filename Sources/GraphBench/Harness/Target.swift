@@ -2,12 +2,12 @@
 enum Target: Equatable, Sendable {
     /// At least so many times as fast (or as small) as SQLite.
     case timesSQLite(Double)
-    /// At most so many times as slow (or as large) as the native code.
-    case withinNative(Double)
-    /// At most so many times as slow as Graph alone: see ``Baseline/alone``.
-    case withinAlone(Double)
-    /// At most so many times as slow (or as large) as with flat values: see ``Baseline/flat``.
-    case withinFlat(Double)
+    /// At most so many times as slow (or as large) as the side in native Swift's place.
+    case within(Double, Baseline)
+    /// At least so many times as fast (or as small) as that side.
+    case times(Double, Baseline)
+    /// At most so many seconds slower than that side.
+    case atMostMore(Double, than: Baseline)
     /// At most so many seconds or bytes.
     case atMost(Double, Workload.Limit)
 
@@ -21,9 +21,9 @@ enum Target: Equatable, Sendable {
     var text: String {
         switch self {
         case .timesSQLite(let factor): "≥ \(Figures.limit(factor))x SQLite"
-        case .withinNative(let factor): "≤ \(Figures.limit(factor))x native"
-        case .withinAlone(let factor): "≤ \(Figures.limit(factor))x alone"
-        case .withinFlat(let factor): "≤ \(Figures.limit(factor))x flat"
+        case .within(let factor, let baseline): "≤ \(Figures.limit(factor))x \(baseline.word)"
+        case .times(let factor, let baseline): "≥ \(Figures.limit(factor))x \(baseline.word)"
+        case .atMostMore(let seconds, let baseline): "≤ \(baseline.word) + \(Figures.secondsLimit(seconds))"
         case .atMost(let amount, .seconds): "≤ \(Figures.secondsLimit(amount))"
         case .atMost(let amount, .bytes): "≤ \(Figures.limit(amount)) B"
         }
@@ -36,9 +36,15 @@ enum Target: Equatable, Sendable {
         case .timesSQLite(let factor):
             guard let sqlite else { return .unknown }
             return sqlite >= factor * engine ? .met : .missed
-        case .withinNative(let factor), .withinAlone(let factor), .withinFlat(let factor):
+        case .within(let factor, _):
             guard let native else { return .unknown }
             return engine <= factor * native ? .met : .missed
+        case .times(let factor, _):
+            guard let native else { return .unknown }
+            return native >= factor * engine ? .met : .missed
+        case .atMostMore(let seconds, _):
+            guard let native else { return .unknown }
+            return engine <= native + seconds ? .met : .missed
         case .atMost(let amount, _):
             return engine <= amount ? .met : .missed
         }

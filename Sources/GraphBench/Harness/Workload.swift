@@ -4,10 +4,22 @@ struct Workload: Sendable {
     enum Unit: Sendable {
         case seconds(per: String)
         case bytes(per: String)
+        /// Rows that were looked at.
+        case rows(per: String)
 
         var name: String {
             switch self {
             case .seconds(let per), .bytes(let per): "per \(per)"
+            case .rows(let per): "rows per \(per)"
+            }
+        }
+
+        /// What is counted, and per what, for programs.
+        var line: String {
+            switch self {
+            case .seconds: "seconds \(name)"
+            case .bytes: "bytes \(name)"
+            case .rows: name
             }
         }
 
@@ -16,6 +28,7 @@ struct Workload: Sendable {
             switch self {
             case .seconds: "fast"
             case .bytes: "small"
+            case .rows: "few"
             }
         }
 
@@ -24,6 +37,7 @@ struct Workload: Sendable {
             switch self {
             case .seconds: Figures.seconds(figure)
             case .bytes: Figures.bytes(figure)
+            case .rows: Figures.rows(figure)
             }
         }
     }

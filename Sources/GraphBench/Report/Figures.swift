@@ -19,6 +19,11 @@ enum Figures {
         }
     }
 
+    /// A mean number of rows.
+    static func rows(_ value: Double) -> String {
+        value < 99.95 ? digits(value) : count(Int(value.rounded()))
+    }
+
     static func factor(_ value: Double) -> String {
         value.magnitude < 0.0995 ? "\(String(format: "%.3f", value))x" : "\(digits(value))x"
     }

@@ -34,13 +34,9 @@ struct ResultLine: Codable, Equatable, Sendable {
 
 extension ResultLine {
     init(_ result: WorkloadResult, run: RunDescription) {
-        let kind =
-            switch result.workload.unit {
-            case .seconds: "seconds"
-            case .bytes: "bytes"
-            }
+        let unit = result.workload.unit
         self.init(
-            workload: result.workload.name, unit: "\(kind) \(result.workload.unit.name)", rows: result.rows,
+            workload: result.workload.name, unit: unit.line, rows: result.rows,
             graph: Column(result.columns[.engine]), sqlite: Column(result.columns[.sqlite]),
             native: Column(result.columns[.native]), baseline: result.workload.baseline.rawValue,
             ratio: result.ratio(to: .sqlite),

@@ -118,7 +118,8 @@ extension SQLitePeer {
         try reading { Checksum.rowByRow(try ids.map { try person(id: $0)?.checksum ?? 0 }) }
     }
 
-    private func rows(of statement: SQLiteStatement) throws -> [PersonRow] {
+    /// The people that a statement with ``personColumns`` finds.
+    func rows(of statement: SQLiteStatement) throws -> [PersonRow] {
         defer { statement.reset() }
         var rows: [PersonRow] = []
         while try statement.step() {

@@ -73,7 +73,7 @@ extension Workload {
             sqlite: { setting in
                 let peer = try await setting.sqliteStore
                 return timed(count: setting.data.rows) {
-                    try peer.agesOfTeams().reduce(0) { $0 &+ teamChecksum($1.team, $1.count, $1.sum) }
+                    try peer.agesOfTeams().reduce(0) { $0 &+ groupChecksum($1.team, $1.count, $1.sum) }
                 }
             },
             native: { setting in
@@ -84,14 +84,14 @@ extension Workload {
                         groups[person.team, default: (0, 0)].count += 1
                         groups[person.team, default: (0, 0)].sum += person.age
                     }
-                    return groups.reduce(0) { $0 &+ teamChecksum($1.key + 1, $1.value.count, $1.value.sum) }
+                    return groups.reduce(0) { $0 &+ groupChecksum($1.key + 1, $1.value.count, $1.value.sum) }
                 }
             }),
     ]
 
     /// Of one group: the sum over all groups says whether each has what it should, but not in what order.
-    static func teamChecksum(_ team: Int, _ count: Int, _ sum: Int) -> UInt64 {
-        Checksum.ranked(Checksum.ranked(UInt64(team), UInt64(count)), UInt64(sum))
+    static func groupChecksum(_ key: Int, _ count: Int, _ sum: Int) -> UInt64 {
+        Checksum.ranked(Checksum.ranked(UInt64(key), UInt64(count)), UInt64(sum))
     }
 
     /// A trial that deletes the people of ten other ages in every run, from a store that `load` makes anew when all are gone.

@@ -15,7 +15,7 @@ extension Workload {
         Workload(
             "read_while_writing_commit",
             "durable one-row commits beside such a reader; alone: without the reader",
-            unit: .seconds(per: "commit"), targets: [.withinAlone(1.5)], baseline: .alone,
+            unit: .seconds(per: "commit"), targets: [.within(1.5, .alone)], baseline: .alone,
             sqlite: { setting in
                 let (path, peer) = try sqliteWriter(setting)
                 return ReadWhileWriting(setting.data).commits(

@@ -2,7 +2,7 @@ extension Workload {
     static let readWorkloads: [Workload] = [
         Workload(
             "get_by_id", "random look-ups giving the whole row", unit: .seconds(per: "look-up"),
-            targets: [.timesSQLite(4), .withinNative(1.3)], isReading: true,
+            targets: [.timesSQLite(4), .within(1.3, .native)], isReading: true,
             sqlite: { setting in
                 let ids = setting.data.lookups.map { $0 + 1 }
                 let peer = try await setting.sqliteStore
@@ -18,13 +18,7 @@ extension Workload {
         Workload(
             "get_by_email", "random look-ups in the unique index giving the whole row",
             unit: .seconds(per: "look-up"), targets: [.timesSQLite(3)], isReading: true,
-            sqlite: { setting in
-                let emails = setting.data.lookupEmails
-                let peer = try await setting.sqliteStore
-                return timed(count: emails.count) {
-                    try peer.reading { try emails.reduce(0) { $0 &+ (try peer.person(email: $1)?.checksum ?? 0) } }
-                }
-            },
+            sqlite: sqliteEmails,
             native: { setting in
                 let emails = setting.data.lookupEmails
                 let peer = await setting.nativeStore
@@ -34,15 +28,8 @@ extension Workload {
             }),
         Workload(
             "scan_filter_count", "age > 50 and balance < 5,000 counted, about a quarter matches",
-            unit: .seconds(per: "row scanned"), targets: [.timesSQLite(5), .withinNative(1.3)], isReading: true,
-            sqlite: { setting in
-                let peer = try await setting.sqliteStore
-                return timed(count: setting.data.rows) {
-                    let count = try peer.count(
-                        olderThan: PeopleData.ageLimit, balanceBelow: PeopleData.balanceLimit)
-                    return UInt64(count)
-                }
-            },
+            unit: .seconds(per: "row scanned"), targets: [.timesSQLite(5), .within(1.3, .native)], isReading: true,
+            sqlite: sqliteScan,
             native: { setting in
                 let people = setting.data.people
                 return timed(count: people.count) { UInt64(people.count(where: \.matchesFilter)) }
@@ -115,6 +102,22 @@ extension Workload {
         }
     }
 
+    static let sqliteEmails: Contender = { setting in
+        let emails = setting.data.lookupEmails
+        let peer = try await setting.sqliteStore
+        return timed(count: emails.count) {
+            try peer.reading { try emails.reduce(0) { $0 &+ (try peer.person(email: $1)?.checksum ?? 0) } }
+        }
+    }
+
+    static let sqliteScan: Contender = { setting in
+        let peer = try await setting.sqliteStore
+        return timed(count: setting.data.rows) {
+            let count = try peer.count(olderThan: PeopleData.ageLimit, balanceBelow: PeopleData.balanceLimit)
+            return UInt64(count)
+        }
+    }
+
     private static let sqliteRichest: Contender = { setting in
         let peer = try await setting.sqliteStore
         return timed(count: 1) { ranking(try peer.richest(olderThan: PeopleData.ageLimit)) }
@@ -149,7 +152,7 @@ extension Workload {
             answer: found.joined().reduce(0) { $0 &+ $1.checksum })
     }
 
-    private static func ranking(_ rows: [PersonRow]) -> UInt64 {
+    static func ranking(_ rows: [PersonRow]) -> UInt64 {
         rows.reduce(0) { Checksum.ranked($0, $1.checksum) }
     }
 

@@ -17,8 +17,20 @@ extension Setting {
     var sqliteRanking: SQLitePeer {
         get async throws {
             try await shared("SQLite with balances indexed") {
-                let peer = try SQLitePeer(at: .memory, indexesBalance: true)
+                let peer = try SQLitePeer(at: .memory, indexed: ["balance"])
                 try peer.load(data)
+                return peer
+            }
+        }
+    }
+
+    /// The same with indexes on the age and on the balance, and what SQLite plans by.
+    var sqliteIndexed: SQLitePeer {
+        get async throws {
+            try await shared("SQLite with ages and balances indexed") {
+                let peer = try SQLitePeer(at: .memory, indexed: ["age", "balance"])
+                try peer.load(data)
+                try peer.analyze()
                 return peer
             }
         }

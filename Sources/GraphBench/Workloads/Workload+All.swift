@@ -2,8 +2,9 @@ extension Workload {
     /// Every workload, in the order of the report.
     static let all: [Workload] =
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
-        + changeWorkloads + conditionWorkloads + contextWorkloads + liveWorkloads + readWhileWritingWorkloads
-        + reopenWorkloads
+        + predicateWorkloads + changeWorkloads + conditionWorkloads + contextWorkloads + liveWorkloads
+        + readWhileWritingWorkloads
+        + packageWorkloads + reopenWorkloads
         + propertyWorkloads
         + codableWorkloads + limitWorkloads
 
