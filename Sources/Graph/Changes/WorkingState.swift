@@ -95,7 +95,9 @@ struct WorkingState: Sendable {
             let areFirst = own.isEmpty
             table.change(rows) { row, value, version in
                 let id = RowID(entity: entity, row: row)
-                guard let current = snapshot.address(of: id), !description.areIdentical(current, value) else { return }
+                guard let current = snapshot.address(of: id), !description.areIdentical(current, value) else {
+                    return true
+                }
                 if description.toOnes.contains(where: { $0.target(ofRowAt: value) != $0.target(ofRowAt: current) }) {
                     own.hasReferences = true
                 }
@@ -107,8 +109,9 @@ struct WorkingState: Sendable {
                     changes[entity].hasReferences = own.hasReferences
                     version = noteUpdate(of: id, description, value).number
                 }
-                guard description.indexes.contains(where: { !$0.isIdentical(current, value) }) else { return }
+                guard description.indexes.contains(where: { !$0.isIdentical(current, value) }) else { return true }
                 if snapshot.updateIndexes(of: id, to: value, &scratch) { candidates.insert(id) }
+                return true
             }
             if areFirst, !own.isEmpty { changes[entity] = own }
             snapshot.entities[entity].rows = table

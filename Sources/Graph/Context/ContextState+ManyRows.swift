@@ -15,31 +15,53 @@ extension ContextState {
         return rows.count
     }
 
-    /// The closure changes copies, and what has become of these is written when it has returned: it may use the context.
+    /// The closure changes copies, and what has become of these is written when it has returned: it may use the context. A row that
+    /// gets another reference with an inverse changes other rows when it is written: it comes after those before it, and the closure
+    /// sees the next row after that.
     private func update(
         _ rows: [RowNumber],
         of entity: Int,
         _ change: (UnsafeMutableRawPointer) throws -> Void
     ) throws {
         let description = schema.entities[entity]
-        // Where a write changes other rows, each comes after the writes before it.
-        let areIndependent = !description.hasInversesToMaintain
+        let inverses = description.toOnes.filter(\.hasInverseToMaintain)
         changesRowsAlone = true
-        for rows in areIndependent ? [rows] : rows.map({ [$0] }) {
+        var rest = rows[...]
+        while !rest.isEmpty {
             let before = flushed
-            var table = before.entities[entity].rows
-            try table.change(rows) { _, copy, _ in
+            let old = before.entities[entity].rows
+            var (table, last): (RowTable, RowNumber?) = (old, nil)
+            try table.change(rest) { row, copy, _ in
                 try change(copy)
                 try description.requireNoMembers(at: copy)
                 description.resetTransients(of: copy)
+                if !inverses.isEmpty, let original = old.address(of: row),
+                    inverses.contains(where: { $0.target(ofRowAt: copy) != $0.target(ofRowAt: original) })
+                {
+                    last = row
+                }
+                return last == nil
             }
             flush()
-            if areIndependent, working.snapshot.isIdentical(to: before) {
-                working.update(rows, of: entity, to: &table)
+            let independent = rest.prefix { $0 != last }
+            let next = rest.dropFirst(independent.count)
+            if working.snapshot.isIdentical(to: before) {
+                let all = table
+                if let last, let original = old.address(of: last) {
+                    table.change([last]) { _, copy, _ in
+                        description.takeChanges(from: UnsafeRawPointer(copy), to: original, into: copy)
+                        return true
+                    }
+                }
+                if !independent.isEmpty { working.update(Array(independent), of: entity, to: &table) }
+                if let last { write(RowID(entity: entity, row: last), from: all, since: before) }
             } else {
-                for row in rows { write(RowID(entity: entity, row: row), from: table, since: before) }
+                for row in rest.dropLast(max(next.count - 1, 0)) {
+                    write(RowID(entity: entity, row: row), from: table, since: before)
+                }
             }
             didChangeMany()
+            rest = next.dropFirst()
         }
     }
 

@@ -126,11 +126,11 @@ final class EntityDescription: @unchecked Sendable {
     private func noteEqualityIndexes() {
         equalityIndexes = indexes.enumerated().compactMap { number, index in
             let property = properties[index.first.property]
-            guard index.rest.isEmpty, !index.skipsNil, let offset = property.keyPathOffset else { return nil }
+            guard index.rest.isEmpty, let offset = property.keyPathOffset else { return nil }
             let type = (property.valueType as? any OptionalValue.Type)?.wrappedType ?? property.valueType
             guard index.first.key.equals == nil || type is any RawRepresentable.Type else { return nil }
             return EqualityIndex(
-                number: number, offset: offset, type: ObjectIdentifier(property.valueType),
+                number: number, offset: offset, type: ObjectIdentifier(property.valueType), skipsNil: index.skipsNil,
                 append: index.first.key.append
             )
         }
@@ -195,6 +195,8 @@ struct EqualityIndex: Sendable {
     /// Those of the property.
     let offset: Int
     let type: ObjectIdentifier
+    /// Whether the index leaves out rows with nil, as that of a reference does.
+    let skipsNil: Bool
     let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
 }
 

@@ -29,6 +29,7 @@ extension Snapshot {
         case .keys(let keys):
             keys.column.path.isEmpty
                 ? candidates(keys, of: entity, limit: limit) : candidates(behind: keys, of: entity, limit: limit)
+        case .members(let relationship, let member): candidates(with: member, of: relationship, limit: limit)
         case .both: candidates(ofAll: access.conditions, of: entity, limit: limit)
         case .either(let lhs, let rhs): candidates(ofEither: lhs, rhs, of: entity, limit: limit)
         }
@@ -75,6 +76,30 @@ extension Snapshot {
             description:
                 "\(rows.count) rows that lead to \(targetCount) by \(target.name).\(target.properties[id.property].name)"
         )
+    }
+
+    /// The rows with a member that indexes propose.
+    private func candidates(
+        with member: IndexAccess, of relationship: ToManyDescription, limit: Int
+    ) -> RowCandidates? {
+        // An owner is found as fast as some thirty members are looked at in a scan.
+        let limit = min(limit, max(entities[relationship.source].rows.count / 32, 16))
+        guard let members = candidates(member, of: relationship.source, limit: limit) else { return nil }
+        var owners: Set<RowNumber> = []
+        for row in members.rows() {
+            if let toOne = relationship.toOne {
+                let reference = schema.entities[relationship.source].toOnes[toOne]
+                guard let address = entities[relationship.source].rows.address(of: row) else { continue }
+                owners.insert(reference.target(ofRowAt: address))
+            } else if let inverse = relationship.linkTable.flatMap({ schema.linkTables[$0].inverse }) {
+                owners.formUnion(linkTables[inverse].memberRows(of: row))
+            }
+            guard owners.count <= limit else { return nil }
+        }
+        owners.remove(0)
+        return RowCandidates(
+            count: owners.count, areExact: false, rows: { owners.sorted() },
+            description: "\(owners.count) rows with a member among \(members.description)")
     }
 
     /// The rows of another entity with these keys: by an index, or by looking at all if they are few.

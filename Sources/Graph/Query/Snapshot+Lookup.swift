@@ -158,9 +158,10 @@ extension Snapshot {
         guard let entity = schema.index(of: E.self) else { return nil }
         let row: RowNumber?
         if reader == nil, let offset = MemoryLayout<E>.offset(of: keyPath),
-            let index = schema.entities[entity].equalityIndex(at: offset, ObjectIdentifier(V.self))
+            let index = schema.entities[entity].equalityIndex(at: offset, ObjectIdentifier(V.self)),
+            let found = withUnsafePointer(to: value, { entities[entity].firstRow(in: index, $0) })
         {
-            row = withUnsafePointer(to: value) { entities[entity].firstRow(in: index, $0) }
+            row = found
         } else {
             row = firstRow(PropertyCondition(keyPath, equals: value))
         }
@@ -293,19 +294,20 @@ extension Snapshot {
     ) -> (index: Int, keys: PropertyCondition<E, V>.Keys)? {
         let description = schema.entities[entity]
         guard let property, let index = description.index(of: property),
-            !description.indexes[index].skipsNil,
-            let keys = condition.keys(description.properties[property].operations.key)
+            let keys = condition.keys(description.properties[property].operations.key),
+            // nil is a reference to row 0.
+            !description.indexes[index].skipsNil || keys.only?.contains(where: { $0 != 0 }) ?? false
         else { return nil }
         return (index, keys)
     }
 }
 
 extension EntityRows {
-    /// The first row with a value.
-    fileprivate func firstRow(in index: EqualityIndex, _ value: UnsafeRawPointer) -> RowNumber? {
+    /// The first row with a value, or none; nil for nil that the index leaves out.
+    fileprivate func firstRow(in index: EqualityIndex, _ value: UnsafeRawPointer) -> RowNumber?? {
         var key = ByteWriter(capacity: 64)
-        _ = index.append(value, &key)
-        return key.bytes.withUnsafeBytes { indexes[index.number].firstRow(withPrefix: $0) }
+        guard index.append(value, &key) || !index.skipsNil else { return nil }
+        return .some(key.bytes.withUnsafeBytes { indexes[index.number].firstRow(withPrefix: $0) })
     }
 
     /// The rows with keys in a range, in ascending order; nil if they are more than a share of all.

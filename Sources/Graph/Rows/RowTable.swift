@@ -122,19 +122,20 @@ struct RowTable: @unchecked Sendable {
         return prepare(row, version) { layout.move($0, value, 1) }
     }
 
-    /// Has a closure change existing rows in place, and their versions; it is called with none that does not exist. Rows of one
-    /// leaf should follow each other.
+    /// Has a closure change existing rows in place, and their versions, until it returns false; it is called with none that does not
+    /// exist. Rows of one leaf should follow each other.
     mutating func change(
-        _ rows: [RowNumber],
-        _ body: (RowNumber, UnsafeMutableRawPointer, inout UInt64) throws -> Void
+        _ rows: some Sequence<RowNumber>,
+        _ body: (RowNumber, UnsafeMutableRawPointer, inout UInt64) throws -> Bool
     ) rethrows {
         var own: (number: UInt64, leaf: Unmanaged<RowLeaf>)?
         for row in rows {
             if own?.number != row >> 5 { own = contains(row) ? (row >> 5, ownLeaf(of: row)) : nil }
-            try own?.leaf._withUnsafeGuaranteedRef { leaf in
+            let goesOn = try own?.leaf._withUnsafeGuaranteedRef { leaf in
                 let place = Int(row & 31)
-                if leaf.hasRow(at: place) { try body(row, leaf.row(at: place, layout), &leaf.versions[place]) }
+                return try !leaf.hasRow(at: place) || body(row, leaf.row(at: place, layout), &leaf.versions[place])
             }
+            if goesOn == false { return }
         }
     }
 

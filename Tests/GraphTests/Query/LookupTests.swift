@@ -199,6 +199,27 @@ struct LookupTests {
         }
     }
 
+    @Test func `references are looked up, and so is nil`() async throws {
+        let coordinator = try await Coordinator(for: Bookcase.self, Tome.self)
+        let ids = try await coordinator.transaction { context in
+            let cases = (0..<3).map { context.insert(Bookcase(name: "\($0)")) }
+            for number in 0..<40 {
+                context.insert(Tome(title: "\(number)")).bookcase = number % 4 == 3 ? nil : cases[number % 4]
+            }
+            return cases.map(\.id)
+        }
+        let snapshot = coordinator.snapshot
+        for (number, id) in ids.enumerated() {
+            let reference = ToOne(id)
+            #expect(snapshot.first(\Tome.bookcase, equals: reference)?.title == "\(number)")
+            #expect(snapshot.fetchCount(\Tome.bookcase, equals: reference) == 10)
+            #expect(snapshot.fetchValues(\Tome.bookcase, equals: reference).allSatisfy { $0.bookcase == reference })
+        }
+        #expect(snapshot.first(\Tome.bookcase, equals: nil)?.title == "3")
+        #expect(snapshot.fetchCount(\Tome.bookcase, equals: nil) == 10)
+        #expect(snapshot.fetchIDs(\Tome.bookcase, equals: nil).count == 10)
+    }
+
     /// A range that Graph does not know.
     private struct Except<Bound: Comparable & Sendable>: RangeExpression, Sendable {
         let bound: Bound

@@ -6,6 +6,8 @@ indirect enum IndexAccess {
     case none
     /// Rows with a property in one of these ranges of keys, sorted and without overlap.
     case keys(KeyAccess)
+    /// Rows with a member of which this is known.
+    case members(ToManyDescription, IndexAccess)
     /// Made by `intersection` alone.
     case both(IndexAccess, IndexAccess)
     case either(IndexAccess, IndexAccess)

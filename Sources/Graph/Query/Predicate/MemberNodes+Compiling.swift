@@ -9,7 +9,7 @@ extension PredicateExpressions.MembersTest: PredicateNode where Owner: Predicate
         let isForAll = isForAll
         let loop = try MemberLoop(members, variable.key, test, compiler)
         let join = loop.join(findsMismatches: isForAll)
-        return Term(source: loop.source) {
+        var term = Term(source: loop.source) {
             let owner = try loop.owner()
             // A reference that leads to no object has no members there.
             guard owner != 0 else { return isForAll }
@@ -24,6 +24,12 @@ extension PredicateExpressions.MembersTest: PredicateNode where Owner: Predicate
             join?.didVisit(count)
             return found != isForAll
         }
+        if !isForAll, let access = loop.access(ofRows: compiler.root) {
+            var condition = compiler.condition(of: term)
+            condition.access = access
+            term.condition = condition
+        }
+        return term
     }
 }
 
@@ -52,6 +58,8 @@ private struct MemberLoop {
     private let relationship: ToManyDescription
     private let scope: PredicateScope
     private let slot: RowSlot
+    /// Whose members these are, if they are those of a variable's own rows.
+    private let ownerSlot: RowSlot?
 
     init<Owner: PredicateNode, Target, Test: PredicateNode>(
         _ members: Owner, _ variable: PredicateExpressions.VariableID, _ test: Test, _ compiler: PredicateCompiler
@@ -70,7 +78,15 @@ private struct MemberLoop {
         let isIndependent = inner.outerUseCount == useCount
         condition = isIndependent ? inner.condition(of: term) : nil
         source = isIndependent ? owners.source : .row
+        ownerSlot = owners.column.flatMap { $0.path.isEmpty ? $0.slot : nil }
         (owner, relationship, scope, self.test) = (members.owner, members.relationship, compiler.scope, term.value)
+    }
+
+    /// What is known of rows with a member that meets the condition; nil if that is nothing, or they are others.
+    func access(ofRows root: RowSlot) -> IndexAccess? {
+        guard ownerSlot === root, let condition else { return nil }
+        if case .all = condition.access { return nil }
+        return .members(relationship, condition.access)
     }
 
     /// Calls the body with each member's row, in order, until it returns false.

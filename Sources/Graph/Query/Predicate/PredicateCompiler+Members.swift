@@ -137,7 +137,10 @@ extension ToMany: RelationshipNavigating {
             return term
         }
         if keyPath as AnyKeyPath == \ToMany.isEmpty as AnyKeyPath,
-            let term = Term(source: source, { try count() == 0 }) as? Term<V>
+            let term = Term(
+                source: source,
+                { scope.snapshot.firstMember(of: try members.owner(), through: members.relationship) == nil })
+                as? Term<V>
         {
             return term
         }

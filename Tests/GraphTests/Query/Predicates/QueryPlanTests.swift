@@ -111,6 +111,28 @@ struct QueryPlanTests {
                 == "all 1000 rows of Piece, in the order of an index; expected 1000, looked at 5, found 5")
     }
 
+    @Test func `a condition on members starts at the members that an index names`() throws {
+        let snapshot = coordinator.snapshot
+        func check(_ predicate: Predicate<Crate>, _ codes: [String], _ text: String) throws {
+            let fetch = FetchDescriptor<Crate>(predicate: predicate)
+            #expect(try snapshot.fetchValues(fetch).map(\.code) == codes)
+            #expect(try snapshot.explain(fetch).description == text)
+        }
+        try check(
+            #Predicate { $0.pieces.contains { $0.number == 7 } }, ["C7"],
+            "1 rows with a member among 1 rows by the index of Piece.number; expected 1, looked at 1, found 1")
+        try check(
+            #Predicate { $0.level > 3 && $0.pieces.contains { $0.name == "N12" || $0.name == "N25" } }, ["C5"],
+            "2 rows with a member among 1 rows by the index of Piece.name and 1 rows by the index of Piece.name; "
+                + "expected 2, looked at 2, found 1")
+        try check(
+            #Predicate { $0.above.contains { $0.code == "C1" } }, [],
+            "0 rows with a member among 1 rows by the index of Crate.code; expected 0, looked at 0, found 0")
+        try check(
+            #Predicate { !$0.pieces.contains { $0.number == 7 } && $0.level > 7 }, ["C8", "C9"],
+            "all 10 rows of Crate; expected 10, looked at 10, found 2")
+    }
+
     @Test func `long lists of values are intersected as far as that is cheap`() throws {
         let (names, others) = (Set((0..<5_000).map { "N\($0)" }), Set((990..<6_000).map { "N\($0)" }))
         #expect(
