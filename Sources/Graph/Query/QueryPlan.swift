@@ -65,9 +65,15 @@ final class QueryPlan<E: Entity> {
         if predicate == nil, fetch.fetchOffset >= table.count { return [] }
         var collector = RowCollector(order: order, offset: fetch.fetchOffset, limit: fetch.fetchLimit)
         if let rows = try walkedRows(capacity: collector.capacity) { return rows }
-        try forEachMatch { row in
-            collector.add(row)
-            return true
+        if predicate == nil {
+            // A loop of its own, without a call for each row.
+            table.forEachRow { row, _, address in collector.add(FoundRow(number: row, address: address)) }
+            visitedCount += table.count
+        } else {
+            try forEachMatch { row in
+                collector.add(row)
+                return true
+            }
         }
         return collector.result(inOrder: false)
     }

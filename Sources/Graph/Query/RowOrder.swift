@@ -1,7 +1,8 @@
 /// A sort whose properties have been found in the schema: compares rows by address.
 @usableFromInline
 struct RowOrder: Sendable {
-    struct Criterion: Sendable {
+    /// A class, since comparisons go through the criteria: a copy of a struct would count all of its references.
+    final class Criterion: Sendable {
         /// The property whose index has this order; nil if no index can.
         let property: Int?
         let id: PropertyID
@@ -10,7 +11,9 @@ struct RowOrder: Sendable {
         let offset: Int
         let isDescending: Bool
         let ignoresCase: Bool
-        let key: KeyOperations
+        /// Those of the property's keys, or of what is compared in their place.
+        let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+        let append: @Sendable (UnsafeRawPointer, inout ByteWriter) -> Bool
         /// Where rows without a value come, if that is not where the keys of the property have them.
         let nils: NilPlacement?
         /// Whether a value is nil; nil for a property that cannot be.
@@ -21,10 +24,47 @@ struct RowOrder: Sendable {
             let offset: Int
             let target: Int
         }
+
+        fileprivate init<E>(_ ordering: Ordering<E>, of entity: Int, in schema: Schema) throws(GraphError) {
+            var (entity, references): (Int, [Reference]) = (entity, [])
+            for keyPath in ordering.path.dropLast() {
+                guard let toOne = schema.entities[entity].toOne(at: keyPath) else {
+                    throw .notOrdered(schema.entities[entity].describe(keyPath, ordering.site))
+                }
+                references.append(
+                    Reference(
+                        id: PropertyID(entity: entity, property: toOne.property), offset: toOne.offset,
+                        target: toOne.target))
+                entity = toOne.target
+            }
+            let (description, keyPath) = (schema.entities[entity], ordering.path[ordering.path.count - 1])
+            guard let number = description.properties.firstIndex(where: { $0.keyPath as AnyKeyPath == keyPath }),
+                let key = description.properties[number].operations.key
+            else { throw .notOrdered(description.describe(keyPath, ordering.site)) }
+            let declared = description.properties[number]
+            let optional = declared.valueType as? any OptionalValue.Type
+            func isNil(_ type: any OptionalValue.Type) -> @Sendable (UnsafeRawPointer) -> Bool {
+                { type.isNil(at: $0) }
+            }
+            let usual: NilPlacement = ordering.isDescending ? .last : .first
+            let isUsual = references.isEmpty && (optional == nil || ordering.nils == usual)
+            property = isUsual && ordering.foldedKey == nil ? number : nil
+            id = PropertyID(entity: entity, property: number)
+            self.references = references
+            offset = declared.offset
+            isDescending = ordering.isDescending
+            ignoresCase = ordering.foldedKey != nil
+            let compared = ordering.foldedKey ?? key
+            (precedes, append) = (compared.precedes, compared.append)
+            nils = isUsual ? nil : ordering.nils
+            self.isNil = optional.map(isNil)
+        }
     }
 
     let entity: Int
     let criteria: [Criterion]
+    /// The first criterion where it is a property of the rows themselves, nil as usual: it decides most comparisons.
+    private let leading: Leading?
     /// The rows that references lead to; empty if there are none.
     private var rows: [EntityRows]
 
@@ -34,6 +74,7 @@ struct RowOrder: Sendable {
         var criteria: [Criterion] = []
         for ordering in orderings { criteria.append(try Criterion(ordering, of: entity, in: snapshot.schema)) }
         self.criteria = criteria
+        leading = criteria.first.flatMap { $0.nils == nil ? Leading($0) : nil }
         rows = []
         move(to: snapshot)
     }
@@ -46,21 +87,36 @@ struct RowOrder: Sendable {
     /// The entities that references lead to.
     var targets: Set<Int> { Set(criteria.flatMap { $0.references.map(\.target) }) }
 
+    private struct Leading: Sendable {
+        let offset: Int
+        let isDescending: Bool
+        let precedes: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+
+        init(_ criterion: Criterion) {
+            (offset, isDescending, precedes) = (criterion.offset, criterion.isDescending, criterion.precedes)
+        }
+    }
+
     @usableFromInline
     func precedes(_ lhs: FoundRow, _ rhs: FoundRow) -> Bool {
-        for criterion in criteria {
+        if let leading {
+            let (left, right) = (lhs.address + leading.offset, rhs.address + leading.offset)
+            if leading.precedes(left, right) { return !leading.isDescending }
+            if leading.precedes(right, left) { return leading.isDescending }
+        }
+        for criterion in leading == nil ? criteria[...] : criteria.dropFirst() {
             if criterion.nils == nil {
                 let (left, right) = (lhs.address + criterion.offset, rhs.address + criterion.offset)
-                if criterion.key.precedes(left, right) { return !criterion.isDescending }
-                if criterion.key.precedes(right, left) { return criterion.isDescending }
+                if criterion.precedes(left, right) { return !criterion.isDescending }
+                if criterion.precedes(right, left) { return criterion.isDescending }
             } else {
                 switch (value(criterion, of: lhs.address), value(criterion, of: rhs.address)) {
                 case (nil, nil): continue
                 case (nil, _): return criterion.nils == .first
                 case (_, nil): return criterion.nils == .last
                 case (let left?, let right?):
-                    if criterion.key.precedes(left, right) { return !criterion.isDescending }
-                    if criterion.key.precedes(right, left) { return criterion.isDescending }
+                    if criterion.precedes(left, right) { return !criterion.isDescending }
+                    if criterion.precedes(right, left) { return criterion.isDescending }
                 }
             }
         }
@@ -78,7 +134,7 @@ struct RowOrder: Sendable {
             value = address
         }
         let start = writer.count
-        _ = criterion.key.append(value, &writer)
+        _ = criterion.append(value, &writer)
         if criterion.isDescending { writer.invert(from: start) }
     }
 
@@ -92,39 +148,6 @@ struct RowOrder: Sendable {
         }
         let value = row + criterion.offset
         return criterion.isNil?(value) == true ? nil : value
-    }
-}
-
-extension RowOrder.Criterion {
-    fileprivate init<E>(_ ordering: Ordering<E>, of entity: Int, in schema: Schema) throws(GraphError) {
-        var (entity, references): (Int, [Reference]) = (entity, [])
-        for keyPath in ordering.path.dropLast() {
-            guard let toOne = schema.entities[entity].toOne(at: keyPath) else {
-                throw .notOrdered(schema.entities[entity].describe(keyPath, ordering.site))
-            }
-            references.append(
-                Reference(
-                    id: PropertyID(entity: entity, property: toOne.property), offset: toOne.offset,
-                    target: toOne.target))
-            entity = toOne.target
-        }
-        let (description, keyPath) = (schema.entities[entity], ordering.path[ordering.path.count - 1])
-        guard let number = description.properties.firstIndex(where: { $0.keyPath as AnyKeyPath == keyPath }),
-            let key = description.properties[number].operations.key
-        else { throw .notOrdered(description.describe(keyPath, ordering.site)) }
-        let property = description.properties[number]
-        let optional = property.valueType as? any OptionalValue.Type
-        func isNil(_ type: any OptionalValue.Type) -> @Sendable (UnsafeRawPointer) -> Bool {
-            { type.isNil(at: $0) }
-        }
-        let usual: NilPlacement = ordering.isDescending ? .last : .first
-        let isUsual = references.isEmpty && (optional == nil || ordering.nils == usual)
-        self.init(
-            property: isUsual && ordering.foldedKey == nil ? number : nil,
-            id: PropertyID(entity: entity, property: number), references: references, offset: property.offset,
-            isDescending: ordering.isDescending, ignoresCase: ordering.foldedKey != nil,
-            key: ordering.foldedKey ?? key,
-            nils: isUsual ? nil : ordering.nils, isNil: optional.map(isNil))
     }
 }
 
