@@ -25,6 +25,12 @@ struct ComparisonTests {
         #expect(lines[0].run.cpu == SampleResults.run.cpu)
     }
 
+    @Test(arguments: Workload.all.map(\.name))
+    func `a file has any workload`(name: String) throws {
+        let lines = SampleResults.lines(SampleResults.result(name, engine: 1e-9))
+        #expect(try Self.file(lines, "file").lines == lines)
+    }
+
     @Test func `a slower machine moves nothing`() throws {
         let result = try Self.compare(
             SampleResults.lines(SampleResults.result("one", engine: 1, sqlite: 4)),

@@ -66,7 +66,8 @@ extension ResultLine {
         if program != Self.program { return "this is no result of GraphBench's" }
         if format != Self.format { return "the format is \(format), and only \(Self.format) is known" }
         let isName = workload.utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
         }
         if workload.isEmpty || workload.utf8.count > 64 || !isName { return "this is no workload's name" }
         if !Options.rowLimits.contains(rows) { return "no store has \(rows) people" }
