@@ -14,7 +14,7 @@ enum Music {
         @Relationship(inverse: \Song.album) var songs: ToMany<Song> = []
     }
 
-    @Entity struct Song {
+    @Entity(indexed: [["year", "title"]]) struct Song {
         @Indexed var title: String
         @Indexed var year: Int
         var plays = 0
