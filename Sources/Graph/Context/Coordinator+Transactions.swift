@@ -5,8 +5,9 @@ public enum IsolationLevel: Sendable {
     /// The transaction reads one state. If two transactions change one object, the first one to commit wins. Two transactions
     /// that each read what the other one changes may both commit (write skew).
     case snapshot
-    /// Committing also checks what the transaction read: rows, found or not, members of relationships, and every object of an
-    /// entity that it searched. Such transactions have the same effect as if they ran one after another.
+    /// Committing also checks what the transaction read: rows, found or not, members of relationships, the ranges of values that
+    /// it looked up or that an index found for its predicates, and every object of an entity that it searched in another way. Such
+    /// transactions have the same effect as if they ran one after another.
     case serializable
 }
 

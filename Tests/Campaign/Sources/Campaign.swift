@@ -39,6 +39,8 @@ import Graph
             },
             // CI's 5,000 take a minute.
             Kind(name: "busy", share: 0.03, run: busyFile),
+            // A second for each seed, of one program: CI's 5,000 are a minute.
+            Kind(name: "list", share: 0.012, run: list),
         ]
         + HistoryChecker.Level.allCases.flatMap { level in
             [(LedgerRun.Medium.memory, 1.0), (.disk, 0.5), (.threads, 0.25)].map { medium, share in
@@ -64,6 +66,16 @@ import Graph
         try? await Coordinator.destroy(at: path)
         print("busy: \(file.compactions) compactions")
         return []
+    }
+
+    /// Lists of 100,000 objects on the main actor, for as many seconds as there are seeds.
+    @Sendable private static func list(_ seeds: Range<UInt64>) async -> [String] {
+        do {
+            let program = try await ListProgram(seed: seeds.lowerBound, songs: 100_000)
+            try await program.run(for: .seconds(seeds.count))
+            await print("list: \(program.summary)")
+            return []
+        } catch { return ["list \(seeds.lowerBound) +\(seeds.count): \(error)"] }
     }
 
     static func main() async {

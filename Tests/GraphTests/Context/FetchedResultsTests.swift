@@ -153,6 +153,25 @@ import Testing
         #expect(context.sync { $0.state.trackedResults.isEmpty })
     }
 
+    @Test(arguments: 0..<3)
+    func `R26: a transaction depends on what its results follow`(number: Int) async throws {
+        let fetches = [
+            FetchDescriptor<Person>(predicate: #Predicate { $0.team.name == "Testers" }),
+            FetchDescriptor(sortBy: [.ascending(\.team, \.name)]), FetchDescriptor(sortBy: [.ascending(\.name)]),
+        ]
+        func run() async throws {
+            try await coordinator.transaction(isolation: .serializable, retries: 0) { [coordinator] context in
+                _ = try context.results(fetches[number])
+                try await Context(coordinator).transaction { other in
+                    for team in try other.fetch(Team.self) { team.name = "Testers" }
+                }
+                context.insert(Person(name: "Eve", age: 1))
+            }
+        }
+        // The last one is of people alone.
+        if number < 2 { await #expect(throws: GraphError.self) { try await run() } } else { try await run() }
+    }
+
     @Test func `a result in a nested context shows what the parent changes only after a refresh`() async throws {
         let nested = await Context(parent: context, executor: .main)
         let results = try nested.sync { [adults] in try $0.results(adults) }

@@ -240,6 +240,15 @@ struct SerializableReadTests {
                 context[school.ada]?.email = "ada@example.com"
             }),
         Example(
+            "a look-up among many of another property",
+            { context, _ in
+                for number in 0..<30 { _ = context.fetchIDs(\Student.name, startingWith: "x\(number)") }
+                _ = context.fetchIDs(\Student.email, startingWith: "ada@")
+            },
+            then: { context, school in
+                context[school.bob]?.email = "ada@example.com"
+            }),
+        Example(
             "an object found by a look-up, in another property",
             { context, _ in _ = context.fetch(\Student.name, equals: "Ada") },
             then: { context, school in

@@ -4,13 +4,15 @@
 enum Ledger {
     @Entity struct Branch {
         var stamp = 0
+        var kind = 0
         @Relationship(inverse: \Account.branch) var accounts: ToMany<Account> = []
     }
 
-    @Entity struct Account {
+    @Entity(indexed: [["grade", "balance"]]) struct Account {
         /// A value has no identifier; its name stands for it where a predicate sees the value alone.
         var name = ""
         @Indexed var balance = 0
+        @Indexed var grade = 0
         var stamp: Int
         var branch: ToOne<Branch> = nil
         var shelf: ToOne<Shelf> = nil
@@ -71,6 +73,12 @@ enum Ledger {
         case is1 = "1"
         case from1To2 = "1 to 2"
         case above2 = "above 2"
+        case isGrade1 = "of grade 1"
+        case is1OfGrade1 = "1 of grade 1"
+        case upTo1OfGrade2 = "up to 1 of grade 2"
+        case from1To2AboveGrade0 = "1 to 2 above grade 0"
+        case is0OrOfGrade2 = "0 or of grade 2"
+        case above2Or1OfGrade1 = "above 2 or 1 of grade 1"
 
         func isMet(by account: Account) -> Bool {
             switch self {
@@ -83,18 +91,24 @@ enum Ledger {
             case .is1: account.balance == 1
             case .from1To2: (1...2).contains(account.balance)
             case .above2: account.balance > 2
+            case .isGrade1: account.grade == 1
+            case .is1OfGrade1: account.grade == 1 && account.balance == 1
+            case .upTo1OfGrade2: account.grade == 2 && account.balance < 2
+            case .from1To2AboveGrade0: account.grade > 0 && (1...2).contains(account.balance)
+            case .is0OrOfGrade2: account.balance == 0 || account.grade == 2
+            case .above2Or1OfGrade1: account.balance > 2 || account.grade == 1 && account.balance == 1
             }
         }
 
         /// What a look-up by the balance asks for; nil for what none can ask.
         var balances: ClosedRange<Int>? {
             switch self {
-            case .all, .even, .multipleOf3, .multipleOf5: nil
             case .is20: 20...20
             case .is30: 30...30
             case .is1: 1...1
             case .from1To2: 1...2
             case .above2: 3...Int.max
+            default: nil
             }
         }
 
@@ -135,6 +149,9 @@ extension Ledger.Account {
         if let branch = branch.id {
             matches.insert(.members(of: branch))
             matches.insert(.membership(of: name, in: branch))
+            for search in Ledger.Search.ofBranches where search.isMet(by: self) {
+                matches.insert(.accounts(search, of: branch))
+            }
         }
         if let shelf = shelf.id { matches.insert(.members(of: shelf)) }
         if let vault = vault.id { matches.insert(.members(of: vault)) }

@@ -464,7 +464,7 @@ extension Snapshot {
     fileprivate func contains<E: Entity>(_ id: PersistentID<E>) -> Bool { version(of: id) != nil }
 
     /// In the order of their insertion.
-    fileprivate var accounts: [Ledger.Account] {
+    var accounts: [Ledger.Account] {
         var accounts: [Ledger.Account] = []
         guard let entity = schema.index(of: Ledger.Account.self) else { return [] }
         entities[entity].rows.forEachRow { _, _, address in

@@ -134,11 +134,12 @@ extension Context {
     /// - Parameter hasRelations: whether there are owners of all kinds.
     func insertLedger(_ count: Int, hasRelations: Bool = false) async throws -> Ledger.Rows {
         var rows = Ledger.Rows()
-        let branches = (0..<2).map { insert(Ledger.Branch(stamp: -100 - $0)) }
+        let branches = (0..<2).map { insert(Ledger.Branch(stamp: -100 - $0, kind: $0)) }
         rows.branches = branches.map(\.id)
         let accounts = (0..<count).map { number in
             let branch = ToOne(branches[number % 2].id)
-            let account = insert(Ledger.Account(balance: number / 2, stamp: -1 - number, branch: branch))
+            let account = insert(
+                Ledger.Account(balance: number / 2, grade: number % 3, stamp: -1 - number, branch: branch))
             account.name = account.id.name
             return account
         }

@@ -15,6 +15,8 @@ extension Snapshot {
             readMembers(\Ledger.Branch.accounts, of: choices.branch(branch), &trace)
         case .search(let search, let form):
             read(search, form, &trace)
+        case .query(let query):
+            take(query, &trace)
         case .relate(.side(.shelf, let owner, _, _)), .relate(.delete(.shelf, let owner)):
             readMembers(\Ledger.Shelf.accounts, of: rows.shelves[owner % rows.shelves.count], &trace)
         case .relate(.side(.vault, let owner, _, _)), .relate(.delete(.vault, let owner)):

@@ -157,7 +157,9 @@ extension Ledger {
         case "Account":
             let account = read(Account.self)
             (stamp, matches) = (account.stamp, account.matches)
-        case "Branch": stamp = read(Branch.self).stamp
+        case "Branch":
+            let branch = read(Branch.self)
+            (stamp, matches) = (branch.stamp, branch.matches)
         case "Shelf": stamp = read(Shelf.self).stamp
         case "Vault": stamp = read(Vault.self).stamp
         case "Tag": stamp = read(Tag.self).stamp

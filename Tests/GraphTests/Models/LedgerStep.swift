@@ -10,6 +10,7 @@ enum LedgerStep: Sendable, Hashable {
     case contains(branch: Int, account: Int)
     case members(branch: Int, MembersForm)
     case search(Ledger.Search, SearchForm)
+    case query(LedgerQuery)
     case relate(LedgerRelation)
     case key(LedgerKeyStep)
 
@@ -47,11 +48,12 @@ enum LedgerStep: Sendable, Hashable {
             switch Int.random(in: 0..<20, using: &random) {
             case 0..<11: return .relate(.random(&random))
             case 11..<14: return .key(.random(&random))
+            case 14..<16: return .query(.random(&random))
             default: break
             }
         }
         func number() -> Int { Int.random(in: 0..<60, using: &random) }
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<28, using: &random) {
         case 0..<4: return .read(account: number())
         case 4..<7: return .change(account: number())
         case 7, 8: return .move(account: number(), branch: number())
@@ -61,6 +63,7 @@ enum LedgerStep: Sendable, Hashable {
         case 13..<18:
             let search = Ledger.Search.allCases[number() % Ledger.Search.allCases.count]
             return .search(search, SearchForm.allCases[number() % SearchForm.allCases.count])
+        case 18..<26: return .query(.random(&random))
         default: return .members(branch: number(), MembersForm.allCases[number() % MembersForm.allCases.count])
         }
     }
@@ -107,7 +110,7 @@ extension Context {
             guard let object = read(choices.account(account), &trace), let owner = self[choices.branch(branch)] else {
                 break
             }
-            let found = owner.accounts.contains(object) ? [object.row: object.sighting] : [:]
+            let found = owner.accounts.contains(object) ? [object.ledgerRow: object.ledgerSighting] : [:]
             let predicate = History.Predicate.membership(of: object.name, in: owner.id)
             trace.operations.append(.search(predicate, found: found))
         case .members(let branch, let form):
@@ -118,6 +121,8 @@ extension Context {
             } else {
                 try search(predicate, form, &trace)
             }
+        case .query(let query):
+            try take(query, choices, &trace)
         case .relate(let relation):
             try take(relation, choices, &trace)
         case .key(let step):
@@ -129,7 +134,7 @@ extension Context {
     @discardableResult
     func read(_ id: Ledger.Account.ID, _ trace: inout LedgerTrace) -> Ledger.Account.Object? {
         let object = self[id]
-        trace.operations.append(.read(History.Row(name: id.name), object?.sighting ?? .absent))
+        trace.operations.append(.read(History.Row(name: id.name), object?.ledgerSighting ?? .absent))
         return object
     }
 
@@ -169,7 +174,7 @@ extension Context {
         case .ids:
             for id in members.ids { found[History.Row(name: id.name)] = sightingOfBase(id) }
         case .objects:
-            for object in members { found[object.row] = object.sighting }
+            for object in members { found[object.ledgerRow] = object.ledgerSighting }
         case .values:
             for value in members.values { found[value.row] = .present(version: nil, stamp: value.stamp) }
         }
@@ -227,7 +232,7 @@ extension Context {
             for id in ids { found[History.Row(name: id.name)] = sightingOfBase(id) }
         default:
             for object in isOne ? fetch(key, equals: balance) : fetch(key, in: balances) {
-                found[object.row] = object.sighting
+                found[object.ledgerRow] = object.ledgerSighting
             }
         }
         trace.operations.append(.search(search.predicate, found: found))
@@ -245,14 +250,14 @@ extension Snapshot {
 }
 
 extension ManagedObject<Ledger.Account> {
-    fileprivate var row: History.Row { History.Row(name: id.name) }
+    var ledgerRow: History.Row { History.Row(name: id.name) }
 
-    fileprivate var sighting: History.Sighting { .present(version: version.number, stamp: self.stamp) }
+    var ledgerSighting: History.Sighting { .present(version: version.number, stamp: self.stamp) }
 
     /// What a write makes of the row, were it committed next.
     fileprivate var write: History.Write {
         let from = History.Version(number: version.number, isDead: version.number == 0)
         let to = History.Version(number: version.number + 1, isDead: false)
-        return History.Write(row: row, from: from, to: to, stamp: self.stamp, matches: value.matches)
+        return History.Write(row: ledgerRow, from: from, to: to, stamp: self.stamp, matches: value.matches)
     }
 }

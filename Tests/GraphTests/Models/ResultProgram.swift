@@ -9,6 +9,7 @@
 @Entity struct Bookcase {
     var name: String
     var floor = 0
+    var label: String?
     @Relationship(.nullify, inverse: \Tome.bookcase) var tomes: ToMany<Tome> = []
 }
 
@@ -17,6 +18,8 @@
     @Indexed var year = 0
     var pages = 0
     var bookcase: ToOne<Bookcase> = nil
+    @Relationship(inverse: \Tome.prequels) var sequels: ToMany<Tome> = []
+    var prequels: ToMany<Tome> = []
 }
 
 extension Tome {
@@ -51,7 +54,7 @@ extension Tome {
         other = Context(coordinator)
         random = SeededGenerator(seed: seed)
         let first = random.next()
-        try await context.transaction { $0.changeTomes(first, count: 60) }
+        try await context.transaction { $0.changeTomes(first, count: seed % 4 == 3 ? 0 : 60) }
         context.sync { $0.undoLimit = 10 }
         nested = await Context(parent: context, executor: .main, isObservable: seed % 3 == 0)
         for number in 0..<8 { watched.append(try WatchedResults(number < 5 ? context : nested, &random)) }
@@ -127,7 +130,9 @@ extension Tome {
 
     private static func predicate(_ random: inout SeededGenerator) -> Predicate<Tome>? {
         let number = Int.random(in: 0..<8, using: &random)
-        switch Int.random(in: 0..<8, using: &random) {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 8: return #Predicate { $0.sequels.count > 0 }
+        case 9: return #Predicate { $0.prequels.contains { $0.year > number } || $0.pages == number }
         case 7: return #Predicate { $0.isLow && $0.year != number }
         case 0: return #Predicate { $0.year > number }
         case 1: return #Predicate { $0.pages != number && $0.title != nil }
@@ -139,8 +144,10 @@ extension Tome {
     }
 
     private static func order(_ random: inout SeededGenerator) -> [Ordering<Tome>] {
-        switch Int.random(in: 0..<8, using: &random) {
+        switch Int.random(in: 0..<10, using: &random) {
         case 0: []
+        case 8: [.ascending(\.bookcase, \.label, nils: .last), .descending(\.year)]
+        case 9: [.through(\.bookcase, .descending(\.label, ignoringCase: true, nils: .first))]
         case 5: [.descending(\.bookcase, \.name), .ascending(\.year)]
         case 6: [.ascending(\.title, ignoringCase: true, nils: .last)]
         case 7: [.ascending(\.pages), .ascending(\.bookcase, \.floor, nils: .last)]
@@ -167,22 +174,30 @@ extension Context {
         for _ in 0..<count {
             let tomes = (try? fetch(Tome.self)) ?? []
             let bookcases = (try? fetch(Bookcase.self)) ?? []
-            func title() -> String? { ["a", "b", "c", "d", nil].randomElement(using: &random)! }
+            func title() -> String? { ["a", "b", "B", "c", nil].randomElement(using: &random)! }
             func number() -> Int { Int.random(in: 0..<8, using: &random) }
             let tome = tomes.randomElement(using: &random)
-            switch Int.random(in: 0..<12, using: &random) {
+            switch Int.random(in: 0..<14, using: &random) {
+            case 12: if let other = tomes.randomElement(using: &random) { tome?.sequels.insert(other) }
+            case 13: tome?.prequels.removeAll()
             case 0, 1:
                 insert(
                     Tome(
                         title: title(), year: number(), pages: number(),
                         bookcase: ToOne(bookcases.randomElement(using: &random)?.id)))
-            case 2: if bookcases.count < 5 { insert(Bookcase(name: "s", floor: number() % 3)) }
+            case 2:
+                if bookcases.count < 5 {
+                    insert(
+                        Bookcase(name: ["s", "t"].randomElement(using: &random)!, floor: number() % 3, label: title()))
+                }
             case 3: if tomes.count > 20 { tome?.delete() }
             case 4: tome?.title = title()
             case 5: tome?.year = number()
             case 6, 7: tome?.pages = number()
             case 8, 9: tome?.bookcase = random.chance(4) ? nil : bookcases.randomElement(using: &random)
-            case 10: bookcases.randomElement(using: &random)?.floor = number() % 3
+            case 10:
+                let bookcase = bookcases.randomElement(using: &random)
+                if random.chance(2) { bookcase?.floor = number() % 3 } else { bookcase?.label = title() }
             default: if random.chance(4) { bookcases.randomElement(using: &random)?.delete() }
             }
         }

@@ -141,7 +141,9 @@ struct PageTokenTests {
         let coordinator = try await Coordinator(for: Bookcase.self, Tome.self)
         var random = SeededGenerator(seed: 4)
         let cases = ["b", "A", "a", "C", "c", "b"].map {
-            Bookcase(name: $0, floor: Int.random(in: 0...2, using: &random))
+            Bookcase(
+                name: $0, floor: Int.random(in: 0...2, using: &random),
+                label: ["x", "Y", "y", nil].randomElement(using: &random)!)
         }
         let homes = (0..<200).map { _ in random.chance(5) ? nil : cases.indices.randomElement(using: &random)! }
         try await coordinator.transaction { context in
@@ -151,9 +153,9 @@ struct PageTokenTests {
                 if let home { tome.bookcase = bookcases[home] }
             }
         }
-        func order<V: Comparable>(_ value: (Bookcase) -> V, nilFirst: Bool, descending: Bool = false) -> [Int] {
+        func order<V: Comparable>(_ value: (Bookcase) -> V?, nilFirst: Bool, descending: Bool = false) -> [Int] {
             homes.indices.sorted { lhs, rhs in
-                switch (homes[lhs].map { value(cases[$0]) }, homes[rhs].map { value(cases[$0]) }) {
+                switch (homes[lhs].flatMap { value(cases[$0]) }, homes[rhs].flatMap { value(cases[$0]) }) {
                 case (nil, nil): lhs < rhs
                 case (nil, _): nilFirst
                 case (_, nil): !nilFirst
@@ -167,6 +169,13 @@ struct PageTokenTests {
             ([.descending(\.bookcase, \.floor)], order(\.floor, nilFirst: false, descending: true)),
             (
                 [.descending(\.bookcase, \.floor, nils: .first)], order(\.floor, nilFirst: true, descending: true)
+            ),
+            ([.ascending(\.bookcase, \.label)], order(\.label, nilFirst: true)),
+            ([.ascending(\.bookcase, \.label, nils: .last)], order(\.label, nilFirst: false)),
+            ([.descending(\.bookcase, \.label)], order(\.label, nilFirst: false, descending: true)),
+            (
+                [.through(\.bookcase, .descending(\.label, ignoringCase: true, nils: .first))],
+                order({ $0.label?.lowercased() }, nilFirst: true, descending: true)
             ),
             (
                 [.through(\.bookcase, .ascending(\.name, ignoringCase: true))],

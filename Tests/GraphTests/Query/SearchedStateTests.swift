@@ -87,6 +87,7 @@ struct SearchedStateTests {
             { try $0.fetchCount(Smith.self, where: #Predicate { $0.title == "Ada of tin" }) },
             { try $0.fetchCount(Smith.self, where: #Predicate { $0.guild.shout == "TIN" }) },
             { try $0.fetchIDs(Smith.self, sortedBy: [.ascending(\.guild, \.name)]).count },
+            { try $0.fetchIDs(where: { $0.rank != 7 }, sortedBy: [Ordering<Smith>.descending(\.guild, \.name)]).count },
         ]
         for condition in conditions {
             let runs = Count()
@@ -110,6 +111,10 @@ struct SearchedStateTests {
             { try $0.sync { try $0.fetchCount(Smith.self, where: { $0.guild.name == "tin" }) } },
             { try $0.sync { try $0.fetchCount(Smith.self, where: #Predicate { $0.title == "Ada of tin" }) } },
             { try $0.sync { try $0.fetchIDs(Smith.self, sortedBy: [.ascending(\.guild, \.name)]).count } },
+            { context in
+                let order = [Ordering<Smith>.descending(\.guild, \.name)]
+                return try context.sync { try $0.fetchIDs(where: { $0.rank != 7 }, sortedBy: order).count }
+            },
         ]
         for (number, question) in questions.enumerated() {
             let isTold = Flag()
@@ -124,6 +129,31 @@ struct SearchedStateTests {
             await watching.refresh()
             #expect(isTold.value.withLock { $0 }, "question \(number)")
         }
+    }
+}
+
+/// A live result that has met no row yet knows nothing of what the program's code follows.
+struct FollowingResultTests {
+    @Test func `a result that was empty depends on what its first objects have led to`() async throws {
+        let coordinator = try await Coordinator(for: Guild.self, Smith.self)
+        var iterator = coordinator.results(
+            FetchDescriptor<Smith>(predicate: #Predicate { $0.title == "Ada of iron" })
+        ).makeAsyncIterator()
+        #expect(try await iterator.next()?.values.count == 0)
+        let (guild, other) = try await coordinator.transaction { context in
+            let guild = context.insert(Guild(name: "tin"))
+            let smith = context.insert(Smith(name: "Ada", rank: 1))
+            smith.guild = guild
+            return (guild.id, context.insert(Guild(name: "gold")).id)
+        }
+        #expect(try iterator.newestUpdate() == nil)
+        // A state in which nothing is asked about, and then another guild.
+        try await coordinator.transaction { $0[other]?.name = "silver" }
+        #expect(try iterator.newestUpdate() == nil)
+        try await coordinator.transaction { $0[guild]?.name = "iron" }
+        #expect(try iterator.newestUpdate()?.inserted == [0])
+        try await coordinator.transaction { $0[guild]?.name = "steel" }
+        #expect(try iterator.newestUpdate()?.removed == [0])
     }
 }
 

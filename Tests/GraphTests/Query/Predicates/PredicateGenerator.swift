@@ -114,7 +114,7 @@ struct PredicateGenerator {
     private mutating func leaf() -> GeneratedNode<Bool> {
         if followsRelationships, number(0..<5) == 0 { return reference() }
         let sample = Piece.random(&random)
-        switch number(0..<20) {
+        switch number(0..<22) {
         case 0: return equal(stored(\.number), constant(sample.number))
         case 1: return compare(stored(\.number), constant(sample.number))
         case 2: return equal(stored(\.small), constant(sample.small))
@@ -132,7 +132,26 @@ struct PredicateGenerator {
         case 14: return among(stored(\.name), [sample.name, sample.label])
         case 15: return range(constant(sample.number), constant(sample.number + 3), stored(\.number))
         case 16: return equal(stored(\.group), constant(sample.group))
+        case 17, 18: return twice(sample)
         default: return compound(sample)
+        }
+    }
+
+    /// Two conditions on one property, whose ranges are intersected.
+    private mutating func twice(_ sample: Piece) -> GeneratedNode<Bool> {
+        let beginning = starts(stored(\.name), constant(one(Piece.texts)))
+        switch number(0..<6) {
+        case 0: return and(equal(stored(\.name), constant(sample.name)), beginning)
+        case 1: return and(beginning, compare(stored(\.name), constant(sample.name)))
+        case 2: return and(starts(stored(\.name), constant(sample.name)), beginning)
+        case 3: return and(among(stored(\.name), [sample.name, sample.label]), beginning)
+        case 4:
+            return and(
+                compare(stored(\.weight), constant(sample.weight)), equal(constant(sample.weight), stored(\.weight)))
+        default:
+            return and(
+                range(constant(sample.number), constant(sample.number + 3), stored(\.number)),
+                compare(stored(\.number), constant(sample.number + 1)))
         }
     }
 

@@ -55,6 +55,14 @@ struct QueryPlanTests {
                 "11 rows by the index of Piece.name; expected 11, looked at 11, found 1"
             ),
             (
+                #Predicate { $0.name.starts(with: "N5") && $0.name.starts(with: "N53") },
+                "11 rows by the index of Piece.name; expected 11, looked at 11, found 11"
+            ),
+            (
+                #Predicate { $0.name.starts(with: "N53") && $0.name.starts(with: "N5") },
+                "11 rows by the index of Piece.name; expected 11, looked at 11, found 11"
+            ),
+            (
                 #Predicate { $0.number < 10 || $0.name == "N99" },
                 "10 rows by the index of Piece.number and 1 rows by the index of Piece.name; expected 11, looked at 11, found 11"
             ),
@@ -131,6 +139,25 @@ struct QueryPlanTests {
         try check(
             #Predicate { !$0.pieces.contains { $0.number == 7 } && $0.level > 7 }, ["C8", "C9"],
             "all 10 rows of Crate; expected 10, looked at 10, found 2")
+    }
+
+    @Test func `a compound index looks at the rows that match, where it has all of the conditions`() throws {
+        for group in 0...3 {
+            for rank in 0...6 {
+                let examples: [(Predicate<Piece>, (Piece) -> Bool)] = [
+                    (#Predicate { $0.group == group && $0.rank < rank }, { $0.group == group && $0.rank < rank }),
+                    (#Predicate { $0.rank <= rank && $0.group == group }, { $0.group == group && $0.rank <= rank }),
+                    (#Predicate { $0.group == group && $0.rank == rank }, { $0.group == group && $0.rank == rank }),
+                ]
+                for (predicate, matches) in examples {
+                    let expected = try coordinator.snapshot.fetchIDs(Piece.self, where: matches)
+                    #expect(try coordinator.snapshot.fetchIDs(Piece.self, where: predicate) == expected)
+                    let explanation = try coordinator.snapshot.explain(FetchDescriptor(predicate: predicate))
+                    let all = explanation.description.hasPrefix("all ")
+                    #expect(all || explanation.visitedCount == expected.count, "\(explanation)")
+                }
+            }
+        }
     }
 
     @Test func `long lists of values are intersected as far as that is cheap`() throws {
@@ -247,6 +274,8 @@ struct QueryPlanTests {
         #expect(try isTold(predicate) { $0.first(\Crate.code, equals: "C7")?.above.removeAll() })
         #expect(try isTold(predicate) { $0.first(\Crate.code, equals: "C0")?.level = 1 })
         #expect(try isTold(predicate) { $0.first(\Piece.number, equals: 1)?.rank = 99 })
+        #expect(try isTold(#Predicate { $0.number == 1 }) { $0.first(\Piece.number, equals: 2)?.number = 1 })
+        #expect(try isTold(#Predicate { $0.number == 1 }) { $0.first(\Piece.number, equals: 1)?.rank = 98 })
         #expect(try !isTold(#Predicate { $0.number == 1 }) { $0.first(\Crate.code, equals: "C0")?.level = 1 })
     }
 
