@@ -58,8 +58,6 @@ final class ContextState {
     var needsFlush = false
     /// Of the insert that is under way.
     var batch: IndexBatch?
-    /// What was read for the sake of reading.
-    private var prefetched: UInt8 = 0
     /// Ends whenever the working state moves under the objects.
     @usableFromInline private(set) var epoch: Epoch
 
@@ -165,10 +163,7 @@ final class ContextState {
     /// one after another when objects are made of them.
     @usableFromInline
     func prefetch(_ rows: ArraySlice<RowNumber>, of entity: Int) {
-        let description = schema.entities[entity]
-        for address in working.snapshot.entities[entity].rows.addresses(of: rows) {
-            prefetched &+= description.touch(address)
-        }
+        schema.entities[entity].touch(working.snapshot.entities[entity].rows.addresses(of: rows))
     }
 
     /// The object if it is registered already; the working state is not asked.

@@ -112,6 +112,7 @@ public final class FetchedResults<E: Entity> {
     private func follow() -> Bool {
         do {
             let changes = try rows.move(to: Self.snapshot(of: state, definition), test)
+            note()
             error = nil
             return changes.isStructural
         } catch {

@@ -151,6 +151,11 @@ final class EntityDescription: @unchecked Sendable {
         return sum
     }
 
+    /// Touches rows that lie anywhere, before they are read one after another: the processor then waits for all of them at once.
+    func touch(_ rows: [UnsafeRawPointer]) {
+        withExtendedLifetime(rows.reduce(0) { $0 &+ touch($1) }) {}
+    }
+
     /// Whether all stored properties have the same bits.
     func areIdentical(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer) -> Bool {
         comparisons.allSatisfy { $0.isIdentical(lhs + $0.offset, rhs + $0.offset) }

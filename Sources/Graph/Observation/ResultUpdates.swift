@@ -39,8 +39,8 @@ public struct ResultUpdates<E: Entity>: AsyncSequence, Sendable {
         /// - Throws: what a fetch throws; the sequence is then over.
         ///
         /// Complexity: O(*k* log *n*), besides waiting, for *k* objects that commits have changed, among *n* of the result;
-        /// objects that the result neither had nor has take O(1). If rows have changed on which the predicate depends through a
-        /// relationship, that of a fetch.
+        /// objects that the result neither had nor has take O(1). If rows have changed on which the predicate or the sort
+        /// depends through a relationship, that of a fetch.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ResultUpdate<E>? {
             while !isOver, !Task.isCancelled {
                 if let seen {

@@ -3,6 +3,7 @@
 @usableFromInline
 struct IndexWalk {
     private let order: RowOrder
+    private let entity: EntityDescription
     private let table: RowTable
     private let index: OrderedIndex
     /// The properties of the key that the sort compares first, all in one direction.
@@ -53,7 +54,7 @@ struct IndexWalk {
         // All of a part may be visited: a scan would find more.
         allowance = part?.ranks.count ?? rows.rows.count / Self.visitedShare
         guard allowance > 0 else { return nil }
-        self.order = order
+        (self.order, self.entity) = (order, entity)
         table = rows.rows
         index = rows.indexes[number]
         self.leading = leading
@@ -107,6 +108,7 @@ struct IndexWalk {
             }
         }
         for row in found { visited.append(row.number) }
+        entity.touch(found.map(\.address))
         block = found[...]
     }
 

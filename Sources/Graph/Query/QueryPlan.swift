@@ -131,7 +131,9 @@ final class QueryPlan<E: Entity> {
         let rows = candidates.rows()
         for start in stride(from: 0, to: rows.count, by: 64) {
             let part = rows[start..<min(start + 64, rows.count)]
-            for (row, address) in zip(part, table.addresses(of: part)) {
+            let addresses = table.addresses(of: part)
+            snapshot.schema.entities[order.entity].touch(addresses)
+            for (row, address) in zip(part, addresses) {
                 let found = FoundRow(number: row, address: address)
                 guard try !matches(found) || body(found) else { return }
             }

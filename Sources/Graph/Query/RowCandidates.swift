@@ -134,7 +134,9 @@ extension Snapshot {
             return keys
         }
         for number in schema.entities[entity].indexes.indices where best?.count != 0 {
-            let found = candidates(keys, of: entity, compound: number, limit: best?.count ?? limit)
+            var found = candidates(keys, of: entity, compound: number, limit: best?.count ?? limit)
+            // Each condition's range bounds the answer, and the one with the fewest rows concerns the fewest others.
+            if let reads = best?.reads { found?.reads = reads }
             if let found, found.count < best?.count ?? .max { best = found }
         }
         return best?.inexact

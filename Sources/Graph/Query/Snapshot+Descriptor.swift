@@ -30,7 +30,9 @@ extension Snapshot {
         _ descriptor: FetchDescriptor<E>, _ transform: (E) throws -> Element
     ) throws -> [Element] {
         var elements: [Element] = []
-        try search(descriptor) { _, value in elements.append(try transform(value.pointee)) }
+        try followingReferences {
+            try search(descriptor) { _, value in elements.append(try transform(value.pointee)) }
+        }
         return elements
     }
 
@@ -107,7 +109,9 @@ extension Snapshot {
         _ descriptor: FetchDescriptor<E>,
         _ body: (PersistentID<E>, E) throws -> Void
     ) throws {
-        try search(descriptor) { row, value in try body(PersistentID(row: row), value.pointee) }
+        try followingReferences {
+            try search(descriptor) { row, value in try body(PersistentID(row: row), value.pointee) }
+        }
     }
 
     /// The objects that a descriptor asks for, as values with their identifiers, and where the next page begins.

@@ -205,8 +205,10 @@ extension Snapshot {
         limit: Int? = nil,
         _ body: (PersistentID<E>, E) throws -> Void
     ) throws {
-        try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { row, value in
-            try body(PersistentID(row: row), value.pointee)
+        try followingReferences {
+            try search(FetchDescriptor(sortBy: orderings, fetchLimit: limit, fetchOffset: offset)) { row, value in
+                try body(PersistentID(row: row), value.pointee)
+            }
         }
     }
 

@@ -193,7 +193,12 @@ extension Snapshot {
         guard let entity = schema.index(of: E.self) else { return nil }
         let description = schema.entities[entity]
         let properties = (first.property(of: description), second.property(of: description))
-        noteLookUp(first, entity)
+        // Either range bounds the answer; that of an index of its own is the smaller one.
+        if properties.0.flatMap({ description.index(of: $0) }) == nil, properties.1 != nil {
+            noteLookUp(second, entity)
+        } else {
+            noteLookUp(first, entity)
+        }
         let matches = (
             first.test(properties.0.map { description.properties[$0] }),
             second.test(properties.1.map { description.properties[$0] })
@@ -212,7 +217,9 @@ extension Snapshot {
             if isFirst ? matches.1(value) : matches.0(value) { found = row }
             return found == nil
         }
-        if isFirst { forEachMatch(first, entity, take) } else { forEachMatch(second, entity, take) }
+        followingReferences {
+            if isFirst { forEachMatch(first, entity, take) } else { forEachMatch(second, entity, take) }
+        }
         return found
     }
 
@@ -260,15 +267,19 @@ extension Snapshot {
         guard let (index, keys) = plan(condition, property, entity),
             let rows = entities[entity].rows(in: keys.range, of: index, share: Self.indexShare)
         else {
-            // It cannot throw, since the entity is there.
-            try? read(by: nil).forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
+            // It cannot throw, since the entity is there. A computed property may follow references.
+            followingReferences {
+                try? read(by: nil).forEachRow(of: E.self) { row, value in !matches(value) || body(row, value) }
+            }
             return
         }
         withExtendedLifetime(table) {
             for start in stride(from: 0, to: rows.count, by: 64) {
                 let block = rows[start..<min(start + 64, rows.count)]
+                let addresses = table.addresses(of: block)
+                description.touch(addresses)
                 // An index has no row that its table lacks.
-                for (row, address) in zip(block, table.addresses(of: block)) {
+                for (row, address) in zip(block, addresses) {
                     let value = address.row(as: E.self, in: table.layout)
                     guard keys.areExact || matches(value) else { continue }
                     guard body(row, value) else { return }

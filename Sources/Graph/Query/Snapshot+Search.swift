@@ -37,19 +37,26 @@ extension Snapshot {
         var window = FetchWindow(offset: fetch.fetchOffset, limit: fetch.fetchLimit)
         let order = try rowOrder(fetch.sortBy)
         guard !window.isOver else { return }
-        if let order {
-            let rows = try SearchedState.current.withValue(SearchedState(self)) {
-                try collect(fetch, where: predicate, order)
-            }
-            try withExtendedLifetime(self) {
-                for row in rows { try body(row.number, row.address.row(in: rowLayout(of: E.self))) }
-            }
-        } else {
-            try scan(E.self, where: predicate) { number, address in
-                if window.takesNext() { try body(number, address) }
-                return !window.isOver
+        try followingReferences {
+            if let order {
+                let rows = try collect(fetch, where: predicate, order)
+                try withExtendedLifetime(self) {
+                    for row in rows { try body(row.number, row.address.row(in: rowLayout(of: E.self))) }
+                }
+            } else {
+                try forEachRow(of: E.self) { number, value in
+                    guard try predicate(value.pointee) else { return true }
+                    if window.takesNext() { try body(number, value) }
+                    return !window.isOver
+                }
             }
         }
+    }
+
+    /// Runs code of the program, for which references lead to objects of this state.
+    @inlinable @inline(__always)
+    func followingReferences<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try SearchedState.current.withValue(SearchedState(self), operation: body)
     }
 
     /// The same with the descriptor's own predicate. With an index in the sort order and no predicate, the rows of the offset are
@@ -156,7 +163,7 @@ extension Snapshot {
         where predicate: (E) throws -> Bool,
         _ body: (RowNumber, UnsafePointer<E>) throws -> Bool
     ) throws {
-        try SearchedState.current.withValue(SearchedState(self)) {
+        try followingReferences {
             try forEachRow(of: type) { number, value in
                 guard try predicate(value.pointee) else { return true }
                 return try body(number, value)

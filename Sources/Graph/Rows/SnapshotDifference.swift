@@ -83,6 +83,7 @@ extension Snapshot {
     public func difference(from older: Snapshot) -> SnapshotDifference {
         precondition(older.schema === schema, "the snapshots come from different stores")
         noteAll()
+        older.noteAll()
         return SnapshotDifference(before: older, after: self)
     }
 

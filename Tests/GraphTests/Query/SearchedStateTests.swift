@@ -7,6 +7,7 @@ import Testing
 
 @Entity private struct Guild {
     var name: String
+    var words: [String] = []
     var head: ToOne<Smith> = nil
     @Relationship(inverse: \Smith.guild) var smiths: ToMany<Smith> = []
 }
@@ -78,6 +79,77 @@ struct SearchedStateTests {
             context.insert(Smith(name: "Eve", rank: 0)).guild = context.insert(Guild(name: "tin"))
             let found = try context.fetchCount(Smith.self, where: #Predicate { $0.title == "Eve of tin" })
             #expect(found == 1)
+        }
+    }
+
+    @Test func `look-ups follow references, too`() async throws {
+        let snapshot = coordinator.snapshot
+        #expect(snapshot.first(\Smith.title, equals: "Cy of iron")?.name == "Cy")
+        #expect(snapshot.first(\Smith.guild.name, equals: "gold")?.name == "Bo")
+        #expect(snapshot.fetchCount(\Smith.guild.name, equals: "iron") == 2)
+        #expect(snapshot.fetchValues(\Smith.title, equals: "Di of nowhere").map(\.name) == ["Di"])
+        #expect(snapshot.first(\Smith.title, equals: "Ada of iron", \.rank, equals: 0)?.name == "Ada")
+        #expect(snapshot.first(\Smith.rank, equals: 2, \.guild.name, equals: "iron")?.name == "Cy")
+        #expect(try snapshot.first(Smith.self, where: #Predicate { $0.title == "Bo of gold" })?.name == "Bo")
+        let name = try await context.perform { context in
+            context.first(\Smith.title, equals: "Bo of gold")?.guild?.name = "brass"
+            return try context.first(Smith.self, where: #Predicate { $0.title == "Bo of brass" })?.name
+        }
+        #expect(name == "Bo")
+    }
+
+    @Test func `captured references lead into the searched state, in each state anew`() async throws {
+        struct Mine: Codable, Sendable {
+            var guild: ToOne<Guild>
+            var guildName: String? { guild.name }
+        }
+        let iron = try #require(coordinator.snapshot.fetchIDs(\Guild.name, equals: "iron").first)
+        let mine = Mine(guild: ToOne(iron))
+        let reference = mine.guild
+        let texts = ["Bo", "Cy", "Di"]
+        let predicates: [Predicate<Smith>] = [
+            #Predicate { $0.guild.name == mine.guildName }, #Predicate { (reference.words ?? []).contains($0.name) },
+            #Predicate { $0.guild.name == reference.name }, #Predicate { ($0.rank ?? 0) == texts.count - 1 },
+            #Predicate { ((reference.words ?? []).count..<3).contains($0.rank ?? 9) },
+            #Predicate { reference.smiths.contains { $0.rank == 2 } && $0.rank != nil },
+        ]
+        #expect(
+            try predicates.map { try coordinator.snapshot.fetchCount(Smith.self, where: $0) } == [2, 0, 2, 1, 3, 3])
+        var results = predicates.map {
+            coordinator.results(FetchDescriptor(predicate: $0)).makeAsyncIterator()
+        }
+        var shown = try results.indices.map { try results[$0].newestUpdate()?.values.map(\.id) ?? [] }
+        for step in 0..<6 {
+            try await context.transaction { context in
+                let guild = try #require(context[iron])
+                switch step {
+                case 0: guild.words = ["Ada", "Bo"]
+                case 1: context.insert(Smith(name: "Bo", rank: 1)).guild = guild
+                case 2: guild.name = "gold"
+                case 3: context.insert(Smith(name: "Ada", rank: 2)).guild = nil
+                case 4: for smith in try context.fetch(Smith.self, where: { $0.rank == 2 }) { smith.rank = 4 }
+                default: guild.words = []
+                }
+            }
+            for number in results.indices {
+                if let update = try results[number].newestUpdate() { shown[number] = update.values.map(\.id) }
+                let fetched = try coordinator.snapshot.fetchIDs(Smith.self, where: predicates[number])
+                #expect(shown[number] == fetched, "predicate \(number), step \(step)")
+            }
+        }
+    }
+
+    @Test func `what is done with each value on the way reads the searched state`() throws {
+        let snapshot = coordinator.snapshot
+        let all = FetchDescriptor<Smith>(sortBy: [.descending(\.name)])
+        #expect(try snapshot.fetchValues(all) { $0.guild.name } == [nil, "iron", "gold", "iron"])
+        for order in [[], [Ordering<Smith>.ascending(\.name)]] {
+            var names: [String?] = []
+            try snapshot.forEachValue(Smith.self, where: { $0.rank != nil }, sortedBy: order) {
+                names.append($1.guild.name)
+            }
+            try snapshot.forEachValue(Smith.self, sortedBy: order, limit: 1) { names.append($1.guild.name) }
+            #expect(names == ["iron", "gold", "iron", "iron"])
         }
     }
 

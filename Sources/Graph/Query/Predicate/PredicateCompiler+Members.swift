@@ -55,8 +55,17 @@ extension PredicateCompiler {
 
     /// What Swift reads by a key path: perhaps code of the program, which may follow references.
     func computed<Root, V>(_ keyPath: KeyPath<Root, V>, of root: Term<Root>) -> Term<V> {
-        if MemoryLayout<Root>.offset(of: keyPath) == nil { scope.callsProgram() }
-        return root.mapped { $0[keyPath: keyPath] }
+        var term = root.mapped { $0[keyPath: keyPath] }
+        guard MemoryLayout<Root>.offset(of: keyPath) == nil else { return term }
+        if case .nothing = root.source {
+            // The same for all rows and all states, unless it leads on from a reference.
+            let searched = SearchedState(scope.snapshot)
+            _ = SearchedState.current.withValue(searched) { term.constant }
+            if searched.followed.isEmpty { return term }
+            term.source = .row
+        }
+        scope.callsProgram()
+        return term
     }
 
     private func related<Navigation: RelationshipNavigating, Root, V>(
@@ -184,7 +193,9 @@ struct AttributeMember<Target: Entity, V, Member>: TargetMember {
             let target = try value().row
             return target == 0 ? nil : scope.snapshot.entities[entity].rows.address(of: target)
         }
-        var term = Term(source: reference.source) {
+        // What a captured reference leads to is another one in another state.
+        let source = if case .nothing = reference.source { TermSource.row } else { reference.source }
+        var term = Term(source: source) {
             guard let row = try row() else { return none }
             guard let offset else { return some(row.assumingMemoryBound(to: Target.self).pointee[keyPath: keyPath]) }
             return some((row + offset).assumingMemoryBound(to: V.self).pointee)

@@ -2,8 +2,8 @@
 // these members. A row has identifiers only: they read the state that a fetch searches, and stop the program where there is none.
 
 extension ToOne {
-    /// In a condition of a fetch: a property of the object that the reference leads to in the state that is searched, nil if it leads to
-    /// none. Stops the program anywhere else: a reference holds an identifier alone.
+    /// In a condition of a fetch, and where a closure takes its values: a property of the object that the reference leads to in the state
+    /// that is searched, nil if it leads to none. Stops the program anywhere else: a reference holds an identifier alone.
     ///
     /// ```swift
     /// try snapshot.fetchValues(Person.self, where: #Predicate { $0.team.name == "Analysts" })
