@@ -145,9 +145,8 @@ struct SearchedStateTests {
         #expect(try snapshot.fetchValues(all) { $0.guild.name } == [nil, "iron", "gold", "iron"])
         for order in [[], [Ordering<Smith>.ascending(\.name)]] {
             var names: [String?] = []
-            try snapshot.forEachValue(Smith.self, where: { $0.rank != nil }, sortedBy: order) {
-                names.append($1.guild.name)
-            }
+            let isRanked: (Smith) -> Bool = { $0.rank != nil }
+            try snapshot.forEachValue(Smith.self, where: isRanked, sortedBy: order) { names.append($1.guild.name) }
             try snapshot.forEachValue(Smith.self, sortedBy: order, limit: 1) { names.append($1.guild.name) }
             #expect(names == ["iron", "gold", "iron", "iron"])
         }
