@@ -8,8 +8,7 @@
 /// inserted or deleted before it meanwhile, and also when the object that the page ended with is gone.
 ///
 /// It holds the values that the sort compares, and belongs to the sort that it was made for. As text it fits into an address or a
-/// cookie, also in another process; a text that was changed is refused, or leads to
-/// some other part of a result.
+/// cookie, also in another process; a text that was changed is refused, or leads to some other part of a result.
 public struct PageToken: Sendable, Hashable {
     /// The bytes of each criterion, as `RowOrder` appends them.
     let keys: [[UInt8]]

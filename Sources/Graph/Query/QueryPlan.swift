@@ -104,7 +104,7 @@ final class QueryPlan<E: Entity> {
         return followsOrder ? "\(rows), in the order of an index" : rows
     }
 
-    /// The entities to which the program's own code has followed references.
+    /// Other entities whose rows have decided, those to which the program's own code has followed references among them.
     var followed: Set<Int> { predicate?.entities ?? [] }
 
     /// The number of rows that indexes propose; that of all without one.

@@ -38,7 +38,7 @@ struct RowOrder: Sendable {
                 entity = toOne.target
             }
             let (description, keyPath) = (schema.entities[entity], ordering.path[ordering.path.count - 1])
-            guard let number = description.properties.firstIndex(where: { $0.keyPath as AnyKeyPath == keyPath }),
+            guard let number = description.number(of: keyPath),
                 let key = description.properties[number].operations.key
             else { throw .notOrdered(description.describe(keyPath, ordering.site)) }
             let declared = description.properties[number]
@@ -153,17 +153,20 @@ struct RowOrder: Sendable {
 
 extension EntityDescription {
     fileprivate func toOne(at keyPath: AnyKeyPath) -> ToOneDescription? {
-        toOnes.first { properties[$0.property].keyPath as AnyKeyPath == keyPath }
+        number(of: keyPath).flatMap { number in toOnes.first { $0.property == number } }
     }
 
     fileprivate func describe(_ keyPath: AnyKeyPath, _ site: CallSite) -> String {
         name(of: keyPath) ?? "\(keyPath.readable), in the ordering at \(site),"
     }
+    /// The property of exactly this key path; nil for one that leads into a property's value or is computed.
+    func number(of keyPath: AnyKeyPath) -> Int? {
+        properties.firstIndex { ($0.keyPath as AnyKeyPath) == keyPath }
+    }
+
     /// The entity and the property, `Person.address.city`; nil for a computed property, whose key path does not know its name.
     func name(of keyPath: AnyKeyPath) -> String? {
-        if let property = properties.first(where: { ($0.keyPath as AnyKeyPath) == keyPath }) {
-            return "\(name).\(property.name)"
-        }
+        if let number = number(of: keyPath) { return "\(name).\(properties[number].name)" }
         let path = keyPath.readable
         guard let dot = path.firstIndex(of: "."), !path.contains("<computed") else { return nil }
         return name + path[dot...]

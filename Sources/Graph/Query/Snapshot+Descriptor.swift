@@ -181,7 +181,7 @@ extension Snapshot {
     ) throws -> E? {
         _ = try entityNumber(of: type)
         if orderings.isEmpty, let row = lookUp(predicate.expression) { return value(at: row) }
-        return try first(FetchDescriptor(predicate: predicate, sortBy: orderings))
+        return try fetchValues(FetchDescriptor(predicate: predicate, sortBy: orderings, fetchLimit: 1)).first
     }
 
     /// The number of objects that a descriptor asks for, its offset and its limit taken into account.

@@ -194,11 +194,8 @@ extension Snapshot {
         let description = schema.entities[entity]
         let properties = (first.property(of: description), second.property(of: description))
         // Either range bounds the answer; that of an index of its own is the smaller one.
-        if properties.0.flatMap({ description.index(of: $0) }) == nil, properties.1 != nil {
-            noteLookUp(second, entity)
-        } else {
-            noteLookUp(first, entity)
-        }
+        let isFirst = properties.0.flatMap { description.index(of: $0) } != nil
+        if isFirst || properties.1 == nil { noteLookUp(first, entity) } else { noteLookUp(second, entity) }
         let matches = (
             first.test(properties.0.map { description.properties[$0] }),
             second.test(properties.1.map { description.properties[$0] })
@@ -210,8 +207,6 @@ extension Snapshot {
             let ranks = (isSwapped ? other + one : one + other).withUnsafeBytes { index.ranks(of: .prefix($0)) }
             return index.cursor(at: ranks).min()
         }
-        // The property with an index finds fewer.
-        let isFirst = properties.0.flatMap { description.index(of: $0) } != nil
         var found: RowNumber?
         func take(_ row: RowNumber, _ value: UnsafePointer<E>) -> Bool {
             if isFirst ? matches.1(value) : matches.0(value) { found = row }

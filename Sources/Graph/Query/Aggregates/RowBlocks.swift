@@ -33,7 +33,7 @@ extension Snapshot {
     /// - Throws: `GraphError.notOrdered` for a computed one.
     func property<E: Entity>(_ keyPath: PartialKeyPath<E>) throws -> (number: Int, property: Property) {
         let entity = schema.entities[try entityNumber(of: E.self)]
-        guard let number = entity.properties.firstIndex(where: { ($0.keyPath as AnyKeyPath) == keyPath }),
+        guard let number = entity.number(of: keyPath),
             entity.properties[number].isStored
         else { throw GraphError.notOrdered(entity.name(of: keyPath) ?? "\(keyPath)") }
         return (number, entity.properties[number])
