@@ -13,7 +13,7 @@ struct ReadSet: Sendable {
     private var members: Set<Members> = []
     private var links: Set<LinkID> = []
     private var entities: Set<Int> = []
-    private var ranges: Set<Range> = []
+    private var searches: Set<Search> = []
     /// Link tables of which all links count.
     private var linkTables: Set<Int> = []
 
@@ -29,11 +29,10 @@ struct ReadSet: Sendable {
         let owner: RowNumber
     }
 
-    /// The rows of an entity with a property in a range of keys.
-    private struct Range: Hashable {
+    /// The rows of an entity that meet all of these conditions.
+    private struct Search: Hashable {
         let entity: Int
-        let property: Int
-        let keys: KeyRange
+        let conditions: [PropertyKeys]
     }
 
     mutating func readRow(_ id: RowID) {
@@ -62,9 +61,9 @@ struct ReadSet: Sendable {
         members.insert(Members(table: table, owner: owner))
     }
 
-    /// Notes a look-up: the rows of an entity that have a property in a range of keys, whether or not there are any.
-    mutating func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) {
-        ranges.insert(Range(entity: entity, property: property, keys: keys))
+    /// Notes a search for rows that meet all of these conditions, whether or not there are any.
+    mutating func readRows(of entity: Int, where conditions: [PropertyKeys]) {
+        searches.insert(Search(entity: entity, conditions: conditions))
     }
 
     mutating func readReferrers(to target: RowNumber, through reference: Reference) {
@@ -144,12 +143,12 @@ struct ReadSet: Sendable {
                 ids.insert(RowID(entity: entity, row: row))
             }
         }
-        let byEntity = Dictionary(grouping: ranges.lazy.filter { !entities.contains($0.entity) }) { $0.entity }
-        for (entity, ranges) in byEntity {
+        let byEntity = Dictionary(grouping: searches.lazy.filter { !entities.contains($0.entity) }) { $0.entity }
+        for (entity, searches) in byEntity {
             head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in
                 let id = RowID(entity: entity, row: row)
                 let isRead = [base, head].contains { state in
-                    state.address(of: id).map { Self.isRow(at: $0, of: schema.entities[entity], inAnyOf: ranges) }
+                    state.address(of: id).map { Self.isRow(at: $0, of: schema.entities[entity], inAnyOf: searches) }
                         ?? false
                 }
                 if isRead { ids.insert(id) }
@@ -159,17 +158,19 @@ struct ReadSet: Sendable {
     }
 
     private static func isRow(
-        at address: UnsafeRawPointer, of entity: EntityDescription, inAnyOf ranges: [Range]
+        at address: UnsafeRawPointer, of entity: EntityDescription, inAnyOf searches: [Search]
     ) -> Bool {
         var (key, property): (ByteWriter, Int?) = (ByteWriter(), nil)
-        return ranges.contains { range in
-            if range.property != property {
-                key.removeAll()
-                property = range.property
-                let read = entity.properties[range.property]
-                _ = read.operations.key?.append(address + read.offset, &key)
+        return searches.contains { search in
+            search.conditions.allSatisfy { condition in
+                if condition.property != property {
+                    key.removeAll()
+                    property = condition.property
+                    let read = entity.properties[condition.property]
+                    _ = read.operations.key?.append(address + read.offset, &key)
+                }
+                return key.bytes.withUnsafeBytes { condition.keys.contains($0) }
             }
-            return key.bytes.withUnsafeBytes { range.keys.contains($0) }
         }
     }
 }
@@ -208,7 +209,7 @@ final class ReadLog: SnapshotReader {
         note { $0.readMembers(of: owner, through: relationship) }
     }
 
-    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) {
-        note { $0.readRows(of: entity, where: property, isIn: keys) }
+    func readRows(of entity: Int, where conditions: [PropertyKeys]) {
+        note { $0.readRows(of: entity, where: conditions) }
     }
 }

@@ -21,8 +21,8 @@ final class SearchReader: SnapshotReader {
         for reader in readers { reader.readMembers(of: owner, through: relationship) }
     }
 
-    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) {
-        for reader in readers { reader.readRows(of: entity, where: property, isIn: keys) }
+    func readRows(of entity: Int, where conditions: [PropertyKeys]) {
+        for reader in readers { reader.readRows(of: entity, where: conditions) }
     }
 }
 
@@ -47,5 +47,5 @@ extension ContextObservation: SnapshotReader {
         access(Key(entity: relationship.entity, row: owner, property: relationship.property))
     }
 
-    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange) { readAll(of: entity) }
+    func readRows(of entity: Int, where conditions: [PropertyKeys]) { readAll(of: entity) }
 }

@@ -103,6 +103,14 @@ extension PropertyCondition {
             only: includesUpper && first == last ? first : nil)
     }
 
+    /// What is known of the keys of rows that match; nil if nothing is.
+    func propertyKeys(in entity: EntityDescription) -> PropertyKeys? {
+        guard let property = property(of: entity), let keys = keys(entity.properties[property].operations.key) else {
+            return nil
+        }
+        return PropertyKeys(property: property, keys: keys.range)
+    }
+
     /// The key of all values that match and of no others; nil if there is none such.
     func onlyKey(in entity: EntityDescription) -> [UInt8]? {
         guard let property = property(of: entity), let keys = keys(entity.properties[property].operations.key),

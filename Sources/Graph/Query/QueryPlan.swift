@@ -38,8 +38,8 @@ final class QueryPlan<E: Entity> {
 
     /// Notes what the answer depends on: ranges of keys where they bound what can match, else whole entities.
     private func note(to reader: any SnapshotReader) {
-        if let ranges = candidates?.reads {
-            for range in ranges { reader.readRows(of: order.entity, where: range.property, isIn: range.keys) }
+        if let searches = predicate?.condition.access.searches {
+            for conditions in searches { reader.readRows(of: order.entity, where: conditions) }
         } else {
             reader.readAll(of: order.entity)
         }

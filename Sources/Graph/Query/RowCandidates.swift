@@ -8,8 +8,6 @@ struct RowCandidates {
     let rows: () -> [RowNumber]
     /// The part of one index that they are, if they lie side by side there.
     var index: IndexPart?
-    /// What they depend on: ranges of keys of the entity's own properties. Nil if more than that.
-    var reads: [(property: Int, keys: KeyRange)]?
     /// What `explain` says of them.
     let description: String
 }
@@ -25,7 +23,7 @@ extension Snapshot {
     func candidates(_ access: IndexAccess, of entity: Int, limit: Int) -> RowCandidates? {
         switch access {
         case .all: nil
-        case .none: RowCandidates(count: 0, areExact: true, rows: { [] }, reads: [], description: "no row can match")
+        case .none: RowCandidates(count: 0, areExact: true, rows: { [] }, description: "no row can match")
         case .keys(let keys):
             keys.column.path.isEmpty
                 ? candidates(keys, of: entity, limit: limit) : candidates(behind: keys, of: entity, limit: limit)
@@ -50,7 +48,6 @@ extension Snapshot {
             count: count, areExact: keys.areExact && description.indexes[number].rest.isEmpty,
             rows: { parts.flatMap { Array(index.cursor(at: $0)) }.sorted() },
             index: parts.count == 1 ? IndexPart(index: number, ranks: parts[0]) : nil,
-            reads: keys.ranges.map { (property, $0) },
             description: "\(count) rows by the index of \(name)")
     }
 
@@ -134,9 +131,7 @@ extension Snapshot {
             return keys
         }
         for number in schema.entities[entity].indexes.indices where best?.count != 0 {
-            var found = candidates(keys, of: entity, compound: number, limit: best?.count ?? limit)
-            // Each condition's range bounds the answer, and the one with the fewest rows concerns the fewest others.
-            if let reads = best?.reads { found?.reads = reads }
+            let found = candidates(keys, of: entity, compound: number, limit: best?.count ?? limit)
             if let found, found.count < best?.count ?? .max { best = found }
         }
         return best?.inexact
@@ -164,7 +159,6 @@ extension Snapshot {
         let names = used.map { description.properties[$0.column.property?.property ?? 0].name }
         return RowCandidates(
             count: ranks.count, areExact: false, rows: { Array(index.cursor(at: ranks)).sorted() },
-            reads: used.first.flatMap { first in first.column.property.map { [($0.property, first.ranges[0])] } },
             description: "\(ranks.count) rows by the index of \(description.name).(\(names.joined(separator: ", ")))")
     }
 
@@ -176,7 +170,6 @@ extension Snapshot {
         return RowCandidates(
             count: left.count + right.count, areExact: false,
             rows: { left.rows().merged(with: right.rows()) },
-            reads: left.reads.flatMap { left in right.reads.map { left + $0 } },
             description: "\(left.description) and \(right.description)")
     }
 }
@@ -185,7 +178,7 @@ extension RowCandidates {
     /// The same for a condition that not all of them meet.
     var inexact: RowCandidates {
         RowCandidates(
-            count: count, areExact: false, rows: rows, index: index, reads: reads, description: description)
+            count: count, areExact: false, rows: rows, index: index, description: description)
     }
 }
 
@@ -222,6 +215,24 @@ extension IndexAccess {
     fileprivate var conditions: [IndexAccess] {
         guard case .both(let lhs, let rhs) = self else { return [self] }
         return lhs.conditions + rhs.conditions
+    }
+
+    /// Conditions on the entity's own properties, so that every row that matches meets all of some list; nil if other rows may match.
+    var searches: [[PropertyKeys]]? {
+        switch self {
+        case .all, .members: return nil
+        case .none: return []
+        case .keys(let keys):
+            guard keys.column.path.isEmpty, let property = keys.column.property?.property else { return nil }
+            return keys.ranges.map { [PropertyKeys(property: property, keys: $0)] }
+        case .both(let lhs, let rhs):
+            guard let left = lhs.searches, let right = rhs.searches else { return lhs.searches ?? rhs.searches }
+            // Every pair is one more that a commit compares; the fewer will do.
+            guard left.count * right.count <= 64 else { return left.count < right.count ? left : right }
+            return left.flatMap { left in right.map { left + $0 } }
+        case .either(let lhs, let rhs):
+            return lhs.searches.flatMap { left in rhs.searches.map { left + $0 } }
+        }
     }
 
     /// What is known of rows that meet two conditions: ranges of one property are intersected.

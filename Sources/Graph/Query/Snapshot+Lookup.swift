@@ -193,9 +193,8 @@ extension Snapshot {
         guard let entity = schema.index(of: E.self) else { return nil }
         let description = schema.entities[entity]
         let properties = (first.property(of: description), second.property(of: description))
-        // Either range bounds the answer; that of an index of its own is the smaller one.
+        noteLookUp(of: entity, [first.propertyKeys(in: description), second.propertyKeys(in: description)])
         let isFirst = properties.0.flatMap { description.index(of: $0) } != nil
-        if isFirst || properties.1 == nil { noteLookUp(first, entity) } else { noteLookUp(second, entity) }
         let matches = (
             first.test(properties.0.map { description.properties[$0] }),
             second.test(properties.1.map { description.properties[$0] })
@@ -284,14 +283,14 @@ extension Snapshot {
     }
 
     private func noteLookUp<E, V>(_ condition: PropertyCondition<E, V>, _ entity: Int) {
+        noteLookUp(of: entity, [condition.propertyKeys(in: schema.entities[entity])])
+    }
+
+    /// - Parameter conditions: nil for those that any row may meet.
+    private func noteLookUp(of entity: Int, _ conditions: @autoclosure () -> [PropertyKeys?]) {
         guard let reader else { return }
-        let description = schema.entities[entity]
-        let property = condition.property(of: description)
-        if let property, let keys = condition.keys(description.properties[property].operations.key) {
-            reader.readRows(of: entity, where: property, isIn: keys.range)
-        } else {
-            reader.readAll(of: entity)
-        }
+        let known = conditions().compactMap { $0 }
+        if known.isEmpty { reader.readAll(of: entity) } else { reader.readRows(of: entity, where: known) }
     }
 
     /// The index to look into, and for what; nil if there is none.

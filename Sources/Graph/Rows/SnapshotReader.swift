@@ -6,7 +6,14 @@ protocol SnapshotReader: AnyObject, Sendable {
     func readAll(of entity: Int)
     func readLinks(in table: Int)
     func readMembers(of owner: RowNumber, through relationship: ToManyDescription)
-    func readRows(of entity: Int, where property: Int, isIn keys: KeyRange)
+    /// Notes a search for rows that meet all of these conditions, whether or not there are any.
+    func readRows(of entity: Int, where conditions: [PropertyKeys])
+}
+
+/// A property whose keys are in a range.
+struct PropertyKeys: Hashable, Sendable {
+    let property: Int
+    let keys: KeyRange
 }
 
 extension Snapshot {

@@ -5,9 +5,12 @@ import Testing
 
 /// R26: serializable transactions that read and write rows in ranges of their own never conflict, however they ask for them.
 struct DisjointRangeTests {
-    @Entity(indexed: [["slot", "kind"]]) struct Parcel {
+    @Entity(indexed: [["slot", "kind"], ["street", "side"]]) struct Parcel {
         @Indexed var slot: Int
         @Indexed var label: String
+        /// Both say together whose it is, and neither alone.
+        var street: Int
+        var side: Int
         var kind = 0
         var weight = 0
     }
@@ -76,7 +79,7 @@ private struct Owner: Sendable {
     func parcel(_ random: inout SeededGenerator) -> Parcel {
         Parcel(
             slot: slot(&random), label: labels + ["", "a", "b"].randomElement(using: &random)!,
-            kind: Int.random(in: 0..<3, using: &random))
+            street: number / 2, side: number % 2, kind: Int.random(in: 0..<3, using: &random))
     }
 
     struct Outcome: Sendable {
@@ -115,7 +118,8 @@ private struct Owner: Sendable {
         let high = max(low, other)
         let kind = Int.random(in: 0..<3, using: &random)
         let label = labels
-        switch Int.random(in: 0..<12, using: &random) {
+        let (street, side) = (number / 2, number % 2)
+        switch Int.random(in: 0..<16, using: &random) {
         case 0: _ = context.fetch(\Parcel.slot, in: low...high)
         case 1: _ = context.fetchCount(\Parcel.slot, in: low..<slots.upperBound)
         case 2: _ = context.fetchIDs(\Parcel.label, startingWith: label)
@@ -130,6 +134,15 @@ private struct Owner: Sendable {
         case 9:
             _ = try context.fetchCount(
                 Parcel.self, where: #Predicate { $0.slot >= low && $0.slot <= high && $0.label.starts(with: label) })
+        case 10: _ = context.first(\Parcel.street, equals: street, \.side, equals: side)
+        case 11: _ = context.first(\Parcel.kind, equals: kind, \.label, equals: label)
+        case 12: _ = try context.fetch(Parcel.self, where: #Predicate { $0.side == side && $0.street == street })
+        case 13:
+            let found: Predicate<Parcel> = #Predicate {
+                ($0.street == street || $0.slot == low) && $0.side == side && ($0.slot == high || $0.kind == kind)
+                    && $0.label.starts(with: label)
+            }
+            _ = try context.fetchCount(Parcel.self, where: found)
         default:
             let upper = slots.upperBound
             var page = FetchDescriptor<Parcel>(
