@@ -139,8 +139,7 @@ private struct Owner: Sendable {
         case 12: _ = try context.fetch(Parcel.self, where: #Predicate { $0.side == side && $0.street == street })
         case 13:
             let found: Predicate<Parcel> = #Predicate {
-                ($0.street == street || $0.slot == low) && $0.side == side && ($0.slot == high || $0.kind == kind)
-                    && $0.label.starts(with: label)
+                ($0.street == street || $0.slot == high) && $0.side == side
             }
             _ = try context.fetchCount(Parcel.self, where: found)
         default:
