@@ -24,22 +24,55 @@ public protocol NumericAttributeValue: OrderedAttributeValue {
 /// Values of a property in some rows. For Graph's own use.
 public struct AttributeColumn<Value> {
     let rows: UnsafeBufferPointer<UnsafeRawPointer>
+    /// The group of each row; nil where all are of one.
+    var groups: UnsafeBufferPointer<UInt32>?
     let offset: Int
 
+    /// Adds each value to the part of its group.
     @inline(__always)
-    fileprivate func visit(_ body: (Value) -> Void) {
-        for row in rows { body((row + offset).assumingMemoryBound(to: Value.self).pointee) }
+    fileprivate func add(to total: inout NumericTotal, _ body: (inout NumericTotal.Part, Value) -> Void) {
+        total.parts.withUnsafeMutableBufferPointer { parts in
+            if let groups {
+                for (row, group) in zip(rows, groups) {
+                    parts[Int(group)].count += 1
+                    body(&parts[Int(group)], value(row))
+                }
+            } else {
+                var part = parts[0]
+                part.count += rows.count
+                for row in rows { body(&part, value(row)) }
+                parts[0] = part
+            }
+        }
+    }
+
+    @inline(__always)
+    private func value(_ row: UnsafeRawPointer) -> Value {
+        (row + offset).assumingMemoryBound(to: Value.self).pointee
     }
 }
 
 /// What has been added up so far. For Graph's own use.
 public struct NumericTotal: Sendable {
-    fileprivate var count = 0
-    fileprivate var integer: Int128 = 0
-    fileprivate var floatingPoint = 0.0
-    fileprivate var decimal = Decimal()
+    fileprivate struct Part: Sendable {
+        var count = 0
+        var integer: Int128 = 0
+        var floatingPoint = 0.0
+        var decimal = Decimal()
+    }
 
-    init() {}
+    fileprivate var parts: [Part]
+
+    init(groups: Int = 1) {
+        parts = Array(repeating: Part(), count: groups)
+    }
+
+    /// That of one group.
+    subscript(group: Int) -> NumericTotal {
+        var total = NumericTotal()
+        total.parts[0] = parts[group]
+        return total
+    }
 }
 
 extension NumericAttributeValue where Self: FixedWidthInteger, Sum: FixedWidthInteger {
@@ -47,22 +80,20 @@ extension NumericAttributeValue where Self: FixedWidthInteger, Sum: FixedWidthIn
     ///
     /// Complexity: O(*n*) for *n* values.
     public static func add(_ values: AttributeColumn<Self>, to total: inout NumericTotal) {
-        var sum: Int128 = 0
-        values.visit { sum += Int128($0) }
-        total.integer += sum
-        total.count += values.rows.count
+        values.add(to: &total) { $0.integer += Int128($1) }
     }
 
     /// For Graph's own use.
     ///
     /// Complexity: O(1).
-    public static func sum(of total: NumericTotal) -> Sum? { Sum(exactly: total.integer) }
+    public static func sum(of total: NumericTotal) -> Sum? { Sum(exactly: total.parts[0].integer) }
 
     /// For Graph's own use.
     ///
     /// Complexity: O(1).
     public static func average(of total: NumericTotal) -> Double? {
-        total.count == 0 ? nil : Double(total.integer) / Double(total.count)
+        let part = total.parts[0]
+        return part.count == 0 ? nil : Double(part.integer) / Double(part.count)
     }
 }
 
@@ -71,22 +102,20 @@ extension NumericAttributeValue where Self: BinaryFloatingPoint {
     ///
     /// Complexity: O(*n*) for *n* values.
     public static func add(_ values: AttributeColumn<Self>, to total: inout NumericTotal) {
-        var sum = total.floatingPoint
-        values.visit { sum += Double($0) }
-        total.floatingPoint = sum
-        total.count += values.rows.count
+        values.add(to: &total) { $0.floatingPoint += Double($1) }
     }
 
     /// For Graph's own use.
     ///
     /// Complexity: O(1).
-    public static func sum(of total: NumericTotal) -> Double? { total.floatingPoint }
+    public static func sum(of total: NumericTotal) -> Double? { total.parts[0].floatingPoint }
 
     /// For Graph's own use.
     ///
     /// Complexity: O(1).
     public static func average(of total: NumericTotal) -> Double? {
-        total.count == 0 ? nil : total.floatingPoint / Double(total.count)
+        let part = total.parts[0]
+        return part.count == 0 ? nil : part.floatingPoint / Double(part.count)
     }
 }
 
@@ -148,20 +177,20 @@ extension Decimal: NumericAttributeValue {
     ///
     /// Complexity: O(*n*) for *n* values.
     public static func add(_ values: AttributeColumn<Decimal>, to total: inout NumericTotal) {
-        values.visit { total.decimal += $0 }
-        total.count += values.rows.count
+        values.add(to: &total) { $0.decimal += $1 }
     }
 
     /// For Graph's own use.
     ///
     /// Complexity: O(1).
-    public static func sum(of total: NumericTotal) -> Decimal? { total.decimal }
+    public static func sum(of total: NumericTotal) -> Decimal? { total.parts[0].decimal }
 
     /// For Graph's own use.
     ///
     /// Complexity: O(1).
     public static func average(of total: NumericTotal) -> Decimal? {
-        total.count == 0 ? nil : total.decimal / Decimal(total.count)
+        let part = total.parts[0]
+        return part.count == 0 ? nil : part.decimal / Decimal(part.count)
     }
 }
 
@@ -176,8 +205,17 @@ extension Optional: NumericAttributeValue where Wrapped: NumericAttributeValue {
     /// Complexity: O(*n*) for *n* values.
     public static func add(_ values: AttributeColumn<Wrapped?>, to total: inout NumericTotal) {
         // An optional that is not nil begins with the value.
-        let rows = values.rows.filter { ($0 + values.offset).assumingMemoryBound(to: Wrapped?.self).pointee != nil }
-        rows.withUnsafeBufferPointer { Wrapped.add(AttributeColumn(rows: $0, offset: values.offset), to: &total) }
+        let places = values.rows.indices.filter {
+            (values.rows[$0] + values.offset).assumingMemoryBound(to: Wrapped?.self).pointee != nil
+        }
+        places.map { values.rows[$0] }.withUnsafeBufferPointer { rows in
+            var column = AttributeColumn<Wrapped>(rows: rows, offset: values.offset)
+            guard let groups = values.groups else { return Wrapped.add(column, to: &total) }
+            places.map { groups[$0] }.withUnsafeBufferPointer {
+                column.groups = $0
+                Wrapped.add(column, to: &total)
+            }
+        }
     }
 
     /// For Graph's own use.

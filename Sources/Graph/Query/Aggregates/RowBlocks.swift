@@ -61,24 +61,37 @@ extension Snapshot {
     }
 }
 
-/// Finds the least or the greatest value of a property, of equal ones the first. nil is neither.
+/// Finds the least or the greatest value of a property, of equal ones the first, in each of some groups. nil is neither.
 struct ExtremeValue<V: OrderedAttributeValue> {
-    let offset: Int
-    let key: KeyOperations
-    let isMaximum: Bool
-    private var best: UnsafeRawPointer?
+    private let offset: Int
+    private let key: KeyOperations
+    private let isMaximum: Bool
+    /// Where the value of each group is.
+    var best: [UnsafeRawPointer?]
 
-    init(offset: Int, key: KeyOperations, isMaximum: Bool) {
+    init(offset: Int, key: KeyOperations, isMaximum: Bool, groups: Int = 1) {
         (self.offset, self.key, self.isMaximum) = (offset, key, isMaximum)
+        best = Array(repeating: nil, count: groups)
     }
 
-    var value: V.NonOptional? { best.flatMap { V.nonOptional($0.assumingMemoryBound(to: V.self).pointee) } }
+    func value(of group: Int = 0) -> V.NonOptional? {
+        best[group].flatMap { V.nonOptional($0.assumingMemoryBound(to: V.self).pointee) }
+    }
 
-    mutating func look(at rows: UnsafeBufferPointer<UnsafeRawPointer>) {
-        for row in rows {
-            let candidate = row + offset
-            if let best, !(isMaximum ? key.precedes(best, candidate) : key.precedes(candidate, best)) { continue }
-            if V.nonOptional(candidate.assumingMemoryBound(to: V.self).pointee) != nil { best = candidate }
+    /// - Parameter groups: that of each row; nil where all are of the first one.
+    mutating func look(
+        at rows: UnsafeBufferPointer<UnsafeRawPointer>, groups: UnsafeBufferPointer<UInt32>? = nil
+    ) {
+        best.withUnsafeMutableBufferPointer { best in
+            for (place, row) in rows.enumerated() {
+                let (candidate, group) = (row + offset, groups.map { Int($0[place]) } ?? 0)
+                if let best = best[group],
+                    !(isMaximum ? key.precedes(best, candidate) : key.precedes(candidate, best))
+                {
+                    continue
+                }
+                if V.nonOptional(candidate.assumingMemoryBound(to: V.self).pointee) != nil { best[group] = candidate }
+            }
         }
     }
 }

@@ -71,11 +71,9 @@ extension Snapshot {
         if predicate == nil, let (description, index, table) = try index(of: number, E.self), !description.skipsNil {
             return withExtendedLifetime(table) { index.firstRows(description, table).map(value) }
         }
-        var (keys, bytes, values) = (KeyTable(), ByteWriter(capacity: 64), [V]())
+        var (numbers, values) = (ValueNumbers<V>(key), [V]())
         try forEachBlock(of: E.self, where: predicate) { rows in
-            for row in rows where keys.number(of: row + property.offset, key, &bytes) == values.count {
-                values.append(value(row))
-            }
+            for row in rows where numbers.number(of: row + property.offset) == values.count { values.append(value(row)) }
         }
         return values
     }
@@ -107,11 +105,11 @@ extension Snapshot {
             let rows = isMaximum ? index.lastRow(description, table) : index.leastRows(description, table)
             return withExtendedLifetime(table) {
                 rows.withUnsafeBufferPointer { extreme.look(at: $0) }
-                return extreme.value
+                return extreme.value()
             }
         }
         try forEachBlock(of: E.self, where: predicate) { extreme.look(at: $0) }
-        return withExtendedLifetime(self) { extreme.value }
+        return withExtendedLifetime(self) { extreme.value() }
     }
 }
 
@@ -152,14 +150,5 @@ extension OrderedIndex {
         key.removeAll()
         _ = description.appendKey(ofRowAt: row, to: &key)
         return key.bytes.withUnsafeBytes { rank(of: .entry($0))..<rank(of: .pastPrefix($0)) }
-    }
-}
-
-extension KeyTable {
-    /// The number of a value's key.
-    mutating func number(of value: UnsafeRawPointer, _ key: KeyOperations, _ bytes: inout ByteWriter) -> Int {
-        bytes.removeAll()
-        _ = key.append(value, &bytes)
-        return bytes.bytes.withUnsafeBytes { number(of: $0) }
     }
 }

@@ -26,14 +26,28 @@ extension Snapshot {
         where predicate: Predicate<E>? = nil,
         _ body: (ObjectGroup<E>) throws -> Result
     ) throws -> [(key: V, result: Result)] {
-        let offset = try orderedProperty(keyPath).property.offset
-        let failure = ObjectGroup<E>.Failure()
-        return try groups(keyPath, predicate).map { rows in
-            let group = ObjectGroup<E>(rows: rows, snapshot: self, failure: failure)
-            let result = try body(group)
-            if let error = failure.error { throw error }
-            let key = (rows[rows.startIndex] + offset).assumingMemoryBound(to: V.self).pointee
-            return (key, result)
+        let (_, property, key) = try orderedProperty(keyPath)
+        var values = ValueNumbers<V>(key)
+        var (rows, numbers, counts) = ([UnsafeRawPointer](), [UInt32](), [Int]())
+        var keys: [V] = []
+        try forEachBlock(of: E.self, where: predicate) { block in
+            for row in block {
+                let value = row + property.offset
+                let number = values.number(of: value)
+                if number == counts.count {
+                    counts.append(0)
+                    keys.append(value.assumingMemoryBound(to: V.self).pointee)
+                }
+                counts[number] += 1
+                rows.append(row)
+                numbers.append(UInt32(number))
+            }
+        }
+        let groups = RowGroups(rows, numbers, counts, in: self)
+        return try values.ascending.map { number in
+            let result = try body(ObjectGroup(groups: groups, number: number))
+            if let error = groups.error { throw error }
+            return (keys[number], result)
         }
     }
 
@@ -48,42 +62,5 @@ extension Snapshot {
     ) throws -> [(key: PersistentID<Target>?, result: Result)] {
         let groups: [(key: ToOne<Target>, result: Result)] = try grouped(type, by: keyPath, where: predicate, body)
         return groups.map { ($0.key.id, $0.result) }
-    }
-
-    /// The rows of each group, in the order of the keys; in a group, in insertion order. The addresses are valid while this state
-    /// is.
-    private func groups<E: Entity>(
-        _ keyPath: PartialKeyPath<E>,
-        _ predicate: Predicate<E>?
-    ) throws -> [ArraySlice<UnsafeRawPointer>] {
-        let (_, property, key) = try orderedProperty(keyPath)
-        var (keys, bytes) = (KeyTable(), ByteWriter(capacity: 64))
-        var (rows, numbers) = ([UnsafeRawPointer](), [UInt32]())
-        /// By the group's number: first how many rows it has, then where its next row goes.
-        var places: [Int] = []
-        try forEachBlock(of: E.self, where: predicate) { block in
-            for row in block {
-                let number = keys.number(of: row + property.offset, key, &bytes)
-                if number == places.count { places.append(0) }
-                places[number] += 1
-                rows.append(row)
-                numbers.append(UInt32(number))
-            }
-        }
-        let order = keys.ascending
-        var (start, ranges) = (0, [Range<Int>]())
-        for number in order {
-            ranges.append(start..<start + places[number])
-            (places[number], start) = (start, start + places[number])
-        }
-        // A counting sort: each row goes to the end of its group.
-        let sorted = [UnsafeRawPointer](unsafeUninitializedCapacity: rows.count) { sorted, count in
-            for (row, number) in zip(rows, numbers) {
-                (sorted.baseAddress.unsafelyUnwrapped + places[Int(number)]).initialize(to: row)
-                places[Int(number)] += 1
-            }
-            count = rows.count
-        }
-        return ranges.map { sorted[$0] }
     }
 }
