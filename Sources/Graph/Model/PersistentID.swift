@@ -16,6 +16,10 @@ public struct PersistentID<E: Entity>: Sendable, Hashable, Comparable {
     /// Complexity: O(1).
     public func migrated<Other: Entity>(to type: Other.Type) -> PersistentID<Other> { PersistentID<Other>(row: row) }
 
+    /// What sets and dictionaries ask, which is by half faster for a number than for a struct of one.
+    @inlinable
+    public func _rawHashValue(seed: Int) -> Int { row._rawHashValue(seed: seed) }
+
     /// Objects inserted earlier come first.
     public static func < (lhs: PersistentID, rhs: PersistentID) -> Bool { lhs.row < rhs.row }
 }

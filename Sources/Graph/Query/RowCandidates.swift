@@ -6,6 +6,8 @@ struct RowCandidates {
     let areExact: Bool
     /// The rows in ascending order, each once.
     let rows: () -> [RowNumber]
+    /// Whether the rows are at hand, so that others are compared with them at once.
+    var isListed = false
     /// The part of one index that they are, if they lie side by side there.
     var index: IndexPart?
     /// What `explain` says of them.
@@ -69,7 +71,7 @@ extension Snapshot {
         rows.sort()
         let target = schema.entities[id.entity]
         return RowCandidates(
-            count: rows.count, areExact: keys.areExact, rows: { rows },
+            count: rows.count, areExact: keys.areExact, rows: { rows }, isListed: true,
             description:
                 "\(rows.count) rows that lead to \(targetCount) by \(target.name).\(target.properties[id.property].name)"
         )
@@ -80,22 +82,25 @@ extension Snapshot {
         with member: IndexAccess, of relationship: ToManyDescription, limit: Int
     ) -> RowCandidates? {
         // An owner is found as fast as some thirty members are looked at in a scan.
-        let limit = min(limit, max(entities[relationship.source].rows.count / 32, 16))
-        guard let members = candidates(member, of: relationship.source, limit: limit) else { return nil }
-        var owners: Set<RowNumber> = []
+        let mostMembers = max(entities[relationship.source].rows.count / 32, 16)
+        guard let members = candidates(member, of: relationship.source, limit: min(limit, mostMembers)) else {
+            return nil
+        }
+        var owners: [RowNumber] = []
         for row in members.rows() {
             if let toOne = relationship.toOne {
                 let reference = schema.entities[relationship.source].toOnes[toOne]
                 guard let address = entities[relationship.source].rows.address(of: row) else { continue }
-                owners.insert(reference.target(ofRowAt: address))
+                owners.append(reference.target(ofRowAt: address))
             } else if let inverse = relationship.linkTable.flatMap({ schema.linkTables[$0].inverse }) {
-                owners.formUnion(linkTables[inverse].memberRows(of: row))
+                owners += linkTables[inverse].memberRows(of: row)
             }
             guard owners.count <= limit else { return nil }
         }
-        owners.remove(0)
+        // Those of one member come in order, and each once; 0 is nobody.
+        if members.count > 1 || relationship.toOne != nil { owners = Set(owners).subtracting([0]).sorted() }
         return RowCandidates(
-            count: owners.count, areExact: false, rows: { owners.sorted() },
+            count: owners.count, areExact: members.areExact, rows: { [owners] in owners }, isListed: true,
             description: "\(owners.count) rows with a member among \(members.description)")
     }
 
@@ -119,12 +124,16 @@ extension Snapshot {
         return rows
     }
 
-    /// The fewest that any of the conditions has, or several of them together by a compound index: the others are tested anyway.
+    /// The fewest that any of the conditions has, or several of them together: by a compound index, or since all lists have them. The
+    /// others are tested anyway.
     private func candidates(ofAll conditions: [IndexAccess], of entity: Int, limit: Int) -> RowCandidates? {
-        var best: RowCandidates?
-        for condition in conditions {
-            let found = candidates(condition, of: entity, limit: best?.count ?? limit)
-            if let found, found.count < best?.count ?? .max { best = found }
+        var (best, lists): (RowCandidates?, [RowCandidates]) = (nil, [])
+        for condition in conditions.filter({ !$0.makesList }) + conditions.filter(\.makesList) {
+            // Whether a row is in a list is found faster by far than whether it has such a member.
+            let most = best.map { condition.makesList ? min(limit, 32 * $0.count) : $0.count } ?? limit
+            guard let found = candidates(condition, of: entity, limit: most) else { continue }
+            if found.isListed { lists.append(found) }
+            if found.count < best?.count ?? .max { best = found }
         }
         let keys = conditions.compactMap { condition -> KeyAccess? in
             guard case .keys(let keys) = condition, keys.column.path.isEmpty else { return nil }
@@ -134,7 +143,13 @@ extension Snapshot {
             let found = candidates(keys, of: entity, compound: number, limit: best?.count ?? limit)
             if let found, found.count < best?.count ?? .max { best = found }
         }
-        return best?.inexact
+        guard best?.isListed == true, lists.count > 1 else { return best?.inexact }
+        lists.sort { $0.count < $1.count }
+        let rows = lists.dropFirst().reduce(lists[0].rows()) { $0.intersection($1.rows()) }
+        return RowCandidates(
+            count: rows.count, areExact: lists.count == conditions.count && lists.allSatisfy(\.areExact),
+            rows: { rows }, isListed: true,
+            description: "\(rows.count) rows that are in \(lists.map(\.description).joined(separator: " and "))")
     }
 
     /// The rows that meet conditions on the first properties of a compound index: one value of each, and of the last one perhaps a
@@ -178,11 +193,22 @@ extension RowCandidates {
     /// The same for a condition that not all of them meet.
     var inexact: RowCandidates {
         RowCandidates(
-            count: count, areExact: false, rows: rows, index: index, description: description)
+            count: count, areExact: false, rows: rows, isListed: isListed, index: index, description: description)
     }
 }
 
 extension [RowNumber] {
+    /// What is in both ascending lists.
+    fileprivate func intersection(_ other: [RowNumber]) -> [RowNumber] {
+        var (result, place): ([RowNumber], Int) = ([], 0)
+        for row in self {
+            while place < other.count, other[place] < row { place += 1 }
+            guard place < other.count else { break }
+            if other[place] == row { result.append(row) }
+        }
+        return result
+    }
+
     /// Both ascending lists in one, each number once.
     fileprivate func merged(with other: [RowNumber]) -> [RowNumber] {
         var (result, left, right): ([RowNumber], Int, Int) = ([], 0, 0)
@@ -246,10 +272,23 @@ extension IndexAccess {
         }
     }
 
+    /// Whether its candidates are found by listing them, not by counting.
+    fileprivate var makesList: Bool {
+        switch self {
+        case .keys(let keys): !keys.column.path.isEmpty
+        case .members: true
+        default: false
+        }
+    }
+
     /// The same for a condition that not all of these rows meet.
     private var inexact: IndexAccess {
-        guard case .keys(let keys) = self else { return self }
-        return .keys(KeyAccess(column: keys.column, ranges: keys.ranges, areExact: false))
+        switch self {
+        case .keys(let keys): .keys(KeyAccess(column: keys.column, ranges: keys.ranges, areExact: false))
+        case .members(let relationship, let member): .members(relationship, member.inexact)
+        case .both(let lhs, let rhs): .both(lhs.inexact, rhs.inexact)
+        case .all, .none, .either: self
+        }
     }
 
     private func adding(_ keys: KeyAccess) -> IndexAccess {

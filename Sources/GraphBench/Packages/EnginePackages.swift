@@ -50,7 +50,7 @@ enum EnginePackages {
             let (index, store) = (await setting.packages, try await setting.enginePackages)
             let snapshot = store.coordinator.snapshot
             return { run in
-                let pairs = index.tagPairs(run: run).map { (store.tags[$0.first], store.tags[$0.second]) }
+                let pairs = index.tagPairs(run: run).map { (index.tags[$0.first], index.tags[$0.second]) }
                 return try rows(isOrdered: false) { try pairs.map { try snapshot.packages(taggedBoth: $0, $1) } }
             }
         },

@@ -47,11 +47,10 @@ extension Snapshot {
     }
 
     /// The packages that have both tags.
-    func packages(taggedBoth first: PackageTag.ID, _ second: PackageTag.ID) throws -> [Package] {
-        let lists = [try related(\PackageTag.packages, of: first), try related(\PackageTag.packages, of: second)]
-        let few = Set(lists[0].count < lists[1].count ? lists[0] : lists[1])
-        let many = lists[0].count < lists[1].count ? lists[1] : lists[0]
-        return many.filter(few.contains).compactMap { value(for: $0) }
+    func packages(taggedBoth first: String, _ second: String) throws -> [Package] {
+        try fetchValues(
+            Package.self,
+            where: #Predicate { $0.tags.contains { $0.name == first } && $0.tags.contains { $0.name == second } })
     }
 
     /// The largest packages, those of one size by name, from `offset` on.

@@ -226,7 +226,7 @@ struct QueryPlanTests {
         }
     }
 
-    @Test func `R26 a transaction depends on the ranges that its plan read, and on nothing else`() async throws {
+    @Test func `R26 a transaction depends on the ranges that a predicate allows, and on nothing else`() async throws {
         let range = #Predicate<Piece> { $0.number >= 10 && $0.number < 20 }
         #expect(try await isRefused(range, then: Self.change(15) { $0.label = "other" }))
         #expect(try await isRefused(range, then: Self.change(15) { $0.number = 5_000 }))
@@ -237,8 +237,16 @@ struct QueryPlanTests {
         #expect(try await isRefused(either, then: Self.change(40) { $0.label = "other" }))
         #expect(try await isRefused(either, then: Self.change(600) { $0.name = "N40" }))
         #expect(try await !isRefused(either, then: Self.change(601) { $0.name = "N41" }))
-        // Without an index all rows count.
-        #expect(try await isRefused(#Predicate { $0.label == "none" }, then: Self.change(700) { $0.rank = 77 }))
+        // The same without an index, and for two properties together.
+        let label = #Predicate<Piece> { $0.label == "none" }
+        #expect(try await isRefused(label, then: Self.change(700) { $0.label = "none" }))
+        #expect(try await !isRefused(label, then: Self.change(701) { $0.rank = 77 }))
+        let both = #Predicate<Piece> { $0.number < 100 && $0.label == "none" }
+        #expect(try await isRefused(both, then: Self.change(50) { $0.label = "none" }))
+        #expect(try await !isRefused(both, then: Self.change(702) { $0.label = "none" }))
+        #expect(try await !isRefused(both, then: Self.change(51) { $0.rank = 79 }))
+        // What bounds no property may be any row.
+        #expect(try await isRefused(#Predicate { $0.rank == $0.number + 1 }, then: Self.change(703) { $0.rank = 80 }))
     }
 
     @Test func `R26 a transaction depends on what relationships led to`() async throws {
