@@ -6,12 +6,17 @@ struct EngineSuite: Sendable {
     /// Makes a store with people at a path, updates them at random and returns what became of the file.
     typealias UpdatesRun = @Sendable (FileHistory, _ path: String, ProgressLine) async throws -> FileHistory
 
+    /// Works on a store for some time and returns what was seen; tells of each second, with the commits before it.
+    typealias SoakRun =
+        @Sendable (SoakSetting, _ show: @Sendable (SoakReport.Sample, Int) -> Void) async throws -> SoakReport
+
     /// By the name of the workload, except ``FootprintProcess/workload``.
     var contenders: [String: Workload.Contender] = [:]
     /// Makes the store whose memory is measured.
     var footprint: FootprintProcess.Load?
     var wordNet: WordNetCheck?
     var updates: UpdatesRun?
+    var soak: SoakRun?
 
     /// The workloads with the engine's side filled in.
     ///

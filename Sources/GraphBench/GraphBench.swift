@@ -36,6 +36,10 @@ enum GraphBench {
                 warnAboutDebugBuild()
                 let description = RunDescription.current(options, arguments: arguments)
                 return try await UpdatesCommand(options: options, run: description, measure: engine.updates).run()
+            case .soak:
+                warnAboutDebugBuild()
+                let description = RunDescription.current(options, arguments: arguments)
+                return try await SoakCommand(options: options, run: description, measure: engine.soak).run()
             case .wordNet(let source):
                 warnAboutDebugBuild()
                 return try await WordNetCommand(source: source, options: options, check: engine.wordNet).run()

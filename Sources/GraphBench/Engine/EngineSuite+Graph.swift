@@ -15,6 +15,7 @@ extension EngineSuite {
         suite.footprint = EngineInsert.footprint
         suite.wordNet = EngineWordNet.check
         suite.updates = EngineUpdates.run
+        suite.soak = EngineSoak.run
         return suite
     }()
 }

@@ -6,6 +6,8 @@ struct Options: Equatable, Sendable {
         case help
         /// A file under random updates.
         case updates
+        /// A server under mixed work.
+        case soak
         /// WordNet, from a folder.
         case wordNet(String)
         /// Two files of results, the older one first.
@@ -31,6 +33,8 @@ struct Options: Equatable, Sendable {
     /// How many updates the command `updates` makes, and how many of them in a commit.
     var updates = 1_000_000
     var commitSize = 1_000
+    /// How long the command `soak` works.
+    var minutes = 1
     var usesPeer = true
     var directory: String?
     var json: String?
@@ -44,12 +48,14 @@ struct Options: Equatable, Sendable {
     static let seedLimits = 1...1_000_000_000
     static let updateLimits = 1...1_000_000_000
     static let commitLimits = 1...1_000_000
+    static let minuteLimits = 1...10_000
 
     static let help = """
         usage: GraphBench [options]
                GraphBench compare OLD.json NEW.json
                GraphBench wordnet [DIRECTORY] [--directory DIR]
                GraphBench updates [--rows N] [--updates N] [--commit N] [--directory DIR] [--svg FILE]
+               GraphBench soak [--minutes N] [--rows N] [--seed N] [--directory DIR]
 
         Measures Graph beside SQLite and plain Swift objects, on the same rows, and compares all answers.
 
@@ -76,6 +82,10 @@ struct Options: Equatable, Sendable {
 
         updates changes people of a compacted file at random and prints how long the file gets, how much is written,
         and how long each compaction kept saves waiting: N updates (default 1,000,000) in commits of N (default 1,000).
+
+        soak is a server for N minutes (default 1): readers, ten durable writers with all merge policies, serializable
+        transactions, some of them cancelled, a feed of commits, a list on the main actor, and undo. It prints commits and
+        memory each second, latencies at the end, and whether memory grew or an update was lost.
 
         Figures of a debug build mean nothing, so that one refuses --json and --svg.
 
@@ -121,7 +131,9 @@ struct Options: Equatable, Sendable {
                 options.command = .footprint(side)
             case "--updates": options.updates = try reader.number(for: argument, in: updateLimits)
             case "--commit": options.commitSize = try reader.number(for: argument, in: commitLimits)
+            case "--minutes": options.minutes = try reader.number(for: argument, in: minuteLimits)
             case "updates": options.command = .updates
+            case "soak": options.command = .soak
             case "wordnet": options.command = .wordNet(reader.operand() ?? WordNetFiles.defaultDirectory)
             case "compare":
                 guard let old = reader.operand(), let new = reader.operand() else {
