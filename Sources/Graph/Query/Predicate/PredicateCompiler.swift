@@ -90,39 +90,60 @@ final class PredicateCompiler {
         return term
     }
 
+    /// A condition, with what indexes say of rows that meet it.
+    func condition<Output>(_ term: Term<Output>, _ access: IndexAccess) -> Term<Output> {
+        guard let condition = (term as? Term<Bool>).map({ condition(of: $0) }) else { return term }
+        var term = term
+        // The intersection with all says that others may be among them.
+        term.condition = RowCondition(narrow: condition.narrow, access: .intersection(.all, access))
+        return term
+    }
+
     // MARK: Comparisons
 
     func equal<V: Equatable>(_ lhs: Term<V>, _ rhs: Term<V>) -> Term<Bool> {
         var term = lhs.combined(with: rhs) { $0 == $1 }
-        let (operand, other) = lhs.column == nil ? (rhs, lhs) : (lhs, rhs)
-        guard let column = operand.column, let constant = other.constant else { return term }
-        var condition = column.isOfRows(of: root) ? equality(column.offset, constant) : condition(of: term)
-        if let key = key(of: constant, in: column) {
-            let range = KeyRange(from: key.first, upTo: key.last, includesUpper: true)
-            condition.access = .keys(KeyAccess(column: column, ranges: [range], areExact: key.isExact))
+        let (operand, other) = lhs.isProperty ? (lhs, rhs) : (rhs, lhs)
+        guard let constant = other.constant else { return term }
+        if let access = operand.accessIfTrue, constant as? Bool == true { return condition(term, access) }
+        if let (column, value) = operand.coalesced, value != constant, let key = key(of: constant, in: column) {
+            return condition(term, key.access(of: column))
         }
+        guard let column = operand.column else { return term }
+        var condition = column.isOfRows(of: root) ? equality(column.offset, constant) : condition(of: term)
+        let keyColumn = operand.unwrapped ?? column
+        if let key = key(of: constant, in: keyColumn) { condition.access = key.access(of: keyColumn) }
         term.condition = condition
         return term
     }
 
     func compare<V: Comparable>(_ lhs: Term<V>, _ rhs: Term<V>, _ comparison: ComparisonKind) -> Term<Bool> {
         var term = lhs.combined(with: rhs, comparison.function(for: V.self))
-        let isSwapped = lhs.column == nil
+        let isSwapped = !lhs.isProperty
         let (operand, other) = isSwapped ? (rhs, lhs) : (lhs, rhs)
-        guard let column = operand.column, let constant = other.constant else { return term }
+        guard let constant = other.constant else { return term }
         let kind = isSwapped ? comparison.swapped : comparison
-        var condition = column.isOfRows(of: root) ? order(column.offset, kind, constant) : condition(of: term)
-        if V.self is any OrderedAttributeValue.Type, let key = key(of: constant, in: column) {
-            let (range, isExact) = kind.range(key)
-            condition.access = .keys(KeyAccess(column: column, ranges: [range], areExact: isExact))
+        if let (column, value) = operand.coalesced, !kind.function(for: V.self)(value, constant),
+            let access = access(to: column, kind, constant)
+        {
+            return condition(term, access)
         }
+        guard let column = operand.column else { return term }
+        var condition = column.isOfRows(of: root) ? order(column.offset, kind, constant) : condition(of: term)
+        if let access = access(to: operand.unwrapped ?? column, kind, constant) { condition.access = access }
         term.condition = condition
         return term
     }
 
+    private func access<V>(to column: Column, _ kind: ComparisonKind, _ constant: V) -> IndexAccess? {
+        guard V.self is any OrderedAttributeValue.Type, let key = key(of: constant, in: column) else { return nil }
+        let (range, isExact) = kind.range(key)
+        return .keys(KeyAccess(column: column, ranges: [range], areExact: isExact))
+    }
+
     func isElement<R: RangeExpression>(_ element: Term<R.Bound>, in range: Term<R>) -> Term<Bool> {
         let bounds = (range.constant as? any BoundedRange<R.Bound>)?.bounds
-        guard let bounds, element.column != nil else { return range.combined(with: element) { $0.contains($1) } }
+        guard let bounds, element.isProperty else { return range.combined(with: element) { $0.contains($1) } }
         let lower = bounds.lower.map { compare(element, Term(constant: $0), .greaterOrEqual) }
         let upper = bounds.upper.map {
             compare(element, Term(constant: $0), bounds.includesUpper ? .lessOrEqual : .less)
@@ -139,12 +160,13 @@ final class PredicateCompiler {
         var condition =
             column.isOfRows(of: root)
             ? RowCondition(at: column.offset, FunctionTest(function: contains)) : condition(of: term)
-        let keys = elements.compactMap { key(of: $0, in: column) }
+        let keyColumn = element.unwrapped ?? column
+        let keys = elements.compactMap { key(of: $0, in: keyColumn) }
         if keys.count == elements.count {
             let ranges = Set(keys.map { KeyRange(from: $0.first, upTo: $0.last, includesUpper: true) })
             condition.access = .keys(
                 KeyAccess(
-                    column: column, ranges: ranges.sorted { $0.lower.lexicographicallyPrecedes($1.lower) },
+                    column: keyColumn, ranges: ranges.sorted { $0.lower.lexicographicallyPrecedes($1.lower) },
                     areExact: keys.allSatisfy(\.isExact)))
         }
         term.condition = condition
@@ -163,11 +185,12 @@ final class PredicateCompiler {
         var condition =
             column.isOfRows(of: root)
             ? RowCondition(at: column.offset, HasPrefix(prefix: prefix)) : condition(of: term)
-        if let key = key(of: prefix, in: column) {
+        let keyColumn = text.unwrapped ?? column
+        if let key = key(of: prefix, in: keyColumn) {
             // Without the end mark.
             let beginning = Array(key.first.dropLast(2))
             let range = KeyRange(from: beginning, upTo: beginning, includesUpper: true)
-            condition.access = .keys(KeyAccess(column: column, ranges: [range], areExact: false))
+            condition.access = .keys(KeyAccess(column: keyColumn, ranges: [range], areExact: false))
         }
         term.condition = condition
         return term
@@ -185,11 +208,16 @@ final class PredicateCompiler {
             guard let target = value as? any ObjectIdentifying, target.rowNumber != 0 else { return nil }
             key.appendBigEndian(target.rowNumber)
         } else {
-            guard V.self == property.valueType || column.isWrapped, !hasOwnEquality(value) else { return nil }
-            let isNil = withUnsafePointer(to: value) { (V.self as? any OptionalValue.Type)?.isNil(at: $0) ?? false }
-            guard !isNil || column.path.isEmpty else { return nil }
-            // An optional has the value that it wraps at its beginning.
-            _ = withUnsafePointer(to: value) { operations.append($0, &key) }
+            guard !hasOwnEquality(value) else { return nil }
+            if V?.self == property.valueType {
+                _ = withUnsafePointer(to: Optional(value)) { operations.append($0, &key) }
+            } else {
+                guard V.self == property.valueType || column.isWrapped else { return nil }
+                let isNil = withUnsafePointer(to: value) { (V.self as? any OptionalValue.Type)?.isNil(at: $0) ?? false }
+                guard !isNil || column.path.isEmpty else { return nil }
+                // An optional has the value that it wraps at its beginning.
+                _ = withUnsafePointer(to: value) { operations.append($0, &key) }
+            }
         }
         guard let zeros = operations.equals, key.bytes == zeros.least || key.bytes == zeros.greatest else {
             return PropertyKey(first: key.bytes, last: key.bytes, isExact: operations.equals == nil)
@@ -204,6 +232,12 @@ struct PropertyKey {
     let last: [UInt8]
     /// Whether values with these keys are equal; NaN is not equal to itself.
     let isExact: Bool
+
+    /// The rows with these keys.
+    func access(of column: Column) -> IndexAccess {
+        let range = KeyRange(from: first, upTo: last, includesUpper: true)
+        return .keys(KeyAccess(column: column, ranges: [range], areExact: isExact))
+    }
 }
 
 /// The state that a predicate is evaluated in.

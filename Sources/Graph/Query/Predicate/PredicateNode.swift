@@ -18,7 +18,11 @@ extension PredicateExpressions.Variable: PredicateNode {
         }
         slot.useCount += 1
         let column = Column(slot: slot, property: nil, offset: 0)
-        return Term(source: slot.source, column: column) { slot.address.assumingMemoryBound(to: Output.self).pointee }
+        var term = Term(source: slot.source, column: column) {
+            slot.address.assumingMemoryBound(to: Output.self).pointee
+        }
+        term.unwrapped = slot.unwrapped
+        return term
     }
 }
 
@@ -114,7 +118,12 @@ where Test: PredicateNode, If: PredicateNode, Else: PredicateNode {
 extension PredicateExpressions.NilCoalesce: PredicateNode where LHS: PredicateNode, RHS: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
         let (lhs, rhs) = (try lhs.term(compiler), try rhs.term(compiler))
-        return Term(source: lhs.source.merged(with: rhs.source)) { try lhs.value() ?? rhs.value() }
+        var term = Term(source: lhs.source.merged(with: rhs.source)) { try lhs.value() ?? rhs.value() }
+        guard let value = rhs.constant else { return term }
+        term.coalesced = lhs.column.map { ($0, value) }
+        // `if let … else { false }` is such an expression.
+        if let access = lhs.accessIfTrue, value as? Bool == false { term = compiler.condition(term, access) }
+        return term
     }
 }
 
@@ -131,13 +140,16 @@ extension PredicateExpressions.OptionalFlatMap: PredicateNode where LHS: Predica
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
         let wrapped = try wrapped.term(compiler)
         let slot = compiler.addVariable(variable.key, of: Wrapped.self, wrapped.source)
+        slot.unwrapped = wrapped.column
         let transform = try transform.term(compiler)
-        return Term(source: wrapped.source.merged(with: transform.source)) {
+        var term = Term<Output>(source: wrapped.source.merged(with: transform.source)) {
             guard let value = try wrapped.value() else { return nil }
             let result = try slot.holding(value, transform.value)
             // `transform` has an optional of the result, or the result itself.
             return RHS.Output.self == Result.self ? (result as! Result) : (result as! Result?)
         }
+        term.accessIfTrue = (transform as? Term<Bool>)?.condition?.access
+        return term
     }
 }
 

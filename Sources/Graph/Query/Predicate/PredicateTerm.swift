@@ -7,8 +7,14 @@ struct Term<Output> {
     var source: TermSource
     /// The stored property that the node is; nil for anything else.
     var column: Column?
+    /// The optional property whose value this is, where that is not nil.
+    var unwrapped: Column?
+    /// The optional property whose value this is, and what it is where that is nil.
+    var coalesced: (column: Column, value: Output)?
     /// Of a condition: how to test many rows, and what indexes say of them.
     var condition: RowCondition?
+    /// Of an optional condition: what indexes say of the rows for which it is true.
+    var accessIfTrue: IndexAccess?
     /// Of a to-many relationship: whose members it has.
     var members: MemberSource?
 
@@ -88,6 +94,8 @@ final class RowSlot {
     let isRow: Bool
     /// What the variable's value depends on.
     let source: TermSource
+    /// The optional property that is unwrapped into the variable.
+    var unwrapped: Column?
     /// How often the predicate names the variable.
     var useCount = 0
 
@@ -129,4 +137,9 @@ extension Term {
         let value = value
         return Term<Result>(source: source) { try transform(value()) }
     }
+}
+
+extension Term {
+    /// Whether it is a property's value, by itself or with another one in the place of nil.
+    var isProperty: Bool { column != nil || coalesced != nil || accessIfTrue != nil }
 }

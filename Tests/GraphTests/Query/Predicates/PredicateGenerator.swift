@@ -114,7 +114,8 @@ struct PredicateGenerator {
     private mutating func leaf() -> GeneratedNode<Bool> {
         if followsRelationships, number(0..<5) == 0 { return reference() }
         let sample = Piece.random(&random)
-        switch number(0..<22) {
+        switch number(0..<25) {
+        case 22, 23, 24: return optional(sample)
         case 0: return equal(stored(\.number), constant(sample.number))
         case 1: return compare(stored(\.number), constant(sample.number))
         case 2: return equal(stored(\.small), constant(sample.small))
@@ -219,22 +220,86 @@ struct PredicateGenerator {
             -> any StandardPredicateExpression<Bool>
         { Expressions.build_Comparison(lhs: lhs, rhs: rhs, op: operation) }
         return GeneratedNode(expression: open(lhs.expression, rhs.expression)) {
-            let (left, right) = (try lhs.value($0), try rhs.value($0))
-            func result(_ left: V, _ right: V) -> Bool {
-                switch operation {
-                case .lessThan: left < right
-                case .lessThanOrEqual: left <= right
-                case .greaterThan: left > right
-                default: left >= right
-                }
-            }
-            guard let texts = (left as? String).flatMap({ left in (right as? String).map { (left, $0) } }),
-                let (normal, other) = (texts.0.normal as? V).flatMap({ one in (texts.1.normal as? V).map { (one, $0) } }
-                )
-            else { return result(left, right) }
-            if result(normal, other) != result(left, right) { $0.log.hasDifferentOrder = true }
-            return result(normal, other)
+            Self.isOrdered(try lhs.value($0), operation, try rhs.value($0), $0)
         }
+    }
+
+    private static func isOrdered<V: Comparable>(
+        _ left: V, _ operation: Expressions.ComparisonOperator, _ right: V, _ surroundings: Surroundings
+    ) -> Bool {
+        func result(_ left: V, _ right: V) -> Bool {
+            switch operation {
+            case .lessThan: left < right
+            case .lessThanOrEqual: left <= right
+            case .greaterThan: left > right
+            default: left >= right
+            }
+        }
+        guard let texts = (left as? String).flatMap({ left in (right as? String).map { (left, $0) } }),
+            let (normal, other) = (texts.0.normal as? V).flatMap({ one in (texts.1.normal as? V).map { (one, $0) } })
+        else { return result(left, right) }
+        if result(normal, other) != result(left, right) { surroundings.log.hasDifferentOrder = true }
+        return result(normal, other)
+    }
+
+    /// Conditions on optionals, as programs write them.
+    private mutating func optional(_ sample: Piece) -> GeneratedNode<Bool> {
+        switch number(0..<(followsRelationships ? 10 : 7)) {
+        case 0, 1: return unwrapping(stored(\.note), one(Piece.texts), one(Piece.texts))
+        case 2: return unwrapping(stored(\.small), one([-128, -1, 0, 1, 127]), 0)
+        case 3: return unwrapping(stored(\.share), one([-1, -0.0, 0, 1, .nan]), sample.weight)
+        case 4: return compare(coalesce(stored(\.note), constant(one(Piece.texts))), constant(one(Piece.texts)))
+        case 5: return equal(coalesce(stored(\.small), constant(1)), constant(one([-128, 0, 1, 127])))
+        case 6: return beginning()
+        case 7: return unwrapping(related().level, number(-1..<5), 2)
+        case 8: return unwrapping(related().code, one(Piece.texts), one(Piece.texts))
+        default: return compare(constant(number(-1..<5)), coalesce(related().level, constant(number(-1..<5))))
+        }
+    }
+
+    /// `if let value = … { value < bound && value != other } else { otherwise }`, and the same as an optional that is compared.
+    private mutating func unwrapping<V: Comparable & Codable & Sendable>(
+        _ optional: GeneratedNode<V?>, _ bound: V, _ other: V
+    ) -> GeneratedNode<Bool> {
+        let operation = one(
+            [.lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual] as [Expressions.ComparisonOperator])
+        let (isCompared, otherwise, isEqual) = (number(0..<3) == 0, number(0..<4) == 0, number(0..<3) == 0)
+        func both(_ value: Expressions.Variable<V>) -> some StandardPredicateExpression<Bool> {
+            Expressions.build_Conjunction(
+                lhs: Expressions.build_Comparison(lhs: value, rhs: Expressions.build_Arg(bound), op: operation),
+                rhs: Expressions.build_NotEqual(lhs: value, rhs: Expressions.build_Arg(other)))
+        }
+        func equals(_ value: Expressions.Variable<V>) -> some StandardPredicateExpression<Bool> {
+            Expressions.build_Equal(lhs: value, rhs: Expressions.build_Arg(bound))
+        }
+        func finish(_ map: some StandardPredicateExpression<Bool?>) -> any StandardPredicateExpression<Bool> {
+            isCompared
+                ? Expressions.build_Equal(lhs: map, rhs: Expressions.build_Arg(Bool?.some(!otherwise)))
+                : Expressions.build_NilCoalesce(lhs: map, rhs: Expressions.build_Arg(otherwise))
+        }
+        func open(_ optional: some StandardPredicateExpression<V?>) -> any StandardPredicateExpression<Bool> {
+            isEqual
+                ? finish(Expressions.build_flatMap(optional) { equals($0) })
+                : finish(Expressions.build_flatMap(optional) { both($0) })
+        }
+        return GeneratedNode(expression: open(optional.expression)) { surroundings in
+            let result = try optional.value(surroundings).map {
+                isEqual ? $0 == bound : Self.isOrdered($0, operation, bound, surroundings) && $0 != other
+            }
+            return isCompared ? result == !otherwise : result ?? otherwise
+        }
+    }
+
+    /// `note?.starts(with: …) == true`
+    private mutating func beginning() -> GeneratedNode<Bool> {
+        let (text, wanted) = (one(Piece.texts), number(0..<4) > 0)
+        let note = Expressions.build_KeyPath(root: piece, keyPath: \Piece.note)
+        let starts = Expressions.build_flatMap(note) {
+            Expressions.build_starts($0, with: Expressions.build_Arg(text))
+        }
+        return GeneratedNode(
+            expression: Expressions.build_Equal(lhs: starts, rhs: Expressions.build_Arg(Bool?.some(wanted)))
+        ) { $0.piece.note.map { $0.starts(with: text) } == wanted }
     }
 
     private mutating func range(

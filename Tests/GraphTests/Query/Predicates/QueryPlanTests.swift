@@ -16,6 +16,7 @@ struct QueryPlanTests {
             for number in 0..<1_000 {
                 let piece = context.insert(Piece.random(&random))
                 (piece.number, piece.name, piece.label) = (number, "N\(number)", "L\(number % 2)")
+                piece.note = number % 10 == 0 ? "M\(number / 10)" : nil
                 piece.crate = crates[number % 10]
             }
             for crate in crates { crate.above.insert(crates[0]) }
@@ -76,6 +77,31 @@ struct QueryPlanTests {
             ),
             (
                 #Predicate { $0.crate.level == 3 },
+                "100 rows that lead to 1 by Crate.level; expected 100, looked at 100, found 100"
+            ),
+            (
+                #Predicate { $0.crate.code == "C3" && $0.crate.level == 3 },
+                "100 rows that are in 100 rows that lead to 1 by Crate.code and 100 rows that lead to 1 by Crate.level; "
+                    + "expected 100, looked at 100, found 100"
+            ),
+            (
+                #Predicate { if let note = $0.note { note >= "M1" && note < "M3" } else { false } },
+                "20 rows by the index of Piece.note; expected 20, looked at 20, found 20"
+            ),
+            (
+                #Predicate { ($0.note ?? "") >= "M98" },
+                "2 rows by the index of Piece.note; expected 2, looked at 2, found 2"
+            ),
+            (
+                #Predicate { $0.note?.starts(with: "M98") == true },
+                "1 rows by the index of Piece.note; expected 1, looked at 1, found 1"
+            ),
+            (
+                #Predicate { ($0.note ?? "M98") >= "M98" },
+                "all 1000 rows of Piece; expected 1000, looked at 1000, found 902"
+            ),
+            (
+                #Predicate { if let level = $0.crate.level { level < 1 } else { false } },
                 "100 rows that lead to 1 by Crate.level; expected 100, looked at 100, found 100"
             ),
             (
