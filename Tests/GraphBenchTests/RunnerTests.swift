@@ -67,7 +67,7 @@ struct RunnerTests {
         #expect(setting.takeReadBack() == nil)
         let answers = [try await trial?(0).answer, try await trial?(1).answer]
         trial = nil
-        #expect(try await readBack() == answers[1])
+        #expect(try await readBack(1) == answers[1])
         #expect(answers[0] != answers[1])
     }
 
@@ -75,7 +75,7 @@ struct RunnerTests {
         struct Unreadable: Error {}
         func contender(_ answer: @escaping @Sendable () throws -> UInt64) -> Workload.Contender {
             return { setting in
-                setting.afterRuns { try answer() }
+                setting.afterRuns { _ in try answer() }
                 return { run in Measurement(amount: 1, count: 1, answer: UInt64(run)) }
             }
         }

@@ -24,7 +24,7 @@ struct Options: Equatable, Sendable {
     /// The numbers of people that take the place of the suite's; empty for those of the suite.
     var rows: [Int] = []
     var runs = 3
-    /// What the packages are drawn from; nil for other packages in each run.
+    /// See ``Setting/seed``; nil for another one in each measurement.
     var seed: UInt64?
     /// The names of the workloads to measure; empty for all.
     var workloads: [String] = []
@@ -57,7 +57,8 @@ struct Options: Equatable, Sendable {
                             much each figure grows (default quick)
           --rows N[,N…]     other numbers of people, at least \(rowLimits.lowerBound); several for growth alone
           --runs N          timed runs of each workload after one warm-up (default 3), of reads for 5 ms at least
-          --seed N          the seed of the packages (default: another one in each run)
+          --seed N          the seed of the packages, and of which people are read and changed (default: another one
+                            each time)
           --workload NAME   only this workload; may be repeated
           --list            the suites, and the workloads with what they time
           --no-peer         without SQLite

@@ -62,7 +62,7 @@ struct Runner {
             guard let readBack = readBacks[side], let last = lastAnswers[side] else { continue }
             progress.show("\(workload.name): \(side.rawValue) is read back")
             do {
-                let answer = try await readBack()
+                let answer = try await readBack(runs)
                 if answer != last {
                     result.mismatches.append("\(side.rawValue) read back: \(answer) instead of \(last)")
                 }

@@ -5,7 +5,7 @@ extension Workload {
         Workload(
             FootprintProcess.workload, "resident memory that a loaded store adds, with its indexes",
             note: "each store in a process of its own", unit: .bytes(per: "row"),
-            targets: [.atMost(200, .bytes)],
+            targets: [.timesSQLite(1)],
             sqlite: FootprintProcess.contender(.sqlite), native: FootprintProcess.contender(.native)),
         Workload(
             "disk", "the size of the closed durable file",
