@@ -30,7 +30,9 @@ enum GraphBench {
             case .compare(let old, let new):
                 return compare(old, new)
             case .footprint(let side):
-                try await FootprintProcess.report(side, rows: options.sizes[0], engine: engine)
+                try await FootprintProcess.report(
+                    side, of: options.workloads.first ?? FootprintProcess.people, rows: options.sizes[0],
+                    seed: options.seed ?? 1, engine: engine)
                 return 0
             case .updates:
                 warnAboutDebugBuild()

@@ -33,7 +33,7 @@ struct InterruptionTests {
             // A number by which the process is told from others.
             let rows = String(20_000 + ProcessInfo.processInfo.processIdentifier % 10_000)
             let process = try parent.start(
-                ["--workload", FootprintProcess.workload, "--rows", rows, "--runs", "1000", "--no-peer"])
+                ["--workload", FootprintProcess.people, "--rows", rows, "--runs", "1000", "--no-peer"])
             try await until { !process.isRunning || !Self.footprints(rows).isEmpty }
             kill(process.processIdentifier, SIGINT)
             try await until { !process.isRunning }

@@ -5,7 +5,7 @@ import Testing
 struct PeopleDataTests {
     @Test func `people are always the same, and what is read and changed of them has a seed`() {
         let (first, again, other) = (
-            PeopleData(rows: 3_000, seed: 5), PeopleData(rows: 3_000, seed: 5), PeopleData(rows: 3_000, seed: 6)
+            PeopleData(rows: 30_000, seed: 5), PeopleData(rows: 30_000, seed: 5), PeopleData(rows: 30_000, seed: 6)
         )
         #expect(first.people == other.people)
         #expect(Self.picks(first) == Self.picks(again))

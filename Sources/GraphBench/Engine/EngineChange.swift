@@ -13,11 +13,12 @@ enum EngineChange {
         },
         "delete_cascade": { setting in
             let data = setting.data
-            return Workload.deletions(data) {
+            let deletions = data.deletions
+            return Workload.reloading(every: deletions.count) {
                 let (store, context) = try await EngineStore.inMemoryWithContext(data)
-                return { teams in
+                return { turn in
                     let before = store.coordinator.snapshot.count(of: Person.self)
-                    let seconds = try await context.deleteTeams(teams.map { store.teams[$0] })
+                    let seconds = try await context.deleteTeams(deletions[turn].map { store.teams[$0] })
                     let deleted = before - store.coordinator.snapshot.count(of: Person.self)
                     return Measurement(amount: seconds, count: deleted, answer: try store.answer())
                 }

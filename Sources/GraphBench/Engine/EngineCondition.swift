@@ -15,12 +15,12 @@ enum EngineCondition {
         },
         "delete_where": { setting in
             let data = setting.data
-            return Workload.deletionsOfAges {
+            return Workload.reloading(every: 10) {
                 let (store, context) = try await EngineStore.inMemoryWithContext(data)
-                return { ages in
+                return { turn in
                     let before = store.coordinator.snapshot.count(of: Person.self)
                     let stopwatch = Stopwatch()
-                    try await context.delete(ages: ages)
+                    try await context.delete(ages: Workload.deletedAges(turn: turn))
                     let seconds = stopwatch.seconds
                     let deleted = before - store.coordinator.snapshot.count(of: Person.self)
                     return Measurement(amount: seconds, count: deleted, answer: try store.answer())

@@ -1,23 +1,26 @@
 extension Workload {
     static let changeWorkloads: [Workload] = [
         Workload(
-            "update_many", "up to 100,000 random people, others in each run, updated in one commit",
-            note: "in the context that has loaded them", unit: .seconds(per: "row"), targets: [.timesSQLite(2)],
+            "update_many",
+            "up to 100,000 random people, others in each run, updated in one commit by the context that has loaded all",
+            unit: .seconds(per: "row"), targets: [.timesSQLite(2)],
             sqlite: sqliteUpdates, native: nativeUpdates),
         Workload(
             "update_many_new_context", "the same, each run in a new context", unit: .seconds(per: "row"),
             targets: [.timesSQLite(2)], sqlite: sqliteUpdates, native: nativeUpdates),
         Workload(
-            "delete_cascade", "up to 100 random teams with their members deleted in one commit",
-            note: "in the context that has loaded them", unit: .seconds(per: "person"), targets: [.timesSQLite(1.5)],
+            "delete_cascade",
+            "up to 100 random teams with their members deleted in one commit by the context that has loaded them",
+            unit: .seconds(per: "person"), targets: [.timesSQLite(1.5)],
             sqlite: { setting in
-                deletions(setting.data) {
+                let deletions = setting.data.deletions
+                return reloading(every: deletions.count) {
                     let peer = try SQLitePeer(at: .memory, loaded: setting.data)
-                    return { teams in
+                    return { turn in
                         let before = try peer.count(olderThan: -1, balanceBelow: .infinity)
                         let stopwatch = Stopwatch()
                         try peer.transaction {
-                            for team in teams { try peer.deleteCascading(team: team + 1) }
+                            for team in deletions[turn] { try peer.deleteCascading(team: team + 1) }
                         }
                         let seconds = stopwatch.seconds
                         let deleted = before - (try peer.count(olderThan: -1, balanceBelow: .infinity))
@@ -26,11 +29,12 @@ extension Workload {
                 }
             },
             native: { setting in
-                deletions(setting.data) {
+                let deletions = setting.data.deletions
+                return reloading(every: deletions.count) {
                     let peer = NativePeer(loaded: setting.data)
-                    return { teams in
+                    return { turn in
                         let stopwatch = Stopwatch()
-                        let deleted = teams.reduce(0) { $0 + peer.deleteCascading(team: $1) }
+                        let deleted = deletions[turn].reduce(0) { $0 + peer.deleteCascading(team: $1) }
                         return Measurement(amount: stopwatch.seconds, count: deleted, answer: peer.answer)
                     }
                 }
@@ -65,20 +69,16 @@ extension Workload {
         }
     }
 
-    /// Deletes the teams of some indices.
-    typealias Deletion = (_ teams: ArraySlice<Int>) async throws -> Measurement
-
-    /// A trial that deletes other teams in every run, from a store that `load` makes anew when all are gone.
-    static func deletions(_ data: PeopleData, load: @escaping () async throws -> Deletion) -> Trial {
-        let deletions = data.deletions
-        var delete: Deletion?
+    /// A trial on a store that `load` makes anew before so many runs: its trial is told which one of them it is.
+    static func reloading(every runs: Int, load: @escaping () async throws -> Trial) -> Trial {
+        var trial: Trial?
         return { run in
-            let turn = run % deletions.count
-            if turn == 0 { delete = nil }
-            let current: Deletion
-            if let delete { current = delete } else { current = try await load() }
-            delete = current
-            return try await current(deletions[turn])
+            let turn = run % runs
+            if turn == 0 { trial = nil }
+            let current: Trial
+            if let trial { current = trial } else { current = try await load() }
+            trial = current
+            return try await current(turn)
         }
     }
 }
