@@ -3,9 +3,13 @@ import Foundation
 /// A process that serves runs, as the process that asks for them sees it.
 final class RunProcess {
     /// A process that has ended, or says something else than it should.
-    struct Failure: Error {
+    struct Failure: Error, CustomStringConvertible {
         let program: String
-        let line: String?
+        let hasEnded: Bool
+
+        var description: String {
+            hasEnded ? "\(program) has ended, as one does that knows no pairs" : "\(program) answers with no figure"
+        }
     }
 
     private let process = Process()
@@ -24,7 +28,7 @@ final class RunProcess {
         let line = nextLine()
         if line != RunServer.ready {
             end()
-            throw Failure(program: program.path, line: line)
+            throw Failure(program: program.path, hasEnded: line == nil)
         }
     }
 
@@ -36,7 +40,7 @@ final class RunProcess {
         try input.fileHandleForWriting.write(contentsOf: Data("\(number)\n".utf8))
         let line = nextLine()
         guard let line, let figure = RunServer.figure(line) else {
-            throw Failure(program: process.executableURL?.path ?? "", line: line)
+            throw Failure(program: process.executableURL?.path ?? "", hasEnded: line == nil)
         }
         return figure
     }
