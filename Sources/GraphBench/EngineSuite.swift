@@ -10,10 +10,10 @@ struct EngineSuite: Sendable {
     typealias SoakRun =
         @Sendable (SoakSetting, _ show: @Sendable (SoakReport.Sample, Int) -> Void) async throws -> SoakReport
 
-    /// By the name of the workload, except ``FootprintProcess/workload``.
+    /// By the name of the workload, except those that measure memory.
     var contenders: [String: Workload.Contender] = [:]
-    /// Makes the store whose memory is measured.
-    var footprint: FootprintProcess.Load?
+    /// What makes the stores whose memory is measured, by the name of the workload.
+    var footprints: [String: FootprintProcess.Load] = [:]
     var wordNet: WordNetCheck?
     var updates: UpdatesRun?
     var soak: SoakRun?
@@ -23,7 +23,7 @@ struct EngineSuite: Sendable {
     /// - Precondition: every contender has a workload of its name.
     func joined(to workloads: [Workload]) -> [Workload] {
         var contenders = contenders
-        if footprint != nil { contenders[FootprintProcess.workload] = FootprintProcess.contender(.engine) }
+        for name in footprints.keys { contenders[name] = FootprintProcess.contender(.engine, name) }
         let names = Set(workloads.map(\.name))
         let strangers = contenders.keys.filter { !names.contains($0) }
         precondition(strangers.isEmpty, "no workloads for \(strangers.sorted())")

@@ -30,7 +30,17 @@ enum GraphBench {
             case .compare(let old, let new):
                 return compare(old, new)
             case .footprint(let side):
-                try await FootprintProcess.report(side, rows: options.sizes[0], engine: engine)
+                try await FootprintProcess.report(
+                    side, of: options.workloads.first ?? FootprintProcess.people, rows: options.sizes[0],
+                    seed: options.seed ?? 1, engine: engine)
+                return 0
+            case .pair(let opponent):
+                let description = RunDescription.current(options, arguments: arguments)
+                return try await PairCommand(
+                    options: options, run: description, workloads: workloads, opponent: opponent
+                ).run()
+            case .runs:
+                try await RunServer.run(options, workloads: workloads)
                 return 0
             case .updates:
                 warnAboutDebugBuild()

@@ -49,7 +49,7 @@ struct MeasureCommand {
         return """
             \(run.commandLine), \(run.date)
             \(run.machine)\(peer)
-            suite \(run.suite): \(people) people, packages of seed \(run.seed ?? 1), \(runs)
+            suite \(run.suite): \(people) people, seed \(run.seed ?? 1), \(runs)
             """
     }
 

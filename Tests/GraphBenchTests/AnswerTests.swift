@@ -22,7 +22,9 @@ struct AnswerTests {
     @Test(
         arguments: [
             "traverse_to_one", "traverse_to_one_held", "traverse_to_one_many", "traverse_to_many",
-            "traverse_to_many_objects",
+            "traverse_to_many_objects", "traverse_to_many_objects_held", "get_by_id", "get_by_id_kept",
+            "fetch_filter_rows",
+            "fetch_filter_mapped", "fetch_filter_objects", "sort_limit_two", "update_many_new_context",
             "insert_links", "insert_with_links", "traverse_links",
             "traverse_links_objects", "delete_cascade", "sort_limit", "sort_limit_indexed",
             "insert_bulk_memory", "update_many", "commit_small_memory",
@@ -63,7 +65,7 @@ struct AnswerTests {
             { swap(&$0.balance, &$1.balance) }, { swap(&$0.joined, &$1.joined) }, { swap(&$0.team, &$1.team) },
             { first, _ in first.name = "name011" }, { $0 = $1 },
         ]
-        func answer(_ people: [PersonRow]) -> UInt64 { Self.store(people, teams: Self.data.teamNames[...]) }
+        func answer(_ people: [PersonRow]) -> UInt64 { Self.store(people, teams: Self.data.teamNames) }
         var answers = [answer(Self.data.people), answer(Self.data.people.dropLast())]
         for change in changes {
             var people = Self.data.people
@@ -78,21 +80,22 @@ struct AnswerTests {
 
     @Test func `balances of two people that are exchanged change every side's answer`() async throws {
         let data = Self.data
-        let (one, other) = (data.updates[0], data.updates[1])
+        let updates = data.updates(run: 0)
+        let (one, other) = (updates[0], updates[1])
         let exchange = [(one, data.people[other].balance), (other, data.people[one].balance)]
         let native = NativePeer(loaded: data)
         let store = try await EngineStore.inMemory(data)
-        let ids = data.updates.map { store.people[$0] }
-        var answers = [[native.balances(of: data.updates), store.balances(of: ids)]]
+        let ids = updates.map { store.people[$0] }
+        var answers = [[native.balances(of: updates), store.balances(of: ids)]]
         let context = Context(store.coordinator)
         for (index, balance) in exchange {
             native.people[index]?.balance = balance
             try await context.commit(balance: balance, of: store.people[index])
         }
-        answers.append([native.balances(of: data.updates), store.balances(of: ids)])
+        answers.append([native.balances(of: updates), store.balances(of: ids)])
         if SQLiteLibrary.shared != nil {
             let peer = try SQLitePeer(at: .memory, loaded: data)
-            let ids = data.updates.map { $0 + 1 }
+            let ids = updates.map { $0 + 1 }
             answers[0].append(try peer.balances(of: ids))
             for (index, balance) in exchange { try peer.setBalance(balance, id: index + 1) }
             answers[1].append(try peer.balances(of: ids))
@@ -121,20 +124,29 @@ struct AnswerTests {
         case "insert_with_links":
             return [Expected(2_000, linked)]
         case "delete_cascade":
-            return (0..<2).map { team in
-                let left = people.filter { data.people[$0].team > team }
-                return Expected(1_000, store(left.map { data.people[$0] }, teams: data.teamNames[(team + 1)...]))
+            return (1...2).map { runs in
+                let gone = Set(data.deletions.prefix(runs).joined())
+                let left = data.people.filter { !gone.contains($0.team) }
+                let names = data.teamNames.indices.filter { !gone.contains($0) }.map { data.teamNames[$0] }
+                return Expected(1_000, store(left, teams: names))
             }
         case "insert_bulk_memory":
-            return [Expected(2_000, store(data.people, teams: data.teamNames[...]))]
-        case "update_many", "commit_small_memory":
+            return [Expected(2_000, store(data.people, teams: data.teamNames))]
+        case "get_by_id", "get_by_id_kept":
+            return [Expected(data.lookups.count, data.lookups.reduce(0) { $0 &+ data.people[$1].checksum })]
+        case "fetch_filter_rows", "fetch_filter_mapped", "fetch_filter_objects":
+            let matches = data.people.filter { $0.age > PeopleData.ageLimit && $0.balance < PeopleData.balanceLimit }
+            return [Expected(matches.count, matches.reduce(0) { $0 &+ $1.checksum })]
+        case "sort_limit_two":
+            let order = people.sorted {
+                (-data.people[$0].age, -data.people[$0].balance) < (-data.people[$1].age, -data.people[$1].balance)
+            }
+            return [Expected(1, order.prefix(100).reduce(0) { Checksum.ranked($0, data.people[$1].checksum) })]
+        case "update_many", "update_many_new_context", "commit_small_memory":
             return (0..<2).map { run in
-                let updated = data.updates.enumerated().map { position, index in
-                    var person = data.people[index]
-                    person.balance = PeopleData.updatedBalance(position: position, run: run)
-                    return person.checksum
-                }
-                return Expected(data.updates.count, Checksum.rowByRow(updated))
+                let updates = data.updates(run: run)
+                let updated = updates.enumerated().map { data.person($1, updatedAt: $0, run: run).checksum }
+                return Expected(updates.count, Checksum.rowByRow(updated))
             }
         default:
             return [ages(people)]
@@ -149,7 +161,7 @@ struct AnswerTests {
         return Expected(people.count, Checksum.people(count: people.count, ages: sum))
     }
 
-    private static func store(_ people: [PersonRow], teams: ArraySlice<String>) -> UInt64 {
+    private static func store(_ people: [PersonRow], teams: [String]) -> UInt64 {
         Checksum.store(
             people: people.reduce(0) { $0 &+ $1.fingerprint(team: data.teamNames[$1.team]) }, teamNames: teams)
     }

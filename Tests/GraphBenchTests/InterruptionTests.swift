@@ -33,24 +33,38 @@ struct InterruptionTests {
             // A number by which the process is told from others.
             let rows = String(20_000 + ProcessInfo.processInfo.processIdentifier % 10_000)
             let process = try parent.start(
-                ["--workload", FootprintProcess.workload, "--rows", rows, "--runs", "1000", "--no-peer"])
-            try await until { !process.isRunning || !Self.footprints(rows).isEmpty }
+                ["--workload", FootprintProcess.people, "--rows", rows, "--runs", "1000", "--no-peer"])
+            try await until { !process.isRunning || !Self.processes(FootprintProcess.command, rows).isEmpty }
             kill(process.processIdentifier, SIGINT)
             try await until { !process.isRunning }
             #expect(process.terminationStatus == 128 + SIGINT)
             #expect(parent.files == [])
-            try await until { Self.footprints(rows).isEmpty }
+            try await until { Self.processes(FootprintProcess.command, rows).isEmpty }
         }
 
-        /// The processes that measure memory for so many rows.
-        private static func footprints(_ rows: String) -> [String] {
+        @Test(arguments: [SIGTERM, SIGKILL])
+        func `processes that measure pairs end when the one does that has started them`(signal: Int32) async throws {
+            let parent = try Parent()
+            let rows = String(30_000 + ProcessInfo.processInfo.processIdentifier % 10_000)
+            let process = try parent.start(
+                ["pair", program?.path ?? "", "--workload", "get_by_id", "--rows", rows, "--pairs", "1000"])
+            try await until { !process.isRunning || Self.processes(RunServer.command, rows).count == 2 }
+            kill(process.processIdentifier, signal)
+            try await until { !process.isRunning }
+            try await until { Self.processes(RunServer.command, rows).isEmpty }
+            // Who is killed leaves a folder, which is empty.
+            #expect(parent.files.count == (signal == SIGKILL ? 1 : 0))
+        }
+
+        /// The processes that were started with a command for so many rows.
+        private static func processes(_ command: String, _ rows: String) -> [String] {
             let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
             return processes.filter { process in
                 guard Int(process) != nil,
                     let text = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
                 else { return false }
                 let arguments = text.split(separator: "\0")
-                return arguments.contains(Substring(rows)) && arguments.contains(Substring(FootprintProcess.command))
+                return arguments.contains(Substring(rows)) && arguments.contains(Substring(command))
             }
         }
     #endif

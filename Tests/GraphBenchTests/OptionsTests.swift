@@ -57,7 +57,7 @@ struct OptionsTests {
             "--suite", "--rows", "--runs", "--seed", "--workload", "--list", "--no-peer", "--directory", "--json",
             "--svg",
             "--help",
-            "compare", "wordnet", "updates", "--updates", "--commit",
+            "compare", "wordnet", "updates", "--updates", "--commit", "pair", "--pairs",
         ] {
             #expect(Options.help.contains(option))
         }
@@ -105,8 +105,22 @@ struct OptionsTests {
         #expect(other.sizes == [5_000] && other.updates == 7 && other.commitSize == 3)
     }
 
+    @Test func `pairs are measured beside a program or a peer`() throws {
+        let usual = try Options.parse(["pair", "sqlite"], workloads: names)
+        #expect(usual.command == .pair(.side(.sqlite)) && usual.pairs == 15 && usual.workloads == [])
+        #expect(try Options.parse(["pair", "native"], workloads: names).command == .pair(.side(.native)))
+        let other = try Options.parse(
+            ["pair", "before/GraphBench", "--pairs", "40", "--workload", "two", "--rows", "5000"], workloads: names)
+        #expect(other.command == .pair(.program("before/GraphBench")))
+        #expect(other.pairs == 40 && other.workloads == ["two"] && other.sizes == [5_000])
+        #expect(try Options.parse(["pair", "Graph"], workloads: names).command == .pair(.program("Graph")))
+        let served = try Options.parse(["runs-of", "two", "--rows", "5000", "--seed=3"], workloads: names)
+        #expect(served.command == .runs && served.workloads == ["two"] && served.seed == 3)
+    }
+
     @Test(
         arguments: [
+            ["pair"], ["pair", "sqlite", "--pairs", "14"], ["pair", "one", "two"], ["runs-of"], ["runs-of", "three"],
             ["--updates", "0"], ["updates", "--commit"],
             ["--unknown"], ["--seed"], ["--seed", "0"], ["--seed", "some"], ["--rows"], ["--rows", "few"],
             ["--rows", "999"], ["--runs", "0"], ["--workload", "three"],

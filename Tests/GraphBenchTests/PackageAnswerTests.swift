@@ -7,7 +7,9 @@ struct PackageAnswerTests {
     private static let data = PeopleData(rows: 2_000)
     private static let index = PackageIndex(objects: 2_000, seed: 1)
 
-    @Test(arguments: Workload.packageWorkloads.map(\.name), [Side.engine, .sqlite])
+    @Test(
+        arguments: Workload.packageWorkloads.map(\.name).filter { $0 != FootprintProcess.packages },
+        [Side.engine, .sqlite])
     func `every side gives the answer that the data has`(name: String, side: Side) async throws {
         if side == .sqlite, SQLiteLibrary.shared == nil { return }
         let directory = try WorkDirectory(in: nil, heedsSignals: false)
@@ -23,19 +25,46 @@ struct PackageAnswerTests {
         }
     }
 
+    @Test(arguments: [Side.engine, .sqlite])
+    func `the store whose memory is measured has all packages`(side: Side) async throws {
+        if side == .sqlite, SQLiteLibrary.shared == nil { return }
+        let load = try #require(FootprintProcess.load(side, of: FootprintProcess.packages, engine: .graph))
+        let store = try await load(2_000, 1)()
+        #expect(try store.answer() == Self.index.answer)
+    }
+
+    @Test func `a file has commits in it that are not the load's`() throws {
+        let resizes = Self.index.resizes(Workload.smallCommits(rows: Self.data.rows))
+        #expect(resizes.count == 200)
+        #expect(Self.answer("packages_reopen_commits", run: 0) != Self.packages[resizes[199].package].row.checksum)
+    }
+
     private static func answer(_ name: String, run: Int) -> UInt64 {
         switch name {
         case "packages_load":
             return index.answer
         case "packages_resolve":
-            return packages.reduce(0) { sum, package in
-                package.dependencies.joined().reduce(sum) { sum, alternative in
-                    guard let target = targets[alternative.name].map({ packages[$0].row }) else { return sum }
-                    return sum
-                        &+ PackageFingerprint.edge(
-                            name: target.name, architecture: target.architecture, from: alternative.name)
-                }
-            }
+            return edges(from: Set(packages.indices))
+        case "packages_upsert":
+            var updates: [PackageUpdate] = []
+            for run in 0...run { updates.append(PackageUpdate(of: updates.last?.index ?? index, run: run)) }
+            // A release that comes later has names that nobody has resolved.
+            let unchanged = packages.indices.filter { package in !updates.contains { $0.isChanged[package] } }
+            return Checksum.ranked(updates[run].index.answer, edges(from: Set(unchanged)))
+        case "packages_delete_maintainer":
+            let gone = Set((0...run).map(index.maintainer(turn:)))
+            let left = packages.indices.filter { !gone.contains(packages[$0].maintainer) }
+            let answer = PackageIndex(index, packages: left.map { packages[$0] }).answer
+            return Checksum.ranked(answer, edges(from: Set(left), to: Set(left)))
+        case "packages_undo":
+            return Checksum.ranked(index.answer, edges(from: Set(packages.indices)))
+        case "packages_reopen":
+            return packages[index.mostUsed].row.checksum
+        case "packages_reopen_commits":
+            let last = index.resizes(200)[199]
+            var row = packages[last.package].row
+            row.installedSize = last.size
+            return row.checksum
         case "packages_closure":
             return totals(index.applications(run: run).map(closure))
         case "packages_dependents":
@@ -62,6 +91,18 @@ struct PackageAnswerTests {
         default:
             let offset = index.offset(page: name == "packages_page_1" ? 1 : 600)
             return ranked(bySize[offset..<offset + PackageIndex.pageSize])
+        }
+    }
+
+    /// The names of some packages that were resolved, and lead to packages that are still there.
+    private static func edges(from sources: Set<Int>, to left: Set<Int>? = nil) -> UInt64 {
+        sources.reduce(0) { sum, source in
+            packages[source].dependencies.joined().reduce(sum) { sum, alternative in
+                guard let target = targets[alternative.name], left?.contains(target) ?? true else { return sum }
+                let row = packages[target].row
+                return sum
+                    &+ PackageFingerprint.edge(name: row.name, architecture: row.architecture, from: alternative.name)
+            }
         }
     }
 

@@ -56,6 +56,50 @@ struct PackageIndexTests {
         #expect(index.offset(page: 600) + PackageIndex.pageSize <= index.packages.count)
     }
 
+    @Test func `an index that comes again has about a tenth of the packages changed and some new, others in each run`()
+    {
+        let old = Self.index
+        let updates = (0..<2).map { PackageUpdate(of: old, run: $0) }
+        #expect(updates[0].isChanged != updates[1].isChanged)
+        #expect(PackageUpdate(of: old, run: 0).index.answer == updates[0].index.answer)
+        for update in updates {
+            let packages = update.index.packages
+            let changed = old.packages.indices.filter { update.isChanged[$0] }
+            #expect((old.packages.count / 20...old.packages.count / 5).contains(changed.count))
+            #expect(update.new == old.packages.count..<packages.count)
+            #expect(update.new.count == old.packages.count / 200)
+            #expect(update.index.batches.flatMap(Array.init) == Array(packages.indices))
+            #expect(Set(packages.map { "\($0.row.name) \($0.row.architecture)" }).count == packages.count)
+            for (number, package) in old.packages.enumerated() {
+                let now = packages[number]
+                #expect(now.row.name == package.row.name && now.row.architecture == package.row.architecture)
+                #expect((now.row == package.row) != update.isChanged[number])
+                #expect((now.file.digest == package.file.digest) != update.isChanged[number])
+            }
+            for package in packages {
+                let names = package.dependencies.joined().map(\.name)
+                #expect(Set(names).count == names.count && (names.isEmpty || !names.contains(package.row.name)))
+            }
+        }
+    }
+
+    @Test func `the maintainers with most packages come first`() {
+        let index = Self.index
+        let counts = (0..<index.busyMaintainers).map { turn in
+            index.packages.count { $0.maintainer == index.maintainer(turn: turn) }
+        }
+        #expect(index.busyMaintainers == 10)
+        #expect(counts == counts.sorted(by: >))
+        #expect(counts[0] == index.maintainers.indices.map { m in index.packages.count { $0.maintainer == m } }.max())
+        let objects = index.packages.filter { $0.maintainer == index.maintainer(turn: 0) }.map(\.objectCount)
+        #expect(index.objectCount(ofMaintainer: index.maintainer(turn: 0)) == objects.reduce(1, +))
+    }
+
+    @Test func `a record with texts of its own is the same`() {
+        let index = Self.index
+        #expect(PackageIndex(index, packages: index.packages.map(\.afresh)).answer == index.answer)
+    }
+
     @Test func `lists in another order, a member less, or a file of another package change the answer`() {
         func fingerprint(_ change: (inout PackageFingerprint) -> Void) -> UInt64 {
             var fingerprint = PackageFingerprint(row: Self.index.packages[0].row, section: "s", maintainer: "m")

@@ -84,6 +84,7 @@ struct ReportTests {
             .keyPath: ["get_by_email_predicate"],
             .singleIndex: ["conjunction_selective_rows", "conjunction_broad_rows"],
             .foundation: ["scan_predicate_evaluate"],
+            .sync: ["commit_small_durable_sync"],
         ]
         for baseline in Baseline.allCases where baseline != .native {
             #expect(Workload.all.filter { $0.baseline == baseline }.map(\.name) == expected[baseline])
@@ -115,6 +116,7 @@ struct ReportTests {
         #expect(
             Workload.all.filter { $0.note != nil }.map(\.name) == [
                 "memory", "disk", "disk_compacted", "conjunction_selective", "live_result_apart", "live_result_changed",
+                "packages_memory", "packages_undo",
                 "reopen_compacted",
                 "migrate", "compact",
             ])

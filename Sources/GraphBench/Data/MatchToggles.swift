@@ -10,7 +10,7 @@ struct MatchToggles: Sendable {
 
     init(_ data: PeopleData) {
         matches = data.people.count(where: \.matchesFilter)
-        people = data.updates.filter { data.people[$0].matchesFilter }.map { ($0, data.people[$0].balance) }
+        people = data.updates(run: 0).filter { data.people[$0].matchesFilter }.map { ($0, data.people[$0].balance) }
         precondition(!people.isEmpty, "nobody matches among \(data.rows) people")
     }
 

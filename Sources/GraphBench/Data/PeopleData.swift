@@ -1,6 +1,7 @@
 import Foundation
 
-/// The rows of every workload: people and one team per thousand of them, the same for the same number of rows.
+/// The rows of every workload: people and one team per thousand of them, the same for the same number of rows. Which of them
+/// are looked at and changed is drawn from a seed.
 struct PeopleData: Sendable {
     /// The size of the transactions that load rows.
     static let batch = 10_000
@@ -15,23 +16,23 @@ struct PeopleData: Sendable {
     let lookups: [Int]
     /// The addresses of ``lookups``, so that a timed loop does not walk through ``people`` to get them.
     let lookupEmails: [String]
-    /// Random indices of people, each once.
-    let updates: [Int]
-    /// Random indices of teams, each once.
-    let visitedTeams: [Int]
+    /// All indices of people in random order.
+    private let permutation: [Int]
+    /// All indices of teams in random order.
+    private let teamOrder: [Int]
     /// Random ranges of balances, in each of which about a thousand people are.
     let balances: [Range<Double>]
 
-    init(rows: Int) {
+    init(rows: Int, seed: UInt64 = 1) {
         let teams = Self.teamCount(rows: rows)
         teamNames = Self.teamNames(teams)
         people = (0..<rows).map { Self.person($0, teams: teams) }
-        var random = SplitMix64(seed: 0x6772_6170_6862_656E)
+        var random = SplitMix64(seed: 0x6772_6170_6862_656E &+ seed &* 0xD134_2543_DE82_EF95)
         let wanted = min(100_000, rows)
         lookups = (0..<wanted).map { _ in Int.random(in: 0..<rows, using: &random) }
         lookupEmails = lookups.map(Self.email)
-        updates = Array((0..<rows).shuffled(using: &random).prefix(min(100_000, max(1, rows / 2))))
-        visitedTeams = Array((0..<teams).shuffled(using: &random).prefix(100))
+        permutation = (0..<rows).shuffled(using: &random)
+        teamOrder = (0..<teams).shuffled(using: &random)
         let width = 10_000 * min(1, 1_000 / Double(rows))
         balances = (0..<100).map { _ in
             let lowest = Double.random(in: 0...(10_000 - width), using: &random)
@@ -76,7 +77,19 @@ struct PeopleData: Sendable {
     }
 }
 
+/// What is read and changed.
 extension PeopleData {
+    /// Random indices of people, each once, which differ from those of the runs before until everybody had a turn.
+    func updates(run: Int) -> [Int] {
+        let count = min(100_000, max(1, rows / 2))
+        let first = run * count % rows
+        let end = min(first + count, rows)
+        return Array(permutation[first..<end] + permutation[..<(first + count - end)])
+    }
+
+    /// Random indices of teams, each once.
+    var visitedTeams: ArraySlice<Int> { teamOrder.prefix(100) }
+
     /// About a thousandth of the balances are lower, and a tenth.
     static let (poorLimit, modestLimit) = (10.0, 1_000.0)
 
@@ -96,15 +109,22 @@ extension PeopleData {
     /// The indices of the people with these ages.
     var oldest: [Int] { people.indices.filter { Self.oldest.contains(people[$0].age) } }
 
-    /// The balance that the update at `position` of ``updates`` writes in one run: a small whole number, so that
+    /// The balance that the update at `position` of ``updates(run:)`` writes in one run: a small whole number, so that
     /// sums of balances are exact in any order.
     static func updatedBalance(position: Int, run: Int) -> Double {
         Double(position % 1_000 + run + 1)
     }
 
-    /// How many teams one run of a cascade deletes, and how many such runs a freshly loaded store serves.
-    var deletion: (teams: Int, runsPerLoad: Int) {
-        let teams = min(100, max(1, teamNames.count / 10))
-        return (teams, teamNames.count / teams)
+    /// A person after that update.
+    func person(_ index: Int, updatedAt position: Int, run: Int) -> PersonRow {
+        var person = people[index]
+        person.balance = Self.updatedBalance(position: position, run: run)
+        return person
+    }
+
+    /// The random teams that each run of a cascade deletes, for as many runs as a freshly loaded store serves.
+    var deletions: [ArraySlice<Int>] {
+        let count = min(100, max(1, teamNames.count / 10))
+        return (0..<teamNames.count / count).map { teamOrder[$0 * count..<($0 + 1) * count] }
     }
 }

@@ -1,4 +1,5 @@
-/// Which of the people have which tags, many to many: the same for the same number of rows.
+/// Which of the people have which tags, many to many: the same for the same number of rows. A seed says which tags are looked
+/// at.
 struct TagData: Sendable {
     static let tagsPerPerson = 4
     /// So many people's links make one transaction of ``PeopleData/batch`` links.
@@ -10,7 +11,7 @@ struct TagData: Sendable {
     /// Random indices of tags, each once.
     let visitedTags: [Int]
 
-    init(rows: Int) {
+    init(rows: Int, seed: UInt64 = 1) {
         let count = Self.tagCount(rows: rows)
         var random = SplitMix64(seed: 0x6D61_6E79_746F_6D61)
         var links: [Int] = []
@@ -24,7 +25,8 @@ struct TagData: Sendable {
         }
         names = (0..<count).map { "tag\($0)" }
         tags = links
-        visitedTags = Array((0..<count).shuffled(using: &random).prefix(25))
+        var visits = SplitMix64(seed: seed)
+        visitedTags = Array((0..<count).shuffled(using: &visits).prefix(25))
     }
 
     /// Enough for every person to have four different ones.

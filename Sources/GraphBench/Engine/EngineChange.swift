@@ -4,27 +4,37 @@ import Graph
 enum EngineChange {
     static let contenders: [String: Workload.Contender] = [
         "update_many": { setting in
+            let (store, context) = try await EngineStore.inMemoryWithContext(setting.data)
+            return updates(setting.data, store) { context }
+        },
+        "update_many_new_context": { setting in
             let store = try await EngineStore.inMemory(setting.data)
-            let ids = setting.data.updates.map { store.people[$0] }
-            let context = Context(store.coordinator)
-            return { run in
-                let seconds = try await context.updateBalances(of: ids, run: run)
-                return Measurement(amount: seconds, count: ids.count, answer: store.balances(of: ids))
-            }
+            return updates(setting.data, store) { Context(store.coordinator) }
         },
         "delete_cascade": { setting in
             let data = setting.data
-            return Workload.deletions(data) {
-                let store = try await EngineStore.inMemory(data)
-                return { teams in
+            let deletions = data.deletions
+            return Workload.reloading(every: deletions.count) {
+                let (store, context) = try await EngineStore.inMemoryWithContext(data)
+                return { turn in
                     let before = store.coordinator.snapshot.count(of: Person.self)
-                    let seconds = try await Context(store.coordinator).deleteTeams(Array(store.teams[teams]))
+                    let seconds = try await context.deleteTeams(deletions[turn].map { store.teams[$0] })
                     let deleted = before - store.coordinator.snapshot.count(of: Person.self)
                     return Measurement(amount: seconds, count: deleted, answer: try store.answer())
                 }
             }
         },
     ]
+
+    private static func updates(
+        _ data: PeopleData, _ store: EngineStore, in context: @escaping () -> Context
+    ) -> Workload.Trial {
+        return { run in
+            let ids = data.updates(run: run).map { store.people[$0] }
+            let seconds = try await context().updateBalances(of: ids, run: run)
+            return Measurement(amount: seconds, count: ids.count, answer: store.balances(of: ids))
+        }
+    }
 }
 
 extension Context {

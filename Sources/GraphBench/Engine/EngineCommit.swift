@@ -3,21 +3,18 @@ import Graph
 /// The engine's side of ``Workload/commitWorkloads``.
 enum EngineCommit {
     static let contenders: [String: Workload.Contender] = [
-        "commit_small_durable": { setting in
-            let data = setting.data
-            let path = setting.freshPath("commit.graph")
-            let store = try await EngineStore(EngineStore.open(path), loading: data)
-            setting.afterRuns { try await readBack(path, store, data.updates.prefix(Workload.Commits.durable)) }
-            return commits(data, count: Workload.Commits.durable, store)
-        },
+        "commit_small_durable": durable,
+        "commit_small_durable_sync": durable,
         "commit_small_concurrent": { setting in
             let data = setting.data
             let path = setting.freshPath("concurrent.graph")
             let coordinator = try await EngineStore.open(path)
             let store = try await EngineStore(coordinator, loading: data)
-            setting.afterRuns { try await readBack(path, store, Workload.concurrentUpdates(data)) }
+            setting.afterRuns { run in
+                try await readBack(path, store, Workload.concurrentUpdates(data, run: run))
+            }
+            let contexts = (0..<Workload.Commits.tasks).map { _ in Context(coordinator) }
             return { run in
-                let contexts = (0..<Workload.Commits.tasks).map { _ in Context(coordinator) }
                 let (seconds, indices) = try await Workload.concurrentCommits(data, run: run) { task, balance, index in
                     try await contexts[task].commit(balance: balance, of: store.people[index])
                 }
@@ -29,6 +26,16 @@ enum EngineCommit {
             commits(setting.data, count: Workload.Commits.inMemory, try await .inMemory(setting.data))
         },
     ]
+
+    private static let durable: Workload.Contender = { setting in
+        let data = setting.data
+        let path = setting.freshPath("commit.graph")
+        let store = try await EngineStore(EngineStore.open(path), loading: data)
+        setting.afterRuns { run in
+            try await readBack(path, store, data.updates(run: run).prefix(Workload.Commits.durable))
+        }
+        return commits(data, count: Workload.Commits.durable, store)
+    }
 
     /// Who has which balance in the file, which is closed before, as one program at a time has it.
     private static func readBack(
@@ -42,9 +49,9 @@ enum EngineCommit {
     }
 
     private static func commits(_ data: PeopleData, count: Int, _ store: EngineStore) -> Workload.Trial {
-        let ids = data.updates.prefix(count).map { store.people[$0] }
         let context = Context(store.coordinator)
         return { run in
+            let ids = data.updates(run: run).prefix(count).map { store.people[$0] }
             let seconds = try await context.commitBalances(of: ids, run: run)
             return Measurement(amount: seconds, count: ids.count, answer: store.balances(of: ids))
         }

@@ -4,9 +4,8 @@ import Graph
 enum EngineCondition {
     static let contenders: [String: Workload.Contender] = [
         "update_where": { setting in
-            let store = try await EngineStore.inMemory(setting.data)
+            let (store, context) = try await EngineStore.inMemoryWithContext(setting.data)
             let ids = setting.data.oldest.map { store.people[$0] }
-            let context = Context(store.coordinator)
             return { run in
                 let balance = PeopleData.updatedBalance(position: 0, run: run)
                 let stopwatch = Stopwatch()
@@ -16,12 +15,12 @@ enum EngineCondition {
         },
         "delete_where": { setting in
             let data = setting.data
-            return Workload.deletionsOfAges {
-                let store = try await EngineStore.inMemory(data)
-                return { ages in
+            return Workload.reloading(every: 10) {
+                let (store, context) = try await EngineStore.inMemoryWithContext(data)
+                return { turn in
                     let before = store.coordinator.snapshot.count(of: Person.self)
                     let stopwatch = Stopwatch()
-                    try await Context(store.coordinator).delete(ages: ages)
+                    try await context.delete(ages: Workload.deletedAges(turn: turn))
                     let seconds = stopwatch.seconds
                     let deleted = before - store.coordinator.snapshot.count(of: Person.self)
                     return Measurement(amount: seconds, count: deleted, answer: try store.answer())

@@ -17,14 +17,14 @@ enum EngineContexts {
             let data = setting.data
             let store = try await EngineStore.inMemory(data)
             let coordinator = store.coordinator
+            let (reader, writer) = (Context(coordinator), Context(coordinator))
             return { run in
-                let (reader, writer) = (Context(coordinator), Context(coordinator))
+                let updates = data.updates(run: run)
                 var seconds = 0.0
                 var answer: UInt64 = 0
                 for round in 0..<Workload.Refreshes.rounds {
                     let ids = (0..<Workload.Refreshes.rowsPerCommit).map { row in
-                        store.people[
-                            data.updates[(round * Workload.Refreshes.rowsPerCommit + row) % data.updates.count]]
+                        store.people[updates[(round * Workload.Refreshes.rowsPerCommit + row) % updates.count]]
                     }
                     let balance = Double(round + run)
                     try await writer.transaction { context in

@@ -35,9 +35,11 @@ enum EngineInsert {
         },
     ]
 
-    static let footprint: FootprintProcess.Load = { rows in
-        let coordinator = try await Coordinator(for: Team.self, Person.self)
-        _ = try await EngineStore(coordinator, rows: rows, teams: PeopleData.teamCount(rows: rows))
-        return FootprintProcess.Store(object: coordinator) { try EngineStore.answer(coordinator) }
+    static let footprint: FootprintProcess.Load = { rows, _ in
+        return {
+            let coordinator = try await Coordinator(for: Team.self, Person.self)
+            _ = try await EngineStore(coordinator, rows: rows, teams: PeopleData.teamCount(rows: rows))
+            return FootprintProcess.Store(object: coordinator) { try EngineStore.answer(coordinator) }
+        }
     }
 }

@@ -9,7 +9,7 @@ enum EngineLinks {
             return { _ in
                 var store = try await EngineTagStore(tagNames: links.names)
                 try await store.insertPeople(data)
-                let seconds = try await Context(store.coordinator).link(store.people, with: store.tags, links)
+                let seconds = try await store.context.link(store.people, with: store.tags, links)
                 return Measurement(amount: seconds, count: links.count, answer: try store.answer())
             }
         },
@@ -26,12 +26,12 @@ enum EngineLinks {
         "traverse_links": { setting in
             let store = try await setting.engineTagStore
             let ids = await setting.tags.visitedTags.map { store.tags[$0] }
-            return { _ in await Context(store.coordinator).agesOfValues(with: ids) }
+            return { _ in await store.context.agesOfValues(with: ids) }
         },
         "traverse_links_objects": { setting in
             let store = try await setting.engineTagStore
             let ids = await setting.tags.visitedTags.map { store.tags[$0] }
-            return { _ in await Context(store.coordinator).agesOfObjects(with: ids) }
+            return { _ in await store.context.agesOfObjects(with: ids) }
         },
     ]
 }

@@ -18,8 +18,9 @@ enum EngineLive {
             try await store.coordinator.transaction { context in
                 for (place, id) in members.enumerated() { context[id]?.balance = Double(1_000_000_000 + place) }
             }
+            let context = Context(store.coordinator)
             return { run in
-                let context = Context(store.coordinator)
+                await context.refresh()
                 return try await context.keepResult(
                     run: run, isChanged ? Array(members) : Array(others), count: size, isChanged)
             }

@@ -5,11 +5,13 @@ enum EngineProperty {
     static let contenders: [String: Workload.Contender] = [
         "property_read": { _ in
             let store = try await EngineStore.inMemory(PeopleData(rows: Workload.Properties.objects))
-            return { _ in try await Context(store.coordinator).readAges(of: store.people) }
+            let context = Context(store.coordinator)
+            return { _ in try await context.readAges(of: store.people) }
         },
         "property_write": { _ in
             let store = try await EngineStore.inMemory(PeopleData(rows: Workload.Properties.objects))
-            return { run in try await Context(store.coordinator).writeAges(of: store.people, run: run) }
+            let context = Context(store.coordinator)
+            return { run in try await context.writeAges(of: store.people, run: run) }
         },
     ]
 

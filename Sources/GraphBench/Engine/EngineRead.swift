@@ -1,3 +1,4 @@
+import Foundation
 import Graph
 
 /// The engine's side of ``Workload/readWorkloads``.
@@ -11,18 +12,27 @@ enum EngineRead {
                 ids.reduce(0) { $0 &+ (snapshot.value(for: $1)?.checksum ?? 0) }
             }
         },
+        "get_by_id_kept": { setting in
+            let store = try await setting.engineStore
+            let ids = setting.data.lookups.map { store.people[$0] }
+            let snapshot = store.coordinator.snapshot
+            return Workload.kept(\.checksum) { ids.compactMap { snapshot.value(for: $0) } }
+        },
         "get_by_email": emails,
         "scan_filter_count": scan,
         "fetch_filter_rows": { setting in
             let snapshot = try await setting.engineStore.coordinator.snapshot
-            return { _ in
-                let stopwatch = Stopwatch()
-                let people = try snapshot.fetchValues(
+            return Workload.kept(\.checksum) {
+                try snapshot.fetchValues(
                     Person.self, where: { $0.age > PeopleData.ageLimit && $0.balance < PeopleData.balanceLimit })
-                let seconds = stopwatch.seconds
-                let answer = people.reduce(0) { $0 &+ $1.checksum }
-                return Measurement(amount: seconds, count: people.count, answer: answer)
             }
+        },
+        "fetch_filter_mapped": { setting in
+            let snapshot = try await setting.engineStore.coordinator.snapshot
+            let (age, balance) = (PeopleData.ageLimit, PeopleData.balanceLimit)
+            let matches = FetchDescriptor<Person>(
+                predicate: #Predicate<Person> { $0.age > age && $0.balance < balance })
+            return Workload.kept(\.checksum) { try snapshot.fetchValues(matches) { OwnPerson($0) } }
         },
         "fetch_filter_objects": { setting in
             let coordinator = try await setting.engineStore.coordinator
@@ -34,6 +44,15 @@ enum EngineRead {
                 let people = try snapshot.fetchValues(
                     Person.self, where: { $0.age > PeopleData.ageLimit }, sortedBy: [.descending(\.balance)],
                     limit: 100)
+                return people.reduce(0) { Checksum.ranked($0, $1.checksum) }
+            }
+        },
+        "sort_limit_two": { setting in
+            let snapshot = try await setting.engineStore.coordinator.snapshot
+            return Workload.timed(count: 1) {
+                let people = try snapshot.fetchValues(
+                    Person.self, where: { $0.age > PeopleData.ageLimit },
+                    sortedBy: [.descending(\.age), .descending(\.balance)], limit: 100)
                 return people.reduce(0) { Checksum.ranked($0, $1.checksum) }
             }
         },
@@ -77,6 +96,29 @@ enum EngineRead {
                 limit: 100)
             return people.reduce(0) { Checksum.ranked($0, $1.checksum) }
         }
+    }
+}
+
+/// A type of the program's that rows are mapped into.
+private struct OwnPerson {
+    let name: String
+    let email: String
+    let age: Int
+    let balance: Double
+    let joined: Date
+    let team: Team.ID?
+
+    init(_ person: Person) {
+        name = person.name
+        email = person.email
+        age = person.age
+        balance = person.balance
+        joined = person.joined
+        team = person.team.id
+    }
+
+    var checksum: UInt64 {
+        Checksum.person(name: name, email: email, age: age, balance: balance, joined: joined)
     }
 }
 

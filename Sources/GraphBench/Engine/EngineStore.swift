@@ -9,10 +9,13 @@ struct EngineStore: Sendable {
 
     /// Inserts all rows of `data` in transactions of ``PeopleData/batch``.
     init(_ coordinator: Coordinator, loading data: PeopleData) async throws {
-        self.coordinator = coordinator
-        (teams, people) = try await Context(coordinator).load(
-            teamNames: data.teamNames, batches: data.batches
-        ) { data.people[$0] }
+        try await self.init(in: Context(coordinator), loading: data)
+    }
+
+    /// The same in a context that goes on to live.
+    init(in context: Context, loading data: PeopleData) async throws {
+        coordinator = context.coordinator
+        (teams, people) = try await context.load(teamNames: data.teamNames, batches: data.batches) { data.people[$0] }
     }
 
     /// The same with so many teams, of rows that are made one at a time.
@@ -25,6 +28,12 @@ struct EngineStore: Sendable {
 
     static func inMemory(_ data: PeopleData) async throws -> EngineStore {
         try await EngineStore(Coordinator(for: Team.self, Person.self), loading: data)
+    }
+
+    /// With the context that has loaded the rows.
+    static func inMemoryWithContext(_ data: PeopleData) async throws -> (store: EngineStore, context: Context) {
+        let context = Context(try await Coordinator(for: Team.self, Person.self))
+        return (try await EngineStore(in: context, loading: data), context)
     }
 
     static func open(_ path: String) async throws -> Coordinator {

@@ -6,13 +6,15 @@ extension EngineSuite {
             EngineLinks.contenders, EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
             EngineContexts.contenders, EngineReadWhileWriting.contenders, EngineCodable.contenders,
             EngineCondition.contenders, EnginePredicate.contenders, EngineConjunction.contenders, EngineLive.contenders,
-            EnginePackages.contenders,
+            EnginePackages.contenders, EnginePackages.changes,
         ]
         var suite = EngineSuite()
         for family in families {
             suite.contenders.merge(family) { _, _ in preconditionFailure("a workload with two engine sides") }
         }
-        suite.footprint = EngineInsert.footprint
+        suite.footprints = [
+            FootprintProcess.people: EngineInsert.footprint, FootprintProcess.packages: EnginePackages.footprint,
+        ]
         suite.wordNet = EngineWordNet.check
         suite.updates = EngineUpdates.run
         suite.soak = EngineSoak.run

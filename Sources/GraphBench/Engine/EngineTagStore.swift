@@ -2,20 +2,21 @@ import Graph
 
 /// A coordinator with people and tags in it, and the identifiers in the order of the data.
 struct EngineTagStore: Sendable {
-    let coordinator: Coordinator
+    /// In which everything is inserted.
+    let context: Context
     let tags: [Tag.ID]
     private(set) var people: [TaggedPerson.ID] = []
 
     /// The tags without anybody.
     init(tagNames: [String]) async throws {
-        coordinator = try await Coordinator(for: Tag.self, TaggedPerson.self)
-        tags = try await Context(coordinator).insert([tagNames.indices]) { Tag(name: tagNames[$0]) }
+        context = Context(try await Coordinator(for: Tag.self, TaggedPerson.self))
+        tags = try await context.insert([tagNames.indices]) { Tag(name: tagNames[$0]) }
     }
 
     /// Inserts all people, with their links if there are any, in transactions of ``PeopleData/batch`` people.
     mutating func insertPeople(_ data: PeopleData, links: TagData? = nil) async throws {
         let tags = tags
-        people = try await Context(coordinator).insert(data.batches) { person in
+        people = try await context.insert(data.batches) { person in
             let ids = links?.tags(of: person).map { tags[$0] } ?? []
             return TaggedPerson(data.people[person], tags: ToMany(ids))
         }
@@ -23,7 +24,7 @@ struct EngineTagStore: Sendable {
 
     /// The people and all links, as each side of the relationship tells them.
     func answer() throws -> UInt64 {
-        let snapshot = coordinator.snapshot
+        let snapshot = context.coordinator.snapshot
         let personNumbers = Dictionary(uniqueKeysWithValues: zip(people, people.indices))
         let tagNumbers = Dictionary(uniqueKeysWithValues: zip(tags, tags.indices))
         var (byPerson, byTag): (UInt64, UInt64) = (0, 0)

@@ -6,29 +6,40 @@ enum EngineTraversal {
         "traverse_to_one": { setting in
             let store = try await setting.engineStore
             let ids = setting.data.lookups.map { store.people[$0] }
-            return { _ in try await Context(store.coordinator).teamNames(from: ids) }
+            let context = Context(store.coordinator)
+            return { _ in try await context.teamNames(from: ids) }
         },
         "traverse_to_one_held": { setting in
             let store = try await setting.engineStore
             let ids = setting.data.lookups.map { store.people[$0] }
-            return { _ in try await Context(store.coordinator).teamNames(holding: ids) }
+            let context = Context(store.coordinator)
+            return { _ in try await context.teamNames(holding: ids) }
         },
         "traverse_to_one_many": { setting in
             let rows = setting.data.rows
             let store = try await EngineStore(
                 Coordinator(for: Team.self, Person.self), rows: rows, teams: PeopleData.manyTeams(rows: rows))
             let ids = setting.data.lookups.map { store.people[$0] }
-            return { _ in try await Context(store.coordinator).teamNames(holding: ids) }
+            let context = Context(store.coordinator)
+            return { _ in try await context.teamNames(holding: ids) }
         },
         "traverse_to_many_objects": { setting in
             let store = try await setting.engineStore
             let ids = setting.data.visitedTeams.map { store.teams[$0] }
-            return { _ in await Context(store.coordinator).agesOfObjects(in: ids) }
+            let context = Context(store.coordinator)
+            return { _ in await context.agesOfObjects(in: ids) }
+        },
+        "traverse_to_many_objects_held": { setting in
+            let store = try await setting.engineStore
+            let ids = setting.data.visitedTeams.map { store.teams[$0] }
+            let context = Context(store.coordinator)
+            return { _ in await context.agesOfHeldObjects(in: ids) }
         },
         "traverse_to_many": { setting in
             let store = try await setting.engineStore
             let ids = setting.data.visitedTeams.map { store.teams[$0] }
-            return { _ in await Context(store.coordinator).agesOfValues(in: ids) }
+            let context = Context(store.coordinator)
+            return { _ in await context.agesOfValues(in: ids) }
         },
     ]
 }
@@ -68,6 +79,12 @@ extension Context {
                 return (sum, count)
             }
         }
+    }
+
+    /// Adds up the ages of teams' members, whose objects the program holds.
+    func agesOfHeldObjects(in ids: [Team.ID]) -> Measurement {
+        let held = ids.compactMap { id in self[id].map { Array($0.members) } }
+        return withExtendedLifetime(held) { agesOfObjects(in: ids) }
     }
 
     /// Adds up the ages of teams' members, of whom no objects are made.

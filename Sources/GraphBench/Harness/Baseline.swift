@@ -14,12 +14,14 @@ enum Baseline: String, CaseIterable, Sendable {
     case singleIndex
     /// The evaluation of a predicate that comes with Foundation.
     case foundation
+    /// Nothing but the syncs: the limit of the medium.
+    case sync
 
     /// What a figure of this side is called, if it is not native Swift's.
     var name: String? {
         switch self {
         case .native: nil
-        case .foundation: word
+        case .foundation, .sync: word
         case .alone: "Graph alone"
         default: "Graph, \(word)"
         }
@@ -32,6 +34,7 @@ enum Baseline: String, CaseIterable, Sendable {
         case .keyPath: "key path"
         case .singleIndex: "one index"
         case .foundation: "Foundation"
+        case .sync: "bare sync"
         }
     }
 }

@@ -5,11 +5,11 @@ import Synchronization
 enum FootprintProcess {
     /// The first argument of the process.
     static let command = "footprint-of"
-    /// The workload that starts such processes.
-    static let workload = "memory"
+    /// The workloads that start such processes.
+    static let (people, packages) = ("memory", "packages_memory")
 
-    /// Makes a store with `rows` people, whose strings are made one row at a time, and returns it with a way to its answer.
-    typealias Load = @Sendable (_ rows: Int) async throws -> Store
+    /// Gets ready for a store of about so many rows, and returns what makes it, with texts that nothing else has.
+    typealias Load = @Sendable (_ rows: Int, _ seed: UInt64) async throws -> () async throws -> Store
 
     struct Store {
         let object: AnyObject
@@ -38,15 +38,18 @@ enum FootprintProcess {
     }
 
     /// Starts the process for one side and reads what it printed.
-    static func contender(_ side: Side) -> Workload.Contender {
+    static func contender(_ side: Side, _ workload: String) -> Workload.Contender {
         return { setting in
-            let rows = setting.data.rows
+            let arguments = [
+                command, side.rawValue, "--workload", workload, "--rows", String(setting.data.rows),
+                "--seed", String(setting.seed),
+            ]
+            let count = workload == packages ? await setting.packages.objectCount : setting.data.rows
             return { _ in
-                let text = try output(
-                    of: Platform.executable, arguments: [command, side.rawValue, "--rows", String(rows)])
+                let text = try output(of: Platform.executable, arguments: arguments)
                 let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
                 guard numbers.count == 2 else { throw Failure(status: 0, output: text) }
-                return Measurement(amount: Double(numbers[0]), count: rows, answer: numbers[1])
+                return Measurement(amount: Double(numbers[0]), count: count, answer: numbers[1])
             }
         }
     }
@@ -72,32 +75,51 @@ enum FootprintProcess {
     }
 
     /// What the process does: prints by how many bytes the resident memory grew, and the store's answer.
-    static func report(_ side: Side, rows: Int, engine: EngineSuite) async throws {
-        let load: Load? =
-            switch side {
-            case .engine: engine.footprint
-            case .sqlite: loadSQLite
-            case .native: loadNative
-            }
-        guard let load else { return }
+    static func report(
+        _ side: Side, of workload: String, rows: Int, seed: UInt64, engine: EngineSuite
+    ) async throws {
+        guard let load = load(side, of: workload, engine: engine) else { return }
+        let makeStore = try await load(rows, seed)
+        Platform.releaseFreeMemory()
         let before = Platform.residentBytes ?? 0
-        let store = try await load(rows)
+        let store = try await makeStore()
         Platform.releaseFreeMemory()
         let after = Platform.residentBytes ?? 0
-        // The store lives until its memory was counted.
-        try withExtendedLifetime(store.object) {
+        // The store lives until its memory was counted, and what it was made of as long.
+        try withExtendedLifetime((store.object, makeStore)) {
             print(max(0, after - before), try store.answer())
         }
     }
 
-    private static func loadSQLite(rows: Int) throws -> Store {
-        let peer = try SQLitePeer(at: .memory)
-        try peer.load(rows: rows, teams: PeopleData.teamCount(rows: rows))
-        return Store(object: peer) { try peer.answer() }
+    static func load(_ side: Side, of workload: String, engine: EngineSuite) -> Load? {
+        switch side {
+        case .engine: engine.footprints[workload]
+        case .sqlite: workload == packages ? loadSQLitePackages : loadSQLite
+        case .native: workload == packages ? nil : loadNative
+        }
     }
 
-    private static func loadNative(rows: Int) -> Store {
-        let peer = NativePeer(rows: rows, teams: PeopleData.teamCount(rows: rows))
-        return Store(object: peer) { peer.answer }
+    private static let loadSQLite: Load = { rows, _ in
+        return {
+            let peer = try SQLitePeer(at: .memory)
+            try peer.load(rows: rows, teams: PeopleData.teamCount(rows: rows))
+            return Store(object: peer) { try peer.answer() }
+        }
+    }
+
+    private static let loadSQLitePackages: Load = { rows, seed in
+        let index = PackageIndex(objects: rows, seed: seed)
+        return {
+            let peer = try SQLitePackagePeer(at: .memory)
+            try peer.load(index) { index.packages[$0].afresh }
+            return Store(object: peer) { try peer.answer() }
+        }
+    }
+
+    private static let loadNative: Load = { rows, _ in
+        return {
+            let peer = NativePeer(rows: rows, teams: PeopleData.teamCount(rows: rows))
+            return Store(object: peer) { peer.answer }
+        }
     }
 }

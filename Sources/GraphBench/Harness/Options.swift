@@ -12,6 +12,10 @@ struct Options: Equatable, Sendable {
         case wordNet(String)
         /// Two files of results, the older one first.
         case compare(String, String)
+        /// Graph beside another build of it or a peer, measured in turn.
+        case pair(PairCommand.Opponent)
+        /// For the process itself: runs of Graph's side of a workload, for such pairs.
+        case runs
         /// For the process itself: how much memory one side's store takes.
         case footprint(Side)
     }
@@ -26,7 +30,7 @@ struct Options: Equatable, Sendable {
     /// The numbers of people that take the place of the suite's; empty for those of the suite.
     var rows: [Int] = []
     var runs = 3
-    /// What the packages are drawn from; nil for other packages in each run.
+    /// See ``Setting/seed``; nil for another one in each measurement.
     var seed: UInt64?
     /// The names of the workloads to measure; empty for all.
     var workloads: [String] = []
@@ -35,6 +39,8 @@ struct Options: Equatable, Sendable {
     var commitSize = 1_000
     /// How long the command `soak` works.
     var minutes = 1
+    /// How many pairs the command `pair` measures of each workload.
+    var pairs = 15
     var usesPeer = true
     var directory: String?
     var json: String?
@@ -46,6 +52,7 @@ struct Options: Equatable, Sendable {
     static let rowLimits = 1_000...100_000_000
     static let runLimits = 1...1_000
     static let seedLimits = 1...1_000_000_000
+    static let pairLimits = 15...1_000
     static let updateLimits = 1...1_000_000_000
     static let commitLimits = 1...1_000_000
     static let minuteLimits = 1...10_000
@@ -53,6 +60,7 @@ struct Options: Equatable, Sendable {
     static let help = """
         usage: GraphBench [options]
                GraphBench compare OLD.json NEW.json
+               GraphBench pair OTHER [--pairs N] [--workload NAME]… [--rows N] [--suite NAME] [--seed N] [--directory DIR]
                GraphBench wordnet [DIRECTORY] [--directory DIR]
                GraphBench updates [--rows N] [--updates N] [--commit N] [--directory DIR] [--svg FILE]
                GraphBench soak [--minutes N] [--rows N] [--seed N] [--directory DIR]
@@ -63,7 +71,8 @@ struct Options: Equatable, Sendable {
                             much each figure grows (default quick)
           --rows N[,N…]     other numbers of people, at least \(rowLimits.lowerBound); several for growth alone
           --runs N          timed runs of each workload after one warm-up (default 3), of reads for 5 ms at least
-          --seed N          the seed of the packages (default: another one in each run)
+          --seed N          the seed of the packages, and of which people are read and changed (default: another one
+                            each time)
           --workload NAME   only this workload; may be repeated
           --list            the suites, and the workloads with what they time
           --no-peer         without SQLite
@@ -77,6 +86,11 @@ struct Options: Equatable, Sendable {
         was measured: their medians at least \(Figures.limit(Comparison.least))x apart, and no overlap between their slowest and fastest runs.
         A figure, a peer or a workload that only OLD has is lost.
 
+        pair measures Graph and OTHER in turn: another GraphBench program, of which Graph's side is measured, sqlite or native.
+        N pairs (default and least 15) of each workload that is named, or of those that users feel most, give the median of
+        the ratios, above 1 where this program is faster, and their quartiles. Faster or slower is what is so by more
+        than a twentieth in the whole range between the quartiles.
+
         wordnet loads the WordNet 3.0 database from DIRECTORY (default \(WordNetFiles.defaultDirectory)) into a store,
         reopens it and checks known figures through its relationships. With --directory the store stays there.
 
@@ -89,8 +103,8 @@ struct Options: Equatable, Sendable {
 
         Figures of a debug build mean nothing, so that one refuses --json and --svg.
 
-        Exit codes: 0 done; 1 an answer differs, something failed, or compare found something worse or lost; 2 the command line
-        or a file is wrong; 130 interrupted, with all durable files removed.
+        Exit codes: 0 done; 1 an answer differs, something failed, compare found something worse or lost, or pair found
+        something slower; 2 the command line or a file is wrong; 130 interrupted, with all durable files removed.
         """
 
     /// - Parameter names: the workloads there are.
@@ -129,12 +143,23 @@ struct Options: Equatable, Sendable {
                     throw Invalid(message: "\(argument) needs a side")
                 }
                 options.command = .footprint(side)
+            case RunServer.command:
+                let name = try reader.value(for: argument)
+                guard names.contains(name) else { throw Invalid(message: "there is no workload '\(name)'") }
+                options.workloads = [name]
+                options.command = .runs
+            case "--pairs": options.pairs = try reader.number(for: argument, in: pairLimits)
             case "--updates": options.updates = try reader.number(for: argument, in: updateLimits)
             case "--commit": options.commitSize = try reader.number(for: argument, in: commitLimits)
             case "--minutes": options.minutes = try reader.number(for: argument, in: minuteLimits)
             case "updates": options.command = .updates
             case "soak": options.command = .soak
             case "wordnet": options.command = .wordNet(reader.operand() ?? WordNetFiles.defaultDirectory)
+            case "pair":
+                guard let other = reader.operand() else {
+                    throw Invalid(message: "pair needs another program, sqlite or native")
+                }
+                options.command = .pair(PairCommand.Opponent(other))
             case "compare":
                 guard let old = reader.operand(), let new = reader.operand() else {
                     throw Invalid(message: "compare needs two files")

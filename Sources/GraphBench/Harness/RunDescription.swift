@@ -3,7 +3,7 @@ import Foundation
 /// Where, when and how figures were taken.
 struct RunDescription: Codable, Equatable, Sendable {
     var suite: String
-    /// What the packages were drawn from; absent in files of older versions.
+    /// See ``Setting/seed``; absent in files of older versions.
     var seed: UInt64?
     /// The timed runs of each workload.
     var runs: Int

@@ -41,7 +41,7 @@ struct Runner {
                 guard let trial = trials[side] else { continue }
                 progress.show("\(workload.name): \(side.rawValue), \(run == 0 ? "warm-up" : "run \(run) of \(runs)")")
                 do {
-                    let measurement = try await measure(run, of: trial, in: workload)
+                    let measurement = try await Self.measure(run, of: trial, in: workload)
                     answers.append((side, measurement.answer))
                     lastAnswers[side] = measurement.answer
                     if run > 0 { amounts[side, default: []].append(measurement.perUnit) }
@@ -62,7 +62,7 @@ struct Runner {
             guard let readBack = readBacks[side], let last = lastAnswers[side] else { continue }
             progress.show("\(workload.name): \(side.rawValue) is read back")
             do {
-                let answer = try await readBack()
+                let answer = try await readBack(runs)
                 if answer != last {
                     result.mismatches.append("\(side.rawValue) read back: \(answer) instead of \(last)")
                 }
@@ -77,13 +77,14 @@ struct Runner {
         return result
     }
 
-    private func measure(
+    /// Measures one run, of reads in as many passes as it needs.
+    static func measure(
         _ run: Int, of trial: Workload.Trial, in workload: Workload
     ) async throws -> Measurement {
         var sum = try await trial(run)
         guard workload.isReading else { return sum }
         var passes = 1
-        while sum.amount < Self.shortestReading, passes < Self.mostPasses {
+        while sum.amount < shortestReading, passes < mostPasses {
             let pass = try await trial(run)
             guard pass.answer == sum.answer else { throw ChangingAnswer() }
             sum = Measurement(amount: sum.amount + pass.amount, count: sum.count + pass.count, answer: sum.answer)

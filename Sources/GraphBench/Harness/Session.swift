@@ -29,7 +29,7 @@ struct Session {
     /// Everything that this size needs lives inside.
     private func measure(_ workloads: [Workload], rows: Int, in path: String) async -> [WorkloadResult] {
         progress.show("making \(Figures.count(rows)) people")
-        let setting = Setting(data: PeopleData(rows: rows), directory: path, seed: seed)
+        let setting = Setting(data: PeopleData(rows: rows, seed: seed), directory: path, seed: seed)
         let runner = Runner(setting: setting, runs: runs, usesPeer: usesPeer, progress: progress)
         var results: [WorkloadResult] = []
         for workload in workloads {

@@ -5,7 +5,7 @@ final class Setting {
     let data: PeopleData
     /// A folder of this run's own.
     let directory: String
-    /// What random data are drawn from beside those of people, who are always the same.
+    /// What the packages are drawn from, and what is read and changed of the people, who are always the same.
     let seed: UInt64
     private var shared: [String: Any] = [:]
     private var readBack: ReadBack?
@@ -31,8 +31,8 @@ final class Setting {
         return value
     }
 
-    /// Opens a contender's file anew and returns the answer that is in it.
-    typealias ReadBack = () async throws -> UInt64
+    /// Opens a contender's file anew and returns the answer that is in it after the last run.
+    typealias ReadBack = (_ lastRun: Int) async throws -> UInt64
 
     /// Has the file of the contender that gets ready read back once its runs are over: it must give the last run's answer.
     ///

@@ -20,7 +20,7 @@ enum EnginePackages {
         "packages_resolve": { setting in
             let index = await setting.packages
             let store = try await PackageStore.inMemory(index)
-            let context = Context(store.coordinator)
+            let context = store.context
             return { run in
                 if run > 0 { try await context.forgetTargets() }
                 let stopwatch = Stopwatch()

@@ -27,13 +27,12 @@ struct PackageGenerator {
     private mutating func makeRows(count: Int) {
         var names = PackageNames()
         while rows.count < count {
-            // Few packages are large.
-            let size = 20 + random.skewed(below: 2_000_000)
+            let size = PackageRecord.Row.size(&random)
             let row = PackageRecord.Row(
                 name: names.next(&random), architecture: random.unit() < 0.4 ? .all : .amd64,
                 version: PackageNames.version(&random),
                 priority: random.unit() < 0.9 ? .optional : Priority.allCases.randomElement(using: &random) ?? .extra,
-                installedSize: size, summary: summary())
+                installedSize: size, summary: PackageNames.summary(&random))
             byRank.append(rows.count)
             rows.append(row)
             if row.architecture == .amd64, random.unit() < 0.05 {
@@ -47,10 +46,6 @@ struct PackageGenerator {
         byRank.shuffle(using: &random)
     }
 
-    private mutating func summary() -> String {
-        (0..<Int.random(in: 3...8, using: &random)).map { _ in PackageNames.word(&random) }.joined(separator: " ")
-    }
-
     /// All packages, and the one that most others name.
     mutating func packages() -> ([PackageRecord], mostUsed: Int) {
         var ranks = [Int](repeating: byRank.count, count: rows.count)
@@ -62,7 +57,8 @@ struct PackageGenerator {
             packages.append(
                 PackageRecord(
                     row: row, section: random.skewed(below: sections.count),
-                    maintainer: random.skewed(below: maintainers.count), tags: drawTags(), file: file(of: row),
+                    maintainer: random.skewed(below: maintainers.count), tags: drawTags(),
+                    file: PackageRecord.File(of: row, &random),
                     dependencies: dependencies(rank: ranks[index], &useCounts)))
         }
         let mostUsed = useCounts.indices.max { useCounts[$0] < useCounts[$1] } ?? 0
@@ -76,13 +72,6 @@ struct PackageGenerator {
             if !tags.contains(tag) { tags.append(tag) }
         }
         return tags
-    }
-
-    private mutating func file(of row: PackageRecord.Row) -> PackageRecord.File {
-        let digest = (0..<2).map { _ in String(random.next() | 1 << 63, radix: 16) }.joined()
-        return PackageRecord.File(
-            path: "pool/main/\(row.name.prefix(1))/\(row.name)_\(row.version)_\(row.architecture).deb",
-            sizeBytes: row.installedSize * 300, digest: digest)
     }
 
     /// About four of them, a third of the packages has one or none.
@@ -126,5 +115,20 @@ struct PackageGenerator {
         return PackageRecord.Alternative(
             name: name,
             constraint: VersionConstraint(relation: relation, version: PackageNames.version(&random)))
+    }
+}
+
+extension PackageRecord.Row {
+    /// Few packages are large.
+    static func size(_ random: inout SplitMix64) -> Int {
+        20 + random.skewed(below: 2_000_000)
+    }
+}
+
+extension PackageRecord.File {
+    init(of row: PackageRecord.Row, _ random: inout SplitMix64) {
+        path = "pool/main/\(row.name.prefix(1))/\(row.name)_\(row.version)_\(row.architecture).deb"
+        sizeBytes = row.installedSize * 300
+        digest = (0..<2).map { _ in String(random.next() | 1 << 63, radix: 16) }.joined()
     }
 }

@@ -18,8 +18,8 @@ struct PackageIndex: Sendable {
     let mostUsed: Int
     /// The ranges of packages that are inserted by one transaction each, with all that belongs to them.
     let batches: [Range<Int>]
-    /// All that a store has when everything is loaded.
-    let objectCount: Int
+    /// The packages with all that belongs to them.
+    private let packageObjectCount: Int
 
     /// - Parameter objects: about how many objects there are.
     init(objects: Int, seed: UInt64) {
@@ -28,19 +28,37 @@ struct PackageIndex: Sendable {
         sections = generator.sections
         tags = generator.tags
         maintainers = generator.maintainers
-        (packages, mostUsed) = generator.packages()
+        let (packages, mostUsed) = generator.packages()
+        self.mostUsed = mostUsed
+        self.packages = packages
+        (batches, packageObjectCount) = Self.divided(packages)
+    }
+
+    /// The same distribution with other packages.
+    init(_ index: PackageIndex, packages: [PackageRecord]) {
+        seed = index.seed
+        sections = index.sections
+        tags = index.tags
+        maintainers = index.maintainers
+        mostUsed = index.mostUsed
+        self.packages = packages
+        (batches, packageObjectCount) = Self.divided(packages)
+    }
+
+    private static func divided(_ packages: [PackageRecord]) -> (batches: [Range<Int>], objectCount: Int) {
         var (batches, start, size) = ([Range<Int>](), 0, 0)
         for (index, package) in packages.enumerated() {
             size += package.objectCount
-            if size >= Self.batch || index == packages.count - 1 {
+            if size >= batch || index == packages.count - 1 {
                 batches.append(start..<index + 1)
                 (start, size) = (index + 1, 0)
             }
         }
-        self.batches = batches
-        objectCount =
-            packages.reduce(0) { $0 + $1.objectCount } + sections.count + maintainers.count + tags.count
+        return (batches, packages.reduce(0) { $0 + $1.objectCount })
     }
+
+    /// All that a store has when everything is loaded.
+    var objectCount: Int { packageObjectCount + sections.count + maintainers.count + tags.count }
 
     var alternativeCount: Int {
         packages.reduce(0) { $0 + $1.dependencies.reduce(0) { $0 + $1.alternatives.count } }
@@ -54,7 +72,7 @@ extension PackageIndex {
     private static let pairs = 20
     private static let prefixes = 1_000
 
-    private func random(_ run: Int) -> SplitMix64 {
+    func random(_ run: Int) -> SplitMix64 {
         SplitMix64(seed: seed &+ UInt64(run) &* 0xD134_2543_DE82_EF95)
     }
 
@@ -81,6 +99,27 @@ extension PackageIndex {
         return (0..<Self.prefixes).map { _ in
             String(packages[Int.random(in: 0..<packages.count, using: &random)].row.name.prefix(6))
         }
+    }
+
+    /// One of the maintainers with most packages, from the one with most of all on.
+    func maintainer(turn: Int) -> Int {
+        var counts = [Int](repeating: 0, count: maintainers.count)
+        for package in packages { counts[package.maintainer] += 1 }
+        return maintainers.indices.sorted { (-counts[$0], $0) < (-counts[$1], $1) }[turn]
+    }
+
+    /// So many of them.
+    var busyMaintainers: Int { min(10, maintainers.count) }
+
+    /// What is deleted with a maintainer, who is one of the objects.
+    func objectCount(ofMaintainer maintainer: Int) -> Int {
+        packages.reduce(1) { $0 + ($1.maintainer == maintainer ? $1.objectCount : 0) }
+    }
+
+    /// Random packages with sizes that they have from then on, each one a commit.
+    func resizes(_ count: Int) -> [(package: Int, size: Int)] {
+        var random = SplitMix64(seed: ~seed)
+        return (0..<count).map { (Int.random(in: 0..<packages.count, using: &random), $0 + 1) }
     }
 
     /// Where the page begins, or the last full one if there are fewer.

@@ -31,6 +31,10 @@ struct PackageNames {
         return word
     }
 
+    static func summary(_ random: inout SplitMix64) -> String {
+        (0..<Int.random(in: 3...8, using: &random)).map { _ in word(&random) }.joined(separator: " ")
+    }
+
     static func version(_ random: inout SplitMix64) -> String {
         let numbers = (0..<3).map { _ in String(Int.random(in: 0..<30, using: &random)) }
         return "\(numbers.joined(separator: "."))-\(Int.random(in: 1..<10, using: &random))"

@@ -75,6 +75,27 @@ struct PackageRecord: Sendable {
     /// In the order in which the package names them.
     var dependencies: [Dependency]
 
+    /// The same with texts that are shared with no other record.
+    var afresh: PackageRecord {
+        func copy(_ text: String) -> String { String(decoding: Array(text.utf8), as: UTF8.self) }
+        var record = self
+        record.row.name = copy(row.name)
+        record.row.version = copy(row.version)
+        record.row.summary = copy(row.summary)
+        record.file.path = copy(file.path)
+        record.file.digest = copy(file.digest)
+        record.dependencies = dependencies.map { dependency in
+            let alternatives = dependency.alternatives.map { alternative in
+                let constraint = alternative.constraint.map {
+                    VersionConstraint(relation: $0.relation, version: copy($0.version))
+                }
+                return Alternative(name: copy(alternative.name), constraint: constraint)
+            }
+            return Dependency(kind: dependency.kind, alternatives: alternatives)
+        }
+        return record
+    }
+
     /// The package, its file, its dependencies and their alternatives.
     var objectCount: Int { 2 + dependencies.reduce(dependencies.count) { $0 + $1.alternatives.count } }
 }

@@ -4,7 +4,7 @@ extension PackageStore {
     /// Everything that is there but for the resolved names.
     func answer() throws -> UInt64 {
         let snapshot = coordinator.snapshot
-        return try packages.reduce(0) { sum, id in
+        return try snapshot.fetchIDs(Package.self).reduce(0) { sum, id in
             guard let package = snapshot.value(for: id) else { return sum }
             var fingerprint = PackageFingerprint(
                 row: PackageRecord.Row(package),
@@ -23,6 +23,11 @@ extension PackageStore {
             }
             return sum &+ fingerprint.value
         }
+    }
+
+    /// The same with the resolved names.
+    func answerWithEdges() throws -> UInt64 {
+        Checksum.ranked(try answer(), try edges())
     }
 
     /// Which names lead to which packages.

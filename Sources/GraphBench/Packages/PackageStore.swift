@@ -3,23 +3,41 @@ import Graph
 
 /// A coordinator with the packages in it, and the identifiers in the order of the data.
 struct PackageStore: Sendable {
-    let coordinator: Coordinator
+    /// In which everything is inserted and changed.
+    let context: Context
+    private(set) var sections: [PackageSection.ID] = []
     private(set) var tags: [PackageTag.ID] = []
     private(set) var maintainers: [PackageMaintainer.ID] = []
     private(set) var packages: [Package.ID] = []
 
-    /// Inserts everything, in the transactions of the data.
-    init(_ coordinator: Coordinator, loading index: PackageIndex) async throws {
-        self.coordinator = coordinator
-        (tags, maintainers, packages) = try await Context(coordinator).load(index)
+    var coordinator: Coordinator { context.coordinator }
+
+    /// Inserts everything, in the transactions of the data. The records of packages come from `record`, one batch at a time.
+    init(
+        _ coordinator: Coordinator, loading index: PackageIndex, record: (@Sendable (Int) -> PackageRecord)? = nil
+    ) async throws {
+        context = Context(coordinator)
+        (sections, tags, maintainers) = try await context.load(index)
+        for batch in index.batches {
+            let ids = try await context.load(batch.map { record?($0) ?? index.packages[$0] }, into: self)
+            packages += ids
+        }
+    }
+
+    /// Brings the store up to date, in the transactions of a load.
+    mutating func upsert(_ update: PackageUpdate) async throws {
+        for batch in update.index.batches {
+            let ids = try await context.upsert(batch, of: update, into: self)
+            packages += ids
+        }
     }
 
     /// A store without packages, in memory or in a file.
-    static func coordinator(at path: String? = nil) async throws -> Coordinator {
+    static func coordinator(at path: String? = nil, durability: Durability = .full) async throws -> Coordinator {
         if let path {
             try await Coordinator(
                 for: PackageSection.self, PackageMaintainer.self, PackageTag.self, Package.self, PackageFile.self,
-                Dependency.self, Alternative.self, at: path)
+                Dependency.self, Alternative.self, at: path, durability: durability)
         } else {
             try await Coordinator(
                 for: PackageSection.self, PackageMaintainer.self, PackageTag.self, Package.self, PackageFile.self,
@@ -35,28 +53,64 @@ struct PackageStore: Sendable {
 extension Context {
     fileprivate func load(
         _ index: PackageIndex
-    ) async throws -> ([PackageTag.ID], [PackageMaintainer.ID], [Package.ID]) {
+    ) async throws -> ([PackageSection.ID], [PackageTag.ID], [PackageMaintainer.ID]) {
         let sections = insert(contentsOf: index.sections.map { PackageSection(name: $0) })
         let maintainers = insert(
             contentsOf: index.maintainers.map { PackageMaintainer(name: $0.name, email: $0.email) })
         let tags = insert(contentsOf: index.tags.map { PackageTag(name: $0) })
         try await save()
-        var packages: [Package.ID] = []
-        packages.reserveCapacity(index.packages.count)
-        for batch in index.batches {
-            let records = index.packages[batch]
-            let ids = insert(
-                contentsOf: records.map { record in
-                    Package(
-                        record.row, section: sections[record.section], maintainer: maintainers[record.maintainer],
-                        tags: record.tags.map { tags[$0] })
-                })
-            insert(contentsOf: zip(records, ids).map { PackageFile($0.file, of: $1) })
-            insert(zip(records, ids).map { ($1, $0.dependencies) })
-            try await save()
-            packages += ids
+        return (sections, tags, maintainers)
+    }
+
+    fileprivate func load(_ records: [PackageRecord], into store: PackageStore) async throws -> [Package.ID] {
+        let ids = insert(contentsOf: records.map { Package($0, in: store) })
+        insert(contentsOf: zip(records, ids).map { PackageFile($0.file, of: $1) })
+        insert(zip(records, ids).map { ($1, $0.dependencies) })
+        try await save()
+        return ids
+    }
+
+    /// - Returns: the packages that are new.
+    fileprivate func upsert(
+        _ batch: Range<Int>, of update: PackageUpdate, into store: PackageStore
+    ) async throws -> [Package.ID] {
+        let records = update.index.packages
+        // All are inserted: those that are there already take what the new ones bring.
+        let ids = insert(contentsOf: records[batch].map { Package($0, in: store) })
+        let changed = batch.filter { update.isChanged[$0] }
+        for number in changed {
+            guard let package = self[store.packages[number]] else { continue }
+            for dependency in Array(package.dependencies) { dependency.delete() }
+            package.file?.path = records[number].file.path
+            package.file?.sizeBytes = records[number].file.sizeBytes
+            package.file?.digest = records[number].file.digest
         }
-        return (tags, maintainers, packages)
+        let new = zip(batch, ids).filter { update.new.contains($0.0) }
+        insert(contentsOf: new.map { PackageFile(records[$0].file, of: $1) })
+        insert(
+            changed.map { (store.packages[$0], records[$0].dependencies) } + new.map { ($1, records[$0].dependencies) })
+        try await save()
+        return new.map(\.1)
+    }
+
+    /// Deletes a maintainer with all packages in one commit.
+    func deletePackages(ofMaintainer id: PackageMaintainer.ID) async throws {
+        guard let maintainer = self[id] else { return }
+        for package in Array(maintainer.packages) { package.delete() }
+        maintainer.delete()
+        try await save()
+    }
+
+    /// Undoes the last commit in another one.
+    func undoAndSave() async throws -> Int {
+        let conflicts = undo()
+        try await save()
+        return conflicts.count
+    }
+
+    /// Remembers the last commit, to undo it.
+    func rememberLastChange() {
+        undoLimit = 1
     }
 
     /// Inserts dependencies and their alternatives: each list is in the order in which its members are inserted.
@@ -89,13 +143,12 @@ extension Context {
 }
 
 extension Package {
-    fileprivate init(
-        _ row: PackageRecord.Row, section: PackageSection.ID, maintainer: PackageMaintainer.ID, tags: [PackageTag.ID]
-    ) {
+    fileprivate init(_ record: PackageRecord, in store: PackageStore) {
+        let row = record.row
         self.init(
             name: row.name, architecture: row.architecture, release: row.version, priority: row.priority,
-            installedSize: row.installedSize, summary: row.summary, section: ToOne(section),
-            maintainer: ToOne(maintainer), tags: ToMany(tags))
+            installedSize: row.installedSize, summary: row.summary, section: ToOne(store.sections[record.section]),
+            maintainer: ToOne(store.maintainers[record.maintainer]), tags: ToMany(record.tags.map { store.tags[$0] }))
     }
 }
 
@@ -112,8 +165,21 @@ extension Setting {
             let index = await packages
             return try await shared("Graph with packages") {
                 let store = try await PackageStore.inMemory(index)
-                try await Context(store.coordinator).resolveNames()
+                try await store.context.resolveNames()
                 return store
+            }
+        }
+    }
+
+    /// A closed file of the engine's with all packages, and their identifiers.
+    var enginePackageFile: (path: String, packages: [Package.ID]) {
+        get async throws {
+            let index = await packages
+            return try await shared("Graph file with packages") {
+                let path = freshPath("packages.graph")
+                let store = try await PackageStore(PackageStore.coordinator(at: path), loading: index)
+                try await store.coordinator.close()
+                return (path, store.packages)
             }
         }
     }

@@ -1,6 +1,12 @@
 extension Workload {
     /// The index of a distribution: what a program that manages packages asks.
-    static let packageWorkloads: [Workload] = [
+    static let packageWorkloads: [Workload] = packageLoad + packageQueries + packageChanges + packageFiles
+
+    private static let packageLoad: [Workload] = [
+        Workload(
+            FootprintProcess.packages, "resident memory that the loaded packages add, with their indexes",
+            note: "each store in a process of its own", unit: .bytes(per: "object"), targets: [.timesSQLite(1)],
+            sqlite: FootprintProcess.contender(.sqlite, FootprintProcess.packages), native: nil),
         Workload(
             "packages_load",
             "a distribution's index of about as many objects as people loaded, on the medium every 10,000 objects",
@@ -33,6 +39,9 @@ extension Workload {
                 }
             },
             native: nil),
+    ]
+
+    private static let packageQueries: [Workload] = [
         Workload(
             "packages_closure",
             "a package with everything that it needs directly or indirectly, of 20 with many dependencies",

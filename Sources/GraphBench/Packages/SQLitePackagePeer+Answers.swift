@@ -26,6 +26,11 @@ extension SQLitePackagePeer {
         return fingerprints.values.reduce(0) { $0 &+ $1.value }
     }
 
+    /// The same with the resolved names.
+    func answerWithEdges() throws -> UInt64 {
+        Checksum.ranked(try answer(), try edges())
+    }
+
     /// By the identifier of the package: the package and its file.
     private func packageFingerprints() throws -> [Int: PackageFingerprint] {
         let packages = try prepare(

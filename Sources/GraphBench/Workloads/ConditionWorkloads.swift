@@ -35,12 +35,12 @@ extension Workload {
             "delete_where", "a tenth of the people deleted by one statement, in one commit, with two indexes",
             unit: .seconds(per: "row"), targets: [.timesSQLite(1.5)],
             sqlite: { setting in
-                deletionsOfAges {
+                reloading(every: 10) {
                     let peer = try SQLitePeer(at: .memory, loaded: setting.data)
-                    return { ages in
+                    return { turn in
                         let before = try peer.count(olderThan: -1, balanceBelow: .infinity)
                         let stopwatch = Stopwatch()
-                        try peer.transaction { try peer.delete(ages: ages) }
+                        try peer.transaction { try peer.delete(ages: deletedAges(turn: turn)) }
                         let seconds = stopwatch.seconds
                         let deleted = before - (try peer.count(olderThan: -1, balanceBelow: .infinity))
                         return Measurement(amount: seconds, count: deleted, answer: try peer.answer())
@@ -94,20 +94,8 @@ extension Workload {
         Checksum.ranked(Checksum.ranked(UInt64(key), UInt64(count)), UInt64(sum))
     }
 
-    /// A trial that deletes the people of ten other ages in every run, from a store that `load` makes anew when all are gone.
-    static func deletionsOfAges(
-        load: @escaping () async throws -> (_ ages: Range<Int>) async throws -> Measurement
-    ) -> Trial {
-        var delete: ((Range<Int>) async throws -> Measurement)?
-        return { run in
-            let slice = run % 10
-            if slice == 0 { delete = nil }
-            let current: (Range<Int>) async throws -> Measurement
-            if let delete { current = delete } else { current = try await load() }
-            delete = current
-            return try await current(10 * slice..<10 * (slice + 1))
-        }
-    }
+    /// The ages of the people whom a run deletes: everybody is gone after ten.
+    static func deletedAges(turn: Int) -> Range<Int> { 10 * turn..<10 * (turn + 1) }
 }
 
 /// The people of one age.

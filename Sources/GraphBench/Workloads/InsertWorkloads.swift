@@ -2,7 +2,7 @@ extension Workload {
     static let insertWorkloads: [Workload] = [
         Workload(
             "insert_bulk_memory", "all people inserted in transactions of 10,000", unit: .seconds(per: "row"),
-            targets: [.timesSQLite(4)],
+            targets: [.timesSQLite(4), .within(1, .native)],
             sqlite: { setting in
                 let data = setting.data
                 return { _ in
@@ -22,7 +22,7 @@ extension Workload {
             }),
         Workload(
             "insert_bulk_durable", "the same, on the medium after each transaction", unit: .seconds(per: "row"),
-            targets: [.timesSQLite(4)],
+            targets: [.timesSQLite(4), .within(1, .native)],
             sqlite: { setting in
                 return { _ in
                     let path = setting.freshPath("insert.sqlite")

@@ -2,7 +2,7 @@ extension Workload {
     static let linkWorkloads: [Workload] = [
         Workload(
             "insert_links", "people and tags in the store linked, many to many, in transactions of 10,000 links",
-            unit: .seconds(per: "link"), targets: [.timesSQLite(4)],
+            unit: .seconds(per: "link"), targets: [.timesSQLite(3)],
             sqlite: { setting in
                 let data = setting.data
                 let links = await setting.tags

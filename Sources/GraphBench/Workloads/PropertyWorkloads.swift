@@ -9,7 +9,7 @@ extension Workload {
     static let propertyWorkloads: [Workload] = [
         Workload(
             "property_read", "a property of an object in the cache", unit: .seconds(per: "access"),
-            targets: [.within(2, .native)], sqlite: nil,
+            targets: [.within(2.5, .native)], sqlite: nil,
             native: { setting in
                 let peer = NativePeer(loaded: PeopleData(rows: Properties.objects))
                 let people = (0..<Properties.objects).compactMap { peer.people[$0] }

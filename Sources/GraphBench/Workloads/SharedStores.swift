@@ -2,7 +2,7 @@ extension Setting {
     /// Who has which tags.
     var tags: TagData {
         get async {
-            await shared("tags") { TagData(rows: data.rows) }
+            await shared("tags") { TagData(rows: data.rows, seed: seed) }
         }
     }
 

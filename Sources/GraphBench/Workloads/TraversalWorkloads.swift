@@ -2,7 +2,7 @@ extension Workload {
     static let traversalWorkloads: [Workload] = [
         Workload(
             "traverse_to_one", "from a random person's identifier to the team's name", unit: .seconds(per: "person"),
-            targets: [.timesSQLite(6)], isReading: true,
+            targets: [.timesSQLite(3)], isReading: true,
             sqlite: { setting in
                 let ids = setting.data.lookups.map { $0 + 1 }
                 let peer = try await setting.sqliteStore
@@ -21,12 +21,12 @@ extension Workload {
             }),
         Workload(
             "traverse_to_one_held", "from a random person in hand to the team's name", unit: .seconds(per: "person"),
-            targets: [.timesSQLite(6)], isReading: true,
+            targets: [.within(1.1, .native)], isReading: true,
             sqlite: { setting in try sqliteHeld(setting.data, try await setting.sqliteStore) },
             native: { setting in nativeHeld(setting.data, await setting.nativeStore) }),
         Workload(
             "traverse_to_one_many", "the same with a team for five people, more than a context keeps objects of",
-            unit: .seconds(per: "person"), targets: [.timesSQLite(6)], isReading: true,
+            unit: .seconds(per: "person"), targets: [.within(1.5, .native)], isReading: true,
             sqlite: { setting in
                 let peer = try SQLitePeer(at: .memory)
                 try peer.load(rows: setting.data.rows, teams: PeopleData.manyTeams(rows: setting.data.rows))
@@ -38,11 +38,15 @@ extension Workload {
             }),
         Workload(
             "traverse_to_many", "the sum of the members' ages of random teams, the members as values",
-            unit: .seconds(per: "member"), targets: [.timesSQLite(20)], isReading: true, sqlite: sqliteAges,
+            unit: .seconds(per: "member"), targets: [.timesSQLite(15)], isReading: true, sqlite: sqliteAges,
             native: nativeAges),
         Workload(
             "traverse_to_many_objects", "the same, the members as managed objects", unit: .seconds(per: "member"),
-            targets: [.timesSQLite(3)], isReading: true, sqlite: sqliteAges, native: nativeAges),
+            targets: [.timesSQLite(4)], isReading: true, sqlite: sqliteAges, native: nativeAges),
+        Workload(
+            "traverse_to_many_objects_held", "the same, while the program holds the members' objects",
+            unit: .seconds(per: "member"), targets: [.within(3, .native)], isReading: true, sqlite: sqliteAges,
+            native: nativeAges),
     ]
 
     private static func sqliteHeld(_ data: PeopleData, _ peer: SQLitePeer) throws -> Trial {
