@@ -14,19 +14,28 @@ public import Observation
 /// shown at any place; the values that an object shows are tracked by the object. Nothing is computed until somebody reads.
 public final class FetchedResults<E: Entity> {
     private let state: ContextState
+    /// That of the rows. Another one than `wanted` while that one fails.
     private(set) var definition: ResultDefinition<E>
+    private var wanted: ResultDefinition<E>
+    private var isDefined = true
     private var rows: ResultRows<E>
     private var test: ResultTest<E>
     private let registrar = ObservationRegistrar()
     private var isTracked = false
     private weak var feed: ResultFeed<E>?
 
-    /// Why the result could not follow the context: its predicate failed, or a descriptor that was set is none. It shows what it
-    /// showed before, and nil again once it follows.
-    public private(set) var error: (any Error)?
+    private var failure: (any Error)?
+
+    /// Why the result does not show what ``descriptor`` asks for: its predicate fails, or its sort order is none. Meanwhile the
+    /// result shows what it showed before; nil once it follows. It is computed like ``objects``, and observers are told.
+    public var error: (any Error)? {
+        _ = current
+        if state.isObservable { registrar.access(self, keyPath: \.error) }
+        return failure
+    }
 
     init(_ definition: ResultDefinition<E>, _ state: ContextState) throws {
-        self.definition = definition
+        (self.definition, wanted) = (definition, definition)
         self.state = state
         let snapshot = Self.snapshot(of: state, definition)
         test = try ResultTest(definition, in: snapshot)
@@ -46,10 +55,16 @@ public final class FetchedResults<E: Entity> {
         return definition.descriptor.includesPendingChanges ? flushed : state.base
     }
 
-    /// What the result shows. Setting it fetches anew, and tells observers.
+    /// What the result is to show. Setting it fetches anew, and tells observers; see ``error`` for one that fails, which is tried
+    /// again whenever somebody reads.
     public var descriptor: FetchDescriptor<E> {
-        get { definition.descriptor }
-        set { define(newValue) }
+        get { wanted.descriptor }
+        set {
+            wanted = ResultDefinition(newValue, sectionedBy: definition.section, spare: definition.spare)
+            isDefined = false
+            _ = noting(define)
+            tellObservers()
+        }
     }
 
     /// The objects as they are now. The collection does not change: of an object that is deleted later it has the last value.
@@ -110,31 +125,34 @@ public final class FetchedResults<E: Entity> {
 
     /// Moves to what the context shows now. True if other objects are shown than before.
     private func follow() -> Bool {
+        noting { isDefined ? try move() : try define() }
+    }
+
+    private func noting(_ body: () throws -> Bool) -> Bool {
         do {
-            let changes = try rows.move(to: Self.snapshot(of: state, definition), test)
-            note()
-            error = nil
-            return changes.isStructural
+            let isOther = try body()
+            failure = nil
+            return isOther
         } catch {
-            self.error = error
+            failure = error
             return false
         }
     }
 
-    private func define(_ descriptor: FetchDescriptor<E>) {
-        let new = ResultDefinition(descriptor, sectionedBy: definition.section, spare: definition.spare)
-        let snapshot = Self.snapshot(of: state, new)
-        do {
-            let newTest = try ResultTest(new, in: snapshot)
-            rows = try ResultRows(new, in: snapshot)
-            (definition, test, error) = (new, newTest, nil)
-            note()
-        } catch {
-            self.error = error
-            return
-        }
-        feed?.define(new)
-        tellObservers()
+    private func move() throws -> Bool {
+        let changes = try rows.move(to: Self.snapshot(of: state, definition), test)
+        note()
+        return changes.isStructural
+    }
+
+    private func define() throws -> Bool {
+        let snapshot = Self.snapshot(of: state, wanted)
+        let newTest = try ResultTest(wanted, in: snapshot)
+        rows = try ResultRows(wanted, in: snapshot)
+        (definition, test, isDefined) = (wanted, newTest, true)
+        note()
+        feed?.define(wanted)
+        return true
     }
 
     private func tellObservers() {
@@ -147,7 +165,11 @@ public final class FetchedResults<E: Entity> {
 
 extension FetchedResults: TrackedResults {
     func tell() {
-        if isTracked, follow() { tellObservers() }
+        guard isTracked else { return }
+        let hadFailed = failure != nil
+        let isOther = follow()
+        if hadFailed != (failure != nil) { registrar.withMutation(of: self, keyPath: \.error) {} }
+        if isOther { tellObservers() }
     }
 }
 

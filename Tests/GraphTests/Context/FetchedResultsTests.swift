@@ -84,6 +84,22 @@ import Testing
         #expect(results.count == 2 && results.error == nil)
     }
 
+    @Test func `a descriptor that fails stays and says so, until it can be fetched`() throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        let (before, ben) = (results.objects.map(\.name), try person("Ben"))
+        ben.age = 0
+        let tracked = Tracked { results.error == nil }
+        results.descriptor = FetchDescriptor(predicate: #Predicate { 100 / $0.age > 1 }, fetchLimit: 5)
+        #expect(tracked.isTold)
+        for _ in 0..<2 { #expect(results.error is GraphError && results.objects.map(\.name) == before) }
+        results.descriptor.fetchLimit = 1
+        #expect(results.error is GraphError && results.descriptor.fetchLimit == 1)
+        let later = Tracked { results.error == nil }
+        ben.age = 90
+        context.sync { _ in }
+        #expect(later.isTold && results.error == nil && results.count == 1)
+    }
+
     @Test func `sections are in the order of their property, nil first, whatever the sort`() throws {
         let results = try context.sync {
             try $0.results(FetchDescriptor<Person>(sortBy: [.descending(\.name)], fetchLimit: 3), sectionedBy: \.team)
