@@ -213,7 +213,8 @@ final class EngineSoak: Sendable {
         for second in 1...setting.seconds {
             try? await Task.sleep(until: start + .seconds(second))
             let sample = SoakReport.Sample(
-                second: second, commits: Int(coordinator.snapshot.commit.number), residentBytes: Platform.residentBytes ?? 0)
+                second: second, commits: Int(coordinator.snapshot.commit.number),
+                residentBytes: Platform.residentBytes ?? 0)
             report.withLock { $0.samples.append(sample) }
             show(sample, last)
             last = sample.commits

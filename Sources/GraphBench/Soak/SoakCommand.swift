@@ -12,7 +12,8 @@ struct SoakCommand {
         let directory = try WorkDirectory(in: options.directory)
         defer { directory.remove() }
         let rows = options.sizes[0]
-        print("\(Figures.count(rows)) people, \(Figures.number(options.minutes, of: "minute")); \(run.day), \(run.machine)\n")
+        let duration = Figures.number(options.minutes, of: "minute")
+        print("\(Figures.count(rows)) people, \(duration); \(run.day), \(run.machine)\n")
         let report = try await measure(
             SoakSetting(rows: rows, seconds: 60 * options.minutes, seed: run.seed ?? 1, directory: directory.path)
         ) { sample, commitsBefore in

@@ -73,7 +73,8 @@ struct SoakReport: Sendable {
                 Figures.seconds(histogram.quantile(0.99)), Figures.seconds(histogram.maximum),
             ]
             let columns = figures.map { String(repeating: " ", count: max(0, 9 - $0.count)) + $0 }
-            lines.append(work.rawValue.padding(toLength: 28, withPad: " ", startingAt: 0) + columns.joined(separator: " "))
+            let name = work.rawValue.padding(toLength: 28, withPad: " ", startingAt: 0)
+            lines.append(name + columns.joined(separator: " "))
         }
         let growth = growth.map { Figures.factor($0) } ?? "–"
         lines += [

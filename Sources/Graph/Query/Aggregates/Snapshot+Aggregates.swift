@@ -73,7 +73,9 @@ extension Snapshot {
         }
         var (numbers, values) = (ValueNumbers<V>(key), [V]())
         try forEachBlock(of: E.self, where: predicate) { rows in
-            for row in rows where numbers.number(of: row + property.offset) == values.count { values.append(value(row)) }
+            for row in rows where numbers.number(of: row + property.offset) == values.count {
+                values.append(value(row))
+            }
         }
         return values
     }

@@ -8,7 +8,8 @@ import Testing
 struct MemberPlanTests {
     private typealias Condition = (predicate: Predicate<Crate>, matches: (Crate, [Piece], [Crate]) -> Bool)
 
-    @Test(arguments: 1...40) func `conditions on members find what looking at all rows finds`(seed: UInt64) async throws {
+    @Test(arguments: 1...40) func `conditions on members find what looking at all rows finds`(seed: UInt64) async throws
+    {
         var random = SeededGenerator(seed: seed)
         let coordinator = try await Coordinator(for: Piece.self, Crate.self)
         let codes = ["a", "b", "c", "d"]
