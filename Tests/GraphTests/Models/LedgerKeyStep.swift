@@ -75,6 +75,9 @@ extension Context {
                 switch kind {
                 case .upserted: fetch(\Ledger.Key.upserted, equals: value)
                 case .replaced: try fetch(Ledger.Key.self, where: { $0.replaced == value })
+                // A new one gives way when it is saved: until then there may be two, of which `first` finds one.
+                case .kept where state.flushed.fetchCount(\Ledger.Key.kept, equals: value) > 1:
+                    fetch(\Ledger.Key.kept, equals: value)
                 case .kept: [first(\Ledger.Key.kept, equals: value)].compactMap { $0 }
                 }
             var found: [History.Row: History.Sighting] = [:]
