@@ -57,6 +57,36 @@ private struct Specimen {
     static let weights = [-Double.infinity, -1, -0.0, 0, 1, 1.5, .infinity, .nan, -.nan, .leastNonzeroMagnitude]
 }
 
+/// A value with a raw value that is not all of it in memory: its first part lies where the whole lies.
+private struct Extent: RawRepresentable, Equatable, Sendable {
+    let width: Int32
+    let height: Int32
+
+    init(width: Int32, height: Int32) { (self.width, self.height) = (width, height) }
+    init?(rawValue: String) {
+        let parts = rawValue.split(separator: "x").compactMap { Int32($0) }
+        guard parts.count == 2 else { return nil }
+        self.init(width: parts[0], height: parts[1])
+    }
+
+    var rawValue: String { "\(width)x\(height)" }
+}
+
+/// Equal to others with another raw value.
+private struct Code: RawRepresentable, Codable, Equatable, Sendable {
+    let rawValue: String
+
+    static func == (lhs: Code, rhs: Code) -> Bool { lhs.rawValue.lowercased() == rhs.rawValue.lowercased() }
+}
+
+@Entity
+private struct Label {
+    @Indexed var extent: Extent
+    @Indexed var code: Code
+    @Indexed var color: String
+    var number: Int
+}
+
 /// A look-up by a property: its answers are those of a filter, whether or not there is an index.
 struct LookupTests {
     let coordinator: Coordinator
@@ -294,6 +324,59 @@ struct LookupTests {
             )
         }
         #expect(found == snapshot.fetchIDs(\Specimen.plainText, equals: text).first && none == nil && same)
+    }
+
+    private static func labels() async throws -> Coordinator {
+        let coordinator = try await Coordinator(for: Label.self)
+        try await coordinator.transaction { context in
+            for number in 0..<9 {
+                context.insert(
+                    Label(
+                        extent: Extent(width: Int32(number), height: 7), code: Code(rawValue: "code\(number % 3)"),
+                        color: number % 2 == 0 ? "red" : "blue", number: number))
+            }
+        }
+        return coordinator
+    }
+
+    @Test func `a part of a value is not looked up as the whole`() async throws {
+        let snapshot = try await Self.labels().snapshot
+        for width in 0..<9 {
+            #expect(snapshot.first(\Label.extent.width, equals: Int32(width))?.number == width)
+            #expect(snapshot.first(\Label.extent, equals: Extent(width: Int32(width), height: 7))?.number == width)
+        }
+        #expect(snapshot.first(\Label.extent.height, equals: 7)?.number == 0)
+        #expect(snapshot.first(\Label.extent.height, equals: 8) == nil)
+    }
+
+    @Test func `a predicate finds the first one that a type's own equality calls equal`() async throws {
+        let snapshot = try await Self.labels().snapshot
+        let code = Code(rawValue: "CODE1")
+        #expect(try snapshot.first(Label.self, where: #Predicate { $0.code == code })?.number == 1)
+        #expect(try snapshot.fetchValues(Label.self, where: #Predicate { $0.code == code }).map(\.number) == [1, 4, 7])
+        // A look-up by the property goes by raw values.
+        #expect(snapshot.first(\Label.code, equals: code) == nil)
+        #expect(snapshot.first(\Label.code, equals: Code(rawValue: "code1"))?.number == 1)
+    }
+
+    @Test func `the first one of a sort, behind a page or an offset is not the first one with the value`() async throws
+    {
+        let coordinator = try await Self.labels()
+        let snapshot = coordinator.snapshot
+        var fetch = FetchDescriptor<Label>(predicate: #Predicate { $0.color == "red" })
+        #expect(try snapshot.first(fetch)?.number == 0)
+        fetch.fetchOffset = 2
+        #expect(try snapshot.first(fetch)?.number == 4)
+        fetch.fetchOffset = 0
+        fetch.sortBy = [.descending(\.number)]
+        #expect(try snapshot.first(fetch)?.number == 8)
+        fetch.fetchLimit = 2
+        fetch.after = try snapshot.fetchPage(fetch).next
+        #expect(try snapshot.first(fetch)?.number == 4)
+        let last = fetch
+        #expect(try await Context(coordinator).perform { try $0.first(last)?.number } == 4)
+        fetch = FetchDescriptor(predicate: fetch.predicate, fetchLimit: 0)
+        #expect(try snapshot.first(fetch) == nil)
     }
 
     @Test func `a unique property has one object for each value, and any number for nil`() async throws {

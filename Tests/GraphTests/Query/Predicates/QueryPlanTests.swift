@@ -170,6 +170,33 @@ struct QueryPlanTests {
             "all 10 rows of Crate; expected 10, looked at 10, found 2")
     }
 
+    @Test func `owners are found by the references of members and by links, and each is tested`() async throws {
+        try await coordinator.transaction { context in
+            var random = SeededGenerator(seed: 6)
+            let piece = context.insert(Piece.random(&random))
+            // It has no owner.
+            (piece.number, piece.name) = (2_000, "N2000")
+        }
+        let snapshot = coordinator.snapshot
+        func check(_ predicate: Predicate<Crate>, _ codes: [String], _ text: String) throws {
+            let fetch = FetchDescriptor<Crate>(predicate: predicate)
+            let owners = try snapshot.fetchIdentifiedValues(fetch)
+            #expect(owners.map(\.value.code) == codes)
+            #expect(owners.allSatisfy { snapshot.value(for: $0.id)?.code == $0.value.code })
+            #expect(try snapshot.fetchCount(fetch) == codes.count)
+            #expect(try snapshot.explain(fetch).description.hasPrefix(text))
+        }
+        try check(
+            #Predicate { $0.pieces.contains { $0.number >= 998 } }, ["C8", "C9"],
+            "2 rows with a member among 3 rows by the index of Piece.number")
+        try check(
+            #Predicate { $0.above.contains { $0.code == "C0" } }, (0..<10).map { "C\($0)" },
+            "10 rows with a member among 1 rows by the index of Crate.code")
+        try check(
+            #Predicate { $0.pieces.contains { $0.number == 7 && $0.label == "L0" } }, [],
+            "1 rows with a member among 1 rows by the index of Piece.number")
+    }
+
     @Test func `a compound index looks at the rows that match, where it has all of the conditions`() throws {
         for group in 0...3 {
             for rank in 0...6 {
@@ -276,6 +303,22 @@ struct QueryPlanTests {
         #expect(try await !isRefused(both, then: Self.change(51) { $0.rank = 79 }))
         // What bounds no property may be any row.
         #expect(try await isRefused(#Predicate { $0.rank == $0.number + 1 }, then: Self.change(703) { $0.rank = 80 }))
+    }
+
+    @Test func `R26 a transaction depends on the first property's range where only a compound index has few rows`()
+        async throws
+    {
+        let groups = Dictionary(grouping: try coordinator.snapshot.fetchValues(FetchDescriptor<Piece>()), by: \.group)
+        let largest = try #require(groups.max { $0.value.count < $1.value.count })
+        let (group, rank) = (largest.key, 5)
+        let both = #Predicate<Piece> { $0.group == group && $0.rank == rank }
+        // More than a quarter of all rows: to look at them all would be faster.
+        #expect(largest.value.count > 250)
+        #expect(try explanation(both).contains("by the index of Piece.(group, rank);"))
+        let found = try #require(largest.value.first { $0.rank == rank })
+        let other = try #require(groups[(group + 1) % 4]?.first { $0.rank == rank })
+        #expect(try await isRefused(both, then: Self.change(found.number) { $0.label = "other" }))
+        #expect(try await !isRefused(both, then: Self.change(other.number) { $0.label = "other" }))
     }
 
     @Test func `R26 a transaction depends on what relationships led to`() async throws {
