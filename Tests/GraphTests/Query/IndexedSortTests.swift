@@ -46,6 +46,27 @@ struct IndexedSortTests {
         return work
     }
 
+    @Test(arguments: [1, 10, 300])
+    func `an index in one direction serves no sort in two, and none that ignores case`(limit: Int) throws {
+        var random = SeededGenerator(seed: 3)
+        let snapshot = try Self.snapshot((0..<700).map { Ranked.random($0, &random) }).snapshot
+        let rows = try Self.rows(snapshot)
+        func criterion(_ name: String, descending: Bool = false) throws -> RankCriterion {
+            try #require(RankCriterion.all.first { $0.name == name && $0.isDescending == descending })
+        }
+        let sorts = [
+            [try criterion("plain"), try criterion("text", descending: true)],
+            [try criterion("plain", descending: true), try criterion("text")],
+            [try criterion("color"), try criterion("plain", descending: true)],
+            [try criterion("text, ignoring case")], [try criterion("code, ignoring case", descending: true)],
+        ]
+        for criteria in sorts {
+            let expected = RankCriterion.sort(rows, by: criteria).prefix(limit).map(\.id)
+            let fetch = FetchDescriptor<Ranked>(sortBy: criteria.map(\.ordering), fetchLimit: limit)
+            #expect(try snapshot.fetchIDs(fetch) == expected, "\(criteria)")
+        }
+    }
+
     @Test(arguments: Sweep.seeds(0..<25))
     func `a snapshot gives what a stable sort gives, and asks about no row twice`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

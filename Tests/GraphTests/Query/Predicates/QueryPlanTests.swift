@@ -261,9 +261,16 @@ struct QueryPlanTests {
     private func isRefused(
         _ predicate: Predicate<Piece>, then change: @escaping @Sendable (isolated Context) throws -> Void
     ) async throws -> Bool {
+        try await isRefused(reading: { _ = try $0.fetchCount(Piece.self, where: predicate) }, then: change)
+    }
+
+    private func isRefused(
+        reading read: @escaping @Sendable (isolated Context) throws -> Void,
+        then change: @escaping @Sendable (isolated Context) throws -> Void
+    ) async throws -> Bool {
         do {
             try await coordinator.transaction(isolation: .serializable, retries: 0) { context in
-                _ = try context.fetchCount(Piece.self, where: predicate)
+                try read(context)
                 try await Context(coordinator).transaction { try change($0) }
                 context.insert(Crate(code: "own", level: 77))
             }
@@ -303,6 +310,20 @@ struct QueryPlanTests {
         #expect(try await !isRefused(both, then: Self.change(51) { $0.rank = 79 }))
         // What bounds no property may be any row.
         #expect(try await isRefused(#Predicate { $0.rank == $0.number + 1 }, then: Self.change(703) { $0.rank = 80 }))
+    }
+
+    @Test func `R26 a transaction depends on the first object with a value, also if there is none`() async throws {
+        let reads: [@Sendable (isolated Context) throws -> Void] = [
+            { _ = $0.first(\Piece.number, equals: 5_000) },
+            { _ = try $0.first(Piece.self, where: #Predicate { $0.number == 5_000 }) },
+            { _ = try $0.first(FetchDescriptor<Piece>(predicate: #Predicate { $0.number == 5_000 })) },
+        ]
+        for read in reads {
+            #expect(try await isRefused(reading: read, then: Self.change(500) { $0.number = 5_000 }))
+            #expect(try await isRefused(reading: read, then: Self.change(5_000) { $0.number = 500 }))
+            #expect(try await !isRefused(reading: read, then: Self.change(501) { $0.number = 5_001 }))
+            #expect(try await !isRefused(reading: read, then: Self.change(5_001) { $0.number = 501 }))
+        }
     }
 
     @Test func `R26 a transaction depends on the first property's range where only a compound index has few rows`()
