@@ -132,6 +132,7 @@ final class QueryPlan<E: Entity> {
         for start in stride(from: 0, to: rows.count, by: 64) {
             let part = rows[start..<min(start + 64, rows.count)]
             let addresses = table.addresses(of: part)
+            assert(addresses.count == part.count, "an index proposes rows that do not exist")
             snapshot.schema.entities[order.entity].touch(addresses)
             for (row, address) in zip(part, addresses) {
                 let found = FoundRow(number: row, address: address)

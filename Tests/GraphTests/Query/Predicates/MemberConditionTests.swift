@@ -62,6 +62,19 @@ struct MemberConditionTests {
             ) {
                 try above($0).contains { $0.code == other } || pieces($0).contains { $0.number == number }
             }
+            try check(#Predicate { $0.above.contains { $0.code == code } && $0.pieces.contains { $0.name == name } }) {
+                try above($0).contains { $0.code == code } && pieces($0).contains { $0.name == name }
+            }
+            let more = #Predicate<Crate> { $0.pieces.contains { $0.number < 90 && $0.number > number } }
+            try check(.all([more, #Predicate { $0.pieces.contains { $0.name == name || $0.label == label } }])) {
+                try pieces($0).contains { $0.number < 90 && $0.number > number }
+                    && pieces($0).contains { $0.name == name || $0.label == label }
+            }
+            try check(
+                #Predicate { $0.above.contains { $0.code == code } && !$0.pieces.contains { $0.number == number } }
+            ) {
+                try above($0).contains { $0.code == code } && !pieces($0).contains { $0.number == number }
+            }
         }
         #expect(plans > 40, "the examples say little: \(plans) plans begin at members")
     }
