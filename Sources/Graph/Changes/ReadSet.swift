@@ -160,16 +160,17 @@ struct ReadSet: Sendable {
     private static func isRow(
         at address: UnsafeRawPointer, of entity: EntityDescription, inAnyOf searches: [Search]
     ) -> Bool {
-        var (key, property): (ByteWriter, Int?) = (ByteWriter(), nil)
+        var keys: [Int: [UInt8]] = [:]
+        func key(_ number: Int) -> [UInt8] {
+            if let key = keys[number] { return key }
+            var (writer, property) = (ByteWriter(), entity.properties[number])
+            _ = property.operations.key?.append(address + property.offset, &writer)
+            keys[number] = writer.bytes
+            return writer.bytes
+        }
         return searches.contains { search in
             search.conditions.allSatisfy { condition in
-                if condition.property != property {
-                    key.removeAll()
-                    property = condition.property
-                    let read = entity.properties[condition.property]
-                    _ = read.operations.key?.append(address + read.offset, &key)
-                }
-                return key.bytes.withUnsafeBytes { condition.keys.contains($0) }
+                key(condition.property).withUnsafeBytes { condition.keys.contains($0) }
             }
         }
     }

@@ -18,6 +18,8 @@ public final class FetchedResults<E: Entity> {
     private(set) var definition: ResultDefinition<E>
     private var wanted: ResultDefinition<E>
     private var isDefined = true
+    /// The state in which `wanted` failed: it would again.
+    private var failedState: Snapshot?
     private var rows: ResultRows<E>
     private var test: ResultTest<E>
     private let registrar = ObservationRegistrar()
@@ -61,8 +63,9 @@ public final class FetchedResults<E: Entity> {
         get { wanted.descriptor }
         set {
             wanted = ResultDefinition(newValue, sectionedBy: definition.section, spare: definition.spare)
-            isDefined = false
-            _ = noting(define)
+            (isDefined, failedState) = (false, nil)
+            feed?.define(wanted)
+            _ = follow()
             tellObservers()
         }
     }
@@ -125,16 +128,15 @@ public final class FetchedResults<E: Entity> {
 
     /// Moves to what the context shows now. True if other objects are shown than before.
     private func follow() -> Bool {
-        noting { isDefined ? try move() : try define() }
-    }
-
-    private func noting(_ body: () throws -> Bool) -> Bool {
+        if !isDefined, failedState?.isIdentical(to: Self.snapshot(of: state, wanted)) == true { return false }
         do {
-            let isOther = try body()
+            let isOther = isDefined ? try move() : try define()
             failure = nil
             return isOther
         } catch {
             failure = error
+            // Any object may have decided that.
+            Self.snapshot(of: state, wanted).read(by: state.reads).noteAll()
             return false
         }
     }
@@ -147,11 +149,11 @@ public final class FetchedResults<E: Entity> {
 
     private func define() throws -> Bool {
         let snapshot = Self.snapshot(of: state, wanted)
+        failedState = snapshot
         let newTest = try ResultTest(wanted, in: snapshot)
         rows = try ResultRows(wanted, in: snapshot)
-        (definition, test, isDefined) = (wanted, newTest, true)
+        (definition, test, isDefined, failedState) = (wanted, newTest, true, nil)
         note()
-        feed?.define(wanted)
         return true
     }
 
@@ -166,9 +168,9 @@ public final class FetchedResults<E: Entity> {
 extension FetchedResults: TrackedResults {
     func tell() {
         guard isTracked else { return }
-        let hadFailed = failure != nil
+        let before = failure.map { "\($0)" }
         let isOther = follow()
-        if hadFailed != (failure != nil) { registrar.withMutation(of: self, keyPath: \.error) {} }
+        if before != failure.map({ "\($0)" }) { registrar.withMutation(of: self, keyPath: \.error) {} }
         if isOther { tellObservers() }
     }
 }

@@ -38,7 +38,7 @@ final class QueryPlan<E: Entity> {
 
     /// Notes what the answer depends on: ranges of keys where they bound what can match, else whole entities.
     private func note(to reader: any SnapshotReader) {
-        if let searches = predicate?.condition.access.searches {
+        if let searches = predicate?.searches {
             for conditions in searches { reader.readRows(of: order.entity, where: conditions) }
         } else {
             reader.readAll(of: order.entity)

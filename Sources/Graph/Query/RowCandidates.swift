@@ -95,6 +95,7 @@ extension Snapshot {
             } else if let inverse = relationship.linkTable.flatMap({ schema.linkTables[$0].inverse }) {
                 owners += linkTables[inverse].memberRows(of: row)
             }
+            if owners.count > limit { owners = Array(Set(owners)) }
             guard owners.count <= limit else { return nil }
         }
         // Those of one member come in order, and each once; 0 is nobody.
@@ -130,7 +131,7 @@ extension Snapshot {
         var (best, lists): (RowCandidates?, [RowCandidates]) = (nil, [])
         for condition in conditions.filter({ !$0.makesList }) + conditions.filter(\.makesList) {
             // Whether a row is in a list is found faster by far than whether it has such a member.
-            let most = best.map { condition.makesList ? min(limit, 32 * $0.count) : $0.count } ?? limit
+            let most = best.map { $0.isListed ? min(limit, 32 * $0.count) : $0.count } ?? limit
             guard let found = candidates(condition, of: entity, limit: most) else { continue }
             if found.isListed { lists.append(found) }
             if found.count < best?.count ?? .max { best = found }
@@ -243,6 +244,15 @@ extension IndexAccess {
         return lhs.conditions + rhs.conditions
     }
 
+    /// Whether all of it is about a variable's own rows.
+    func isOfRows(of root: RowSlot) -> Bool {
+        switch self {
+        case .all, .none, .members: true
+        case .keys(let keys): keys.column.slot === root
+        case .both(let lhs, let rhs), .either(let lhs, let rhs): lhs.isOfRows(of: root) && rhs.isOfRows(of: root)
+        }
+    }
+
     /// Conditions on the entity's own properties, so that every row that matches meets all of some list; nil if other rows may match.
     var searches: [[PropertyKeys]]? {
         switch self {
@@ -250,10 +260,14 @@ extension IndexAccess {
         case .none: return []
         case .keys(let keys):
             guard keys.column.path.isEmpty, let property = keys.column.property?.property else { return nil }
-            return keys.ranges.map { [PropertyKeys(property: property, keys: $0)] }
+            // Each range is one more that a commit compares; the one around all will do.
+            guard keys.ranges.count > 64, let first = keys.ranges.first, let last = keys.ranges.last else {
+                return keys.ranges.map { [PropertyKeys(property: property, keys: $0)] }
+            }
+            let all = KeyRange(from: first.lower, upTo: last.upper, includesUpper: last.includesUpper)
+            return [[PropertyKeys(property: property, keys: all)]]
         case .both(let lhs, let rhs):
             guard let left = lhs.searches, let right = rhs.searches else { return lhs.searches ?? rhs.searches }
-            // Every pair is one more that a commit compares; the fewer will do.
             guard left.count * right.count <= 64 else { return left.count < right.count ? left : right }
             return left.flatMap { left in right.map { left + $0 } }
         case .either(let lhs, let rhs):

@@ -100,6 +100,36 @@ import Testing
         #expect(later.isTold && results.error == nil && results.count == 1)
     }
 
+    @Test func `another failure is told, and updates of a descriptor that fails throw`() async throws {
+        let descriptor = FetchDescriptor<Person>(predicate: #Predicate { 100 / $0.age > 1 })
+        let results = try context.sync { try $0.results(descriptor) }
+        let (ada, ben) = (try person("Ada"), try person("Ben"))
+        ben.age = 0
+        let first = Tracked { results.error == nil }
+        (ada.age, ben.age) = (0, 50)
+        context.sync { _ in }
+        #expect(first.isTold && results.error != nil)
+        ada.age = 40
+        #expect(results.error == nil)
+        var updates = results.updates.makeAsyncIterator()
+        ben.age = 20
+        results.descriptor.predicate = #Predicate { 100 / ($0.age - 20) > 1 }
+        await #expect(throws: GraphError.self) { try await updates.next(isolation: MainActor.shared) }
+    }
+
+    @Test func `R26 a transaction depends on what made a descriptor fail`() async throws {
+        await #expect(throws: GraphError.self) {
+            try await coordinator.transaction(isolation: .serializable, retries: 0) { context in
+                let results = try context.results(FetchDescriptor<Person>())
+                // "Analysts" has eight characters.
+                results.descriptor.predicate = #Predicate { 100 / (8 - ($0.team.name?.count ?? 0)) > 1 }
+                #expect(results.error != nil)
+                try await Context(coordinator).transaction { $0.fetchTeam()?.name = "Readers" }
+                context.insert(Team(name: "Others"))
+            }
+        }
+    }
+
     @Test func `sections are in the order of their property, nil first, whatever the sort`() throws {
         let results = try context.sync {
             try $0.results(FetchDescriptor<Person>(sortBy: [.descending(\.name)], fetchLimit: 3), sectionedBy: \.team)
@@ -224,4 +254,8 @@ extension Person {
             MainActor.assumeIsolated { self?.isTold = true }
         }
     }
+}
+
+extension Context {
+    fileprivate func fetchTeam() -> Team.Object? { first(\Team.name, equals: "Analysts") }
 }

@@ -46,9 +46,16 @@ final class PredicateCompiler {
     /// A variable inside the predicate.
     func addVariable<V>(_ variable: PredicateExpressions.VariableID, of type: V.Type, _ source: TermSource) -> RowSlot {
         let entity = (type as? any Entity.Type).flatMap { schema.index(of: $0) }
-        let slot = RowSlot(entity: entity, isRow: false, source)
+        // A variable of a captured value has none before it is set.
+        let slot = RowSlot(entity: entity, isRow: false, source.isConstant ? .row : source)
         slots[variable] = slot
         return slot
+    }
+
+    /// Notes that an operation may have no result for some rows.
+    func noting<Output>(_ term: Term<Output>) -> Term<Output> {
+        if term.constant == nil { scope.mayFail = true }
+        return term
     }
 
     /// Notes that rows of another entity decide.
@@ -253,6 +260,8 @@ final class PredicateScope {
     /// The state for code of the program; nil if the predicate calls none.
     private var searched: SearchedState?
     private var formerlyFollowed: Set<Int> = []
+    /// Whether an operation may have no result for some rows, which then decide the answer whatever else is asked of them.
+    var mayFail = false
     /// Another one for each state: what is remembered of one does not hold in the next.
     private(set) var generation = 0
 

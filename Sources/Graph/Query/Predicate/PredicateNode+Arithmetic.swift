@@ -9,7 +9,7 @@
 extension PredicateExpressions.Arithmetic: PredicateNode where LHS: PredicateNode, RHS: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
         let (lhs, rhs) = (try lhs.term(compiler), try rhs.term(compiler))
-        if let type = Output.self as? any FixedWidthInteger.Type { return checked(type, lhs, rhs) }
+        if let type = Output.self as? any FixedWidthInteger.Type { return compiler.noting(checked(type, lhs, rhs)) }
         return switch op {
         case .add: lhs.combined(with: rhs) { $0 + $1 }
         case .subtract: lhs.combined(with: rhs) { $0 - $1 }
@@ -36,7 +36,7 @@ extension PredicateExpressions.Arithmetic: PredicateNode where LHS: PredicateNod
 extension PredicateExpressions.UnaryMinus: PredicateNode where Wrapped: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
         let wrapped = try wrapped.term(compiler)
-        if let type = Output.self as? any FixedWidthInteger.Type { return checked(type, wrapped) }
+        if let type = Output.self as? any FixedWidthInteger.Type { return compiler.noting(checked(type, wrapped)) }
         return wrapped.mapped { -$0 }
     }
 
@@ -49,13 +49,15 @@ extension PredicateExpressions.UnaryMinus: PredicateNode where Wrapped: Predicat
 
 extension PredicateExpressions.IntDivision: PredicateNode where LHS: PredicateNode, RHS: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try division("/", lhs.term(compiler), rhs.term(compiler), { $0 / $1 }, IntegerDivision(remainder: false))
+        let (lhs, rhs) = (try lhs.term(compiler), try rhs.term(compiler))
+        return compiler.noting(division("/", lhs, rhs, { $0 / $1 }, IntegerDivision(remainder: false)))
     }
 }
 
 extension PredicateExpressions.IntRemainder: PredicateNode where LHS: PredicateNode, RHS: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try division("%", lhs.term(compiler), rhs.term(compiler), { $0 % $1 }, IntegerDivision(remainder: true))
+        let (lhs, rhs) = (try lhs.term(compiler), try rhs.term(compiler))
+        return compiler.noting(division("%", lhs, rhs, { $0 % $1 }, IntegerDivision(remainder: true)))
     }
 }
 

@@ -81,24 +81,26 @@ extension PredicateExpressions.StringContainsRegex: PredicateNode where Subject:
 extension PredicateExpressions.CollectionIndexSubscript: PredicateNode
 where Wrapped: PredicateNode, Index: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try wrapped.term(compiler).combined(with: index.term(compiler)) { elements, index in
+        let term: Term<Output> = try wrapped.term(compiler).combined(with: index.term(compiler)) { elements, index in
             guard index >= elements.startIndex, index < elements.endIndex else {
                 throw PredicateFailure("the index \(index) is out of bounds")
             }
             return elements[index]
         }
+        return compiler.noting(term)
     }
 }
 
 extension PredicateExpressions.CollectionRangeSubscript: PredicateNode
 where Wrapped: PredicateNode, Range: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try wrapped.term(compiler).combined(with: range.term(compiler)) { elements, range in
+        let term: Term<Output> = try wrapped.term(compiler).combined(with: range.term(compiler)) { elements, range in
             guard range.lowerBound >= elements.startIndex, range.upperBound <= elements.endIndex else {
                 throw PredicateFailure("the range \(range) is out of bounds")
             }
             return elements[range]
         }
+        return compiler.noting(term)
     }
 }
 

@@ -69,19 +69,21 @@ where RangeExpression: PredicateNode, Element: PredicateNode {
 
 extension PredicateExpressions.Range: PredicateNode where LHS: PredicateNode, RHS: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try lower.term(compiler).combined(with: upper.term(compiler)) { lower, upper in
+        let term: Term<Output> = try lower.term(compiler).combined(with: upper.term(compiler)) { lower, upper in
             guard lower <= upper else { throw PredicateFailure("the range's lower bound is above its upper one") }
             return lower..<upper
         }
+        return compiler.noting(term)
     }
 }
 
 extension PredicateExpressions.ClosedRange: PredicateNode where LHS: PredicateNode, RHS: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try lower.term(compiler).combined(with: upper.term(compiler)) { lower, upper in
+        let term: Term<Output> = try lower.term(compiler).combined(with: upper.term(compiler)) { lower, upper in
             guard lower <= upper else { throw PredicateFailure("the range's lower bound is above its upper one") }
             return lower...upper
         }
+        return compiler.noting(term)
     }
 }
 
@@ -129,10 +131,11 @@ extension PredicateExpressions.NilCoalesce: PredicateNode where LHS: PredicateNo
 
 extension PredicateExpressions.ForcedUnwrap: PredicateNode where Inner: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try inner.term(compiler).mapped { value in
+        let term: Term<Output> = try inner.term(compiler).mapped { value in
             guard let value else { throw PredicateFailure("nil is unwrapped with !") }
             return value
         }
+        return compiler.noting(term)
     }
 }
 
@@ -148,7 +151,10 @@ extension PredicateExpressions.OptionalFlatMap: PredicateNode where LHS: Predica
             // `transform` has an optional of the result, or the result itself.
             return RHS.Output.self == Result.self ? (result as! Result) : (result as! Result?)
         }
-        term.accessIfTrue = (transform as? Term<Bool>)?.condition?.access
+        // What is known of another value's properties says nothing of the rows.
+        if let access = (transform as? Term<Bool>)?.condition?.access, access.isOfRows(of: compiler.root) {
+            term.accessIfTrue = access
+        }
         return term
     }
 }
@@ -163,12 +169,13 @@ extension PredicateExpressions.ConditionalCast: PredicateNode where Input: Predi
 
 extension PredicateExpressions.ForceCast: PredicateNode where Input: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Output> {
-        try input.term(compiler).mapped { value in
+        let term: Term<Output> = try input.term(compiler).mapped { value in
             guard let result = value as? Desired else {
                 throw PredicateFailure("\(type(of: value)) is no \(Desired.self), which as! needs")
             }
             return result
         }
+        return compiler.noting(term)
     }
 }
 

@@ -45,6 +45,8 @@ enum TermSource {
     /// More than that.
     case row
 
+    var isConstant: Bool { if case .nothing = self { true } else { false } }
+
     func merged(with other: TermSource) -> TermSource {
         switch (self, other) {
         case (.nothing, _): other

@@ -43,6 +43,9 @@ final class RowPredicate<E: Entity> {
     var relationships: [ToManyDescription] { compiler.relationships }
     var linkTables: [Int] { compiler.relationships.compactMap(\.linkTable) }
 
+    /// What rows meet that decide the answer; nil if any row may.
+    var searches: [[PropertyKeys]]? { compiler.scope.mayFail ? nil : condition.access.searches }
+
     /// Whether the answer for a row depends on nothing but the row.
     var isLocal: Bool { compiler.entities.isEmpty && relationships.isEmpty && !compiler.scope.isProgramCalled }
 

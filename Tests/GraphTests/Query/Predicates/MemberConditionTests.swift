@@ -65,6 +65,20 @@ struct MemberConditionTests {
             try check(#Predicate { $0.above.contains { $0.code == code } && $0.pieces.contains { $0.name == name } }) {
                 try above($0).contains { $0.code == code } && pieces($0).contains { $0.name == name }
             }
+            let lists = #Predicate<Crate> {
+                $0.above.contains { $0.code == other } && $0.pieces.contains { $0.label == label || $0.name == name }
+            }
+            try check(.all([lists, #Predicate { $0.level % 2 == 1 }])) {
+                try $0.value.level % 2 == 1 && above($0).contains { $0.code == other }
+                    && pieces($0).contains { $0.label == label || $0.name == name }
+            }
+            let names = #Predicate<Crate> {
+                $0.above.contains { $0.code == other } && $0.above.contains { $0.code == code }
+            }
+            try check(.all([#Predicate { $0.level == level }, names])) {
+                try $0.value.level == level && above($0).contains { $0.code == other }
+                    && above($0).contains { $0.code == code }
+            }
             let more = #Predicate<Crate> { $0.pieces.contains { $0.number < 90 && $0.number > number } }
             try check(.all([more, #Predicate { $0.pieces.contains { $0.name == name || $0.label == label } }])) {
                 try pieces($0).contains { $0.number < 90 && $0.number > number }

@@ -342,6 +342,62 @@ struct QueryPlanTests {
         #expect(try await !isRefused(both, then: Self.change(other.number) { $0.label = "other" }))
     }
 
+    @Test func `what a member or a captured value is unwrapped into is not taken for the rows`() async throws {
+        let snapshot = coordinator.snapshot
+        let member = #Predicate<Crate> { crate in
+            if let piece = crate.pieces.filter({ $0.number == 7 }).first { piece.name == "N7" } else { false }
+        }
+        #expect(try snapshot.fetchValues(Crate.self, where: member).map(\.code) == ["C7"])
+        let note = #Predicate<Crate> { crate in
+            if let piece = crate.pieces.filter({ $0.number == 20 }).first {
+                if let note = piece.note { note == "M2" } else { false }
+            } else {
+                false
+            }
+        }
+        #expect(try snapshot.fetchValues(Crate.self, where: note).map(\.code) == ["C0"])
+        // Validating the search looks at crates.
+        await #expect(throws: GraphError.self) {
+            try await coordinator.transaction(isolation: .serializable, retries: 0) { context in
+                _ = try context.fetchCount(Crate.self, where: member)
+                try await Context(coordinator).transaction { $0.first(\Crate.code, equals: "C1")?.level = 80 }
+                context.insert(Crate(code: "own", level: 77))
+            }
+        }
+        let (wanted, missing): (Int?, Int?) = (5, nil)
+        let captured = #Predicate<Piece> { piece in if let wanted { piece.number == wanted } else { false } }
+        #expect(try snapshot.fetchValues(Piece.self, where: captured).map(\.number) == [5])
+        let both = #Predicate<Piece> { piece in if let wanted { wanted > 3 && piece.number == 6 } else { false } }
+        #expect(try snapshot.fetchValues(Piece.self, where: both).map(\.number) == [6])
+        let none = #Predicate<Piece> { piece in if let missing { piece.number == missing } else { piece.number < 2 } }
+        #expect(try snapshot.fetchValues(Piece.self, where: none).map(\.number) == [0, 1])
+    }
+
+    @Test func `R26 a row for which a predicate has no result decides the answer, whatever else is asked`() async throws
+    {
+        let quotient = #Predicate<Piece> { 1_000 / ($0.rank - 700) > 5 && $0.label == "none" }
+        #expect(try await isRefused(quotient, then: Self.change(704) { $0.rank = 700 }))
+    }
+
+    @Test func `R26 what a delete nullifies is read: others may change what is found without the reference`()
+        async throws
+    {
+        func isRefused(_ change: @escaping @Sendable (ManagedObject<Piece>) -> Void) async throws -> Bool {
+            do {
+                try await coordinator.transaction(isolation: .serializable, retries: 0) { context in
+                    context.first(\Crate.code, equals: "C6")?.delete()
+                    _ = context.first(\Piece.count, equals: 70, \.crate, equals: nil)
+                    try await Context(coordinator).transaction { try Self.change(6, change)($0) }
+                    context.insert(Crate(code: "own", level: 77))
+                }
+                return false
+            } catch GraphError.retriesExhausted {
+                return true
+            }
+        }
+        #expect(try await isRefused { $0.count = 70 })
+    }
+
     @Test func `R26 a transaction depends on what relationships led to`() async throws {
         let code = #Predicate<Piece> { $0.crate.code == "C3" }
         #expect(
