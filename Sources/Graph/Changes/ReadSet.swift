@@ -86,7 +86,7 @@ struct ReadSet: Sendable {
         originOfTheirs: (RowID) -> ChangeOrigin?
     ) -> [MergeConflict] {
         let (state, base) = (request.state, request.state.base)
-        return changedRows(from: base, to: head).sorted().map { id in
+        return changedRows(from: base, to: head, ours: state).sorted().map { id in
             var conflict = head.schema.entities[id.entity].conflict(
                 of: id.row,
                 versions: (base.version(of: id) ?? .none, head.version(of: id) ?? .none),
@@ -103,7 +103,7 @@ struct ReadSet: Sendable {
     /// Whether anything that was read differs between two committed states.
     func isChanged(from base: Snapshot, to head: Snapshot) -> Bool { !changedRows(from: base, to: head).isEmpty }
 
-    private func changedRows(from base: Snapshot, to head: Snapshot) -> Set<RowID> {
+    private func changedRows(from base: Snapshot, to head: Snapshot, ours: WorkingState? = nil) -> Set<RowID> {
         let schema = head.schema
         var ids: Set<RowID> = []
         for id in rows where base.version(of: id) != head.version(of: id) { ids.insert(id) }
@@ -147,9 +147,12 @@ struct ReadSet: Sendable {
         for (entity, searches) in byEntity {
             head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in
                 let id = RowID(entity: entity, row: row)
-                let isRead = [base, head].contains { state in
-                    state.address(of: id).map { Self.isRow(at: $0, of: schema.entities[entity], inAnyOf: searches) }
-                        ?? false
+                // Of a row that both sides change it searches what comes of both: each property from one of them.
+                let isOurs = ours?.changes[entity].kind(of: row) == .updated
+                let states = isOurs ? [[base, head, ours?.snapshot ?? head]] : [[base], [head]]
+                let isRead = states.contains { states in
+                    Self.isRow(
+                        at: states.compactMap { $0.address(of: id) }, of: schema.entities[entity], inAnyOf: searches)
                 }
                 if isRead { ids.insert(id) }
             }
@@ -157,20 +160,25 @@ struct ReadSet: Sendable {
         return ids
     }
 
+    /// Whether a row with each property from one of these meets all conditions of a search.
     private static func isRow(
-        at address: UnsafeRawPointer, of entity: EntityDescription, inAnyOf searches: [Search]
+        at addresses: [UnsafeRawPointer], of entity: EntityDescription, inAnyOf searches: [Search]
     ) -> Bool {
-        var keys: [Int: [UInt8]] = [:]
-        func key(_ number: Int) -> [UInt8] {
-            if let key = keys[number] { return key }
-            var (writer, property) = (ByteWriter(), entity.properties[number])
-            _ = property.operations.key?.append(address + property.offset, &writer)
-            keys[number] = writer.bytes
-            return writer.bytes
+        var keys: [Int: [[UInt8]]] = [:]
+        func propertyKeys(_ number: Int) -> [[UInt8]] {
+            if let known = keys[number] { return known }
+            let property = entity.properties[number]
+            let new = addresses.map { address in
+                var writer = ByteWriter()
+                _ = property.operations.key?.append(address + property.offset, &writer)
+                return writer.bytes
+            }
+            keys[number] = new
+            return new
         }
         return searches.contains { search in
             search.conditions.allSatisfy { condition in
-                key(condition.property).withUnsafeBytes { condition.keys.contains($0) }
+                propertyKeys(condition.property).contains { $0.withUnsafeBytes { condition.keys.contains($0) } }
             }
         }
     }

@@ -29,7 +29,7 @@ extension WorkingState {
         reads.note { $0.readMembers(of: owner, in: table) }
     }
 
-    /// Notes what a delete has found: the rows that it cascades to, and all references and links to them, with the rows that refer.
+    /// Notes what a delete has found: the rows that it cascades to, and all references and links to them.
     func noteDelete(of closure: [Set<RowNumber>]) {
         guard let reads else { return }
         reads.note { set in
@@ -37,13 +37,7 @@ extension WorkingState {
                 let description = schema.entities[entity]
                 for row in rows where base.entities[entity].rows.contains(row) {
                     set.readRow(RowID(entity: entity, row: row))
-                    for reference in description.references {
-                        set.readReferrers(to: row, through: reference)
-                        // They are seen without the reference from now on, and may be found or not for that.
-                        for referrer in snapshot.referrers(to: row, through: reference) {
-                            set.readRow(RowID(entity: reference.entity, row: referrer))
-                        }
-                    }
+                    for reference in description.references { set.readReferrers(to: row, through: reference) }
                     for table in description.linkTables { set.readMembers(of: row, in: table) }
                 }
             }

@@ -131,7 +131,7 @@ extension Snapshot {
         var (best, lists): (RowCandidates?, [RowCandidates]) = (nil, [])
         for condition in conditions.filter({ !$0.makesList }) + conditions.filter(\.makesList) {
             // Whether a row is in a list is found faster by far than whether it has such a member.
-            let most = best.map { $0.isListed ? min(limit, 32 * $0.count) : $0.count } ?? limit
+            let most = best.map { min(limit, $0.isListed ? 32 * $0.count : max($0.count, 16)) } ?? limit
             guard let found = candidates(condition, of: entity, limit: most) else { continue }
             if found.isListed { lists.append(found) }
             if found.count < best?.count ?? .max { best = found }
