@@ -79,6 +79,10 @@ struct MemberConditionTests {
                 try $0.value.level == level && above($0).contains { $0.code == other }
                     && above($0).contains { $0.code == code }
             }
+            try check(.all([names, #Predicate { $0.level % 2 == 1 }])) {
+                try $0.value.level % 2 == 1 && above($0).contains { $0.code == other }
+                    && above($0).contains { $0.code == code }
+            }
             let more = #Predicate<Crate> { $0.pieces.contains { $0.number < 90 && $0.number > number } }
             try check(.all([more, #Predicate { $0.pieces.contains { $0.name == name || $0.label == label } }])) {
                 try pieces($0).contains { $0.number < 90 && $0.number > number }
