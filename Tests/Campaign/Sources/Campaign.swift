@@ -31,6 +31,9 @@ import Graph
             Kind(name: "undo", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await UndoProgram.failure(seed: $0) }
             },
+            Kind(name: "many", share: 0.1) { seeds in
+                await Seeds.failures(of: seeds) { await ManyRowsProgram.failure(seed: $0) }
+            },
             Kind(name: "results", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await ResultProgram.failure(seed: $0) }
             },

@@ -9,14 +9,14 @@ enum Seeds {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
     }
 
-    /// As many as `GRAPH_PROGRAMS` says; 200 unless it is set.
+    /// As many as `GRAPH_PROGRAMS` says; 100 unless it is set.
     static func programs(share: UInt64 = 1) -> Range<UInt64> {
-        first..<(first + max((setting("GRAPH_PROGRAMS") ?? 200) / share, 1))
+        first..<(first + max((setting("GRAPH_PROGRAMS") ?? 100) / share, 1))
     }
 
-    /// As many as `GRAPH_SCHEDULES` says; 1,200 unless it is set.
+    /// As many as `GRAPH_SCHEDULES` says; 600 unless it is set.
     static func schedules(share: UInt64 = 1) -> Range<UInt64> {
-        first..<(first + max((setting("GRAPH_SCHEDULES") ?? 1_200) / share, 1))
+        first..<(first + max((setting("GRAPH_SCHEDULES") ?? 600) / share, 1))
     }
 
     /// What the seeds come to, two at a time.

@@ -1,9 +1,9 @@
 /// How much of a long sweep a run tries, such as one over all operations that may fail.
 ///
-/// `swift test` tries a sixth of it, another sixth each time. With `GRAPH_SWEEPS=1`, as in `.ci/campaign sweeps`, it tries all.
+/// `swift test` tries a twelfth of it, another twelfth each time. With `GRAPH_SWEEPS=1`, as in `.ci/campaign sweeps`, it tries all.
 enum Sweep {
     static let isWhole = Seeds.setting("GRAPH_SWEEPS") == 1
-    private static let share = 6
+    private static let share = 12
     private static let phase = Int.random(in: 0..<share)
 
     /// Whether this run tries the case with a number.
