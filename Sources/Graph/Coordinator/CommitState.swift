@@ -89,7 +89,7 @@ struct CommitState: Sendable {
 /// What a save comes to.
 struct PreparedCommit: Sendable {
     /// The state after the commit, on the state before it, with the changes that lead from one to the other.
-    let state: WorkingState
+    var state: WorkingState
     let origin: ChangeOrigin
     /// Whether the save stands in it exactly as it was made: nobody else committed in between, and the delete rules
     /// had nothing to add.

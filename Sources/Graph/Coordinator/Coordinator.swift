@@ -157,11 +157,13 @@ public actor Coordinator {
         (schemaRecord, isPartial, checkpoint) = (opened.record, opened.isPartial, opened.checkpoint)
         diagnostics = opened.diagnostics
         counters = RowCounters(next: opened.counters)
-        written = (opened.snapshot, opened.counters)
-        syncedCommit = opened.snapshot.commit
-        published = PublishedSnapshot(opened.snapshot)
+        var snapshot = opened.snapshot
+        snapshot.token.store = storeID
+        written = (snapshot, opened.counters)
+        syncedCommit = snapshot.commit
+        published = PublishedSnapshot(snapshot)
         state = CoordinatorState(
-            opened.snapshot,
+            snapshot,
             counters: counters,
             storage: .init(opened.source, isInMemory: path == nil, options),
             durability: durability,

@@ -61,7 +61,7 @@ struct CoordinatorState {
         isNewestPublished: Bool = false,
         _ trace: inout CommitTrace?
     ) throws(GraphError) -> (commit: PreparedCommit, admission: Admission) {
-        let commit = try commits.prepare(request)
+        var commit = try commits.prepare(request)
         if checksEveryCommit {
             let findings = commit.state.snapshot.check()
             guard findings.isEmpty else { throw .inconsistent(ErrorList(findings)) }
@@ -71,6 +71,7 @@ struct CoordinatorState {
         let limitBytes: Int
         switch storage {
         case .memory:
+            commit.state.snapshot.token.add(commit.number.number)
             commits.accept(commit)
             return (commit, .accepted)
         case .readOnly(let path): throw .readOnly(path: path)
@@ -85,6 +86,7 @@ struct CoordinatorState {
         guard record.count <= limitBytes else {
             throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limitBytes)
         }
+        record.withUnsafeBytes { commit.state.snapshot.token.add($0) }
         commits.accept(commit)
         trace?.recordBytes = record.count
         // From here on it is for the leader to report.

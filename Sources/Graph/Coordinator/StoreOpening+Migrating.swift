@@ -268,6 +268,9 @@ extension StoreOpening {
         // Rows have no later version than the state has commits, so those of the steps count. Without them, what is only read has
         // no commit of its own.
         if !isReadOnly { snapshot.commit = max(snapshot.commit, original.snapshot.commit.next) }
+        snapshot.token.fingerprint = original.snapshot.token.fingerprint
+        // No record leads there. Two migrations of copies of one file may make different states.
+        if snapshot.commit != original.snapshot.commit { snapshot.token.add(options.nanosecondsSince1970()) }
         return Migrated(
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls)

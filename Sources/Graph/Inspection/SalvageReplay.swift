@@ -93,6 +93,7 @@ struct SalvageReplay {
         skippedCount = 0
         defer {
             replay.snapshot.commit = head.number
+            replay.snapshot.token.add(entry.payload)
             lastTime = head.time
             if skippedCount > 0 {
                 let time = SalvageReport.text(ofTime: head.time)
@@ -161,6 +162,8 @@ extension SalvageReplay: CheckpointHandler {
         promised = (rows, links)
         lastTime = time
     }
+
+    mutating func note(fingerprint: UInt64) { replay.snapshot.token.fingerprint = fingerprint }
 
     mutating func insert(
         _ entity: Int,

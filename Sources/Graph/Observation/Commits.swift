@@ -7,6 +7,9 @@ public struct Commit: Sendable {
     /// The store before and after, and what differs.
     public let difference: SnapshotDifference
 
+    /// The place of the commit in the store's history; of several, that of the last one.
+    public var token: HistoryToken { difference.after.token }
+
     /// The objects of an entity that were inserted, changed or deleted; see ``SnapshotDifference/changes(of:)``.
     ///
     /// Complexity: O(changed objects).

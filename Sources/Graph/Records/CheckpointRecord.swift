@@ -29,7 +29,12 @@
 /// | the number of the index's properties, and their tags | varints |
 /// | entries, to the end of the payload | see `FrontCodedEntries` |
 ///
-/// Values of one property lie side by side, since that is how they are decoded fastest. Payloads with rows come in ascending
+/// | 4, fingerprint of the commit | encoding |
+/// |---|---|
+/// | see `HistoryToken` | 8 bytes |
+///
+/// Values of one property lie side by side, since that is how they are decoded fastest. The fingerprint comes
+/// behind the head, unless it is 0; a checkpoint without one has the XXH64 of its head's payload, or 0 at commit 0. Payloads with rows come in ascending
 /// order of entities and rows, then those with links in the order of link tables and links, then those with entries. Nothing
 /// depends on entries: they follow from the rows, and a reader may pass over them. They spare it the sorting.
 enum CheckpointRecord {
@@ -38,6 +43,7 @@ enum CheckpointRecord {
         case rows
         case links
         case entries
+        case fingerprint
     }
 
     /// How keys are encoded. It changes if `KeyOperations` writes other bytes.
@@ -60,6 +66,7 @@ enum CheckpointRecord {
             let rows = try schema.entities.map { _ in try reader.readVarint() }
             let links = try schema.recordedLinkTables.map { _ in try reader.readVarint() }
             try handler.begin(commit, time: time, counters: counters, rows: rows, links: links, reader)
+            handler.note(fingerprint: commit == .none ? 0 : XXH64.hash(payload))
         case .rows:
             return try decodeRows(payload, of: schema) { try handler.insert($0, $1, $2, &$3) }
         case .links:
@@ -70,6 +77,10 @@ enum CheckpointRecord {
             if let index = try? reader.readIndex(), let entries = try? reader.take(reader.remaining) {
                 handler.note(entries, of: index)
             }
+            return
+        case .fingerprint:
+            // One of another length is something else, which a later version writes.
+            if reader.remaining == 8 { handler.note(fingerprint: try reader.readFixed()) }
             return
         case nil:
             // Something else that follows from the rows.
@@ -113,6 +124,8 @@ protocol CheckpointHandler {
         links: [UInt64],
         _ reader: ByteReader
     ) throws
+    /// - Parameter fingerprint: of the checkpoint's commit; the last one counts.
+    mutating func note(fingerprint: UInt64)
     /// - Parameter versions: of the block's rows, in their order. Their values, property by property, are next in the reader.
     mutating func insert(
         _ entity: Int,

@@ -20,6 +20,8 @@ extension StoreReplay: CheckpointHandler {
         indexPlaces = CheckpointRecord.Index.places(in: snapshot.schema)
     }
 
+    mutating func note(fingerprint: UInt64) { snapshot.token.fingerprint = fingerprint }
+
     mutating func insert(
         _ entity: Int,
         _ block: RowTable.Block,
