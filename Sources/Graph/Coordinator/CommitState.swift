@@ -103,8 +103,14 @@ struct PreparedCommit: Sendable {
     /// Whether nothing of the save is left to do; then it takes no number.
     let isEmpty: Bool
 
+    /// When it was accepted, in nanoseconds since 1970.
+    var time: UInt64 = 0
+
     var number: CommitNumber { state.snapshot.commit }
-    var step: PublishedSnapshot.Step { PublishedSnapshot.Step(snapshot: state.snapshot, origin: origin) }
+    var step: PublishedSnapshot.Step {
+        PublishedSnapshot.Step(
+            snapshot: state.snapshot, origin: origin, time: time, rowCount: state.changes.count)
+    }
 }
 
 extension WorkingState {

@@ -25,6 +25,7 @@ public actor Coordinator {
     var state: CoordinatorState
     /// nil if the store has no file, or only reads it.
     let journal: Journal?
+    let historySource: HistorySource
     /// Whether the file has more than the program knows of.
     let isPartial: Bool
     /// What the file says of its schema.
@@ -161,7 +162,8 @@ public actor Coordinator {
         snapshot.token.store = storeID
         written = (snapshot, opened.counters)
         syncedCommit = snapshot.commit
-        published = PublishedSnapshot(snapshot)
+        historySource = HistorySource(opened, isInMemory: path == nil, fileSystem, options)
+        published = PublishedSnapshot(snapshot, keepsCommits: path == nil)
         state = CoordinatorState(
             snapshot,
             counters: counters,

@@ -50,7 +50,7 @@ struct CoordinatorState {
     /// Checks a save, merges it with what others have committed, and appends it to the order of commits.
     ///
     /// - Parameters:
-    ///   - time: in nanoseconds since 1970; asked for if there is a file.
+    ///   - time: in nanoseconds since 1970; asked for if there is something to commit.
     ///   - isNewestPublished: whether readers see all commits so far, so that they may see the next one before it is written.
     ///   - trace: goes into the queue with the commit.
     /// - Throws: what ``CommitState/prepare(_:)`` throws; `.inconsistent`; `.readOnly`; of a record, `.notEncodable`,
@@ -68,6 +68,7 @@ struct CoordinatorState {
         }
         guard !commit.isEmpty else { return (commit, .nothing) }
         trace?.count(commit)
+        commit.time = time()
         let limitBytes: Int
         switch storage {
         case .memory:
@@ -79,7 +80,7 @@ struct CoordinatorState {
         }
         let counters = counters.all
         let record = try CommitRecord.encode(
-            commit.state, counters: counters, time: time(), author: request.origin.author ?? "")
+            commit.state, counters: counters, time: commit.time, author: request.origin.author ?? "")
         if let entity = counters.firstIndex(where: { $0 > RowCounters.maximum }) {
             throw .rowNumbersUsedUp(entity: commit.state.snapshot.schema.entities[entity].name)
         }

@@ -66,7 +66,7 @@ enum CheckpointRecord {
             let rows = try schema.entities.map { _ in try reader.readVarint() }
             let links = try schema.recordedLinkTables.map { _ in try reader.readVarint() }
             try handler.begin(commit, time: time, counters: counters, rows: rows, links: links, reader)
-            handler.note(fingerprint: commit == .none ? 0 : XXH64.hash(payload))
+            handler.note(fingerprint: fingerprint(ofHead: payload, commit))
         case .rows:
             return try decodeRows(payload, of: schema) { try handler.insert($0, $1, $2, &$3) }
         case .links:
@@ -87,6 +87,29 @@ enum CheckpointRecord {
             return
         }
         try reader.expectEnd()
+    }
+
+    /// The fingerprint of a checkpoint that has none.
+    private static func fingerprint(ofHead payload: UnsafeRawBufferPointer, _ commit: CommitNumber) -> UInt64 {
+        commit == .none ? 0 : XXH64.hash(payload)
+    }
+
+    /// Whether a payload that begins with this byte says something of the checkpoint's place in history.
+    static func concernsHistory(_ first: UInt8) -> Bool {
+        first == Part.head.rawValue || first == Part.fingerprint.rawValue
+    }
+
+    /// Takes from a payload what it says of the checkpoint's place in history, if anything.
+    static func read(_ payload: UnsafeRawBufferPointer, into token: inout HistoryToken) throws {
+        var reader = ByteReader(payload)
+        let kind = try reader.readByte()
+        switch Part(rawValue: kind) {
+        case .head:
+            token.commit = CommitNumber(try reader.readVarint())
+            token.fingerprint = fingerprint(ofHead: payload, token.commit)
+        case .fingerprint where reader.remaining == 8: token.fingerprint = try reader.readFixed()
+        default: break
+        }
     }
 
     /// Hands on the blocks of a payload that has rows.
@@ -179,4 +202,9 @@ extension ByteReader {
 extension Schema {
     /// The link tables that files have, by number; the others follow from them.
     var recordedLinkTables: [Int] { linkTables.indices.filter { linkTables[$0].isRecorded(as: $0) } }
+
+    /// The other side's link table, where it is not in the file but follows from this one.
+    func derivedTable(of table: Int) -> Int? {
+        linkTables[table].inverse.flatMap { linkTables[$0].isRecorded(as: $0) ? nil : $0 }
+    }
 }

@@ -14,7 +14,7 @@ extension StoreReplay: CheckpointHandler {
             throw reader.failure("a checkpoint of commit \(commit), and the header names \(baseCommit)")
         }
         try apply(counters, reader)
-        snapshot.commit = commit
+        snapshot.token.commit = commit
         promised = (rows, links)
         compactionTime = time
         indexPlaces = CheckpointRecord.Index.places(in: snapshot.schema)

@@ -37,10 +37,7 @@ public struct Snapshot: Sendable {
 
 extension Snapshot {
     /// The newest commit in this state.
-    public internal(set) var commit: CommitNumber {
-        get { token.commit }
-        set { token.commit = newValue }
-    }
+    public var commit: CommitNumber { token.commit }
 }
 
 extension Snapshot: CustomStringConvertible {
