@@ -55,6 +55,19 @@ actor HistoryReader {
         return group
     }
 
+    /// The state that the first commit leads away from.
+    func firstState() throws(GraphError) -> Snapshot {
+        switch source {
+        case .kept(_, let before): return before
+        case .file(let file, let newest):
+            let commits = try RecordedCommits(file, since: request.token, through: newest.token)
+            var walk = CommitWalk(commits, from: newest)
+            try walk.goBack(to: commits.start.commit)
+            return walk.snapshot.indexed(like: newest)
+        case .end: preconditionFailure("the commits were read")
+        }
+    }
+
     private func step() throws(GraphError) -> (Commit, bytes: Int)? {
         do throws(GraphError) {
             let next = try advance()

@@ -97,6 +97,19 @@ final class PublishedSnapshot: Sendable {
 
     // MARK: Looking back
 
+    /// The state after a commit, if it is kept.
+    func snapshot(at token: HistoryToken) -> Snapshot? {
+        state.withLock { state in
+            if state.current.token == token { return state.current }
+            let steps = state.kept?.steps ?? state.recent
+            let found = CommitNumber(max(token.commit.number, 1) - 1)
+            let place = steps.firstPlace(after: found)
+            let snapshot = place.map { steps[$0].snapshot } ?? state.kept?.base
+            if snapshot?.token == token { return snapshot }
+            return state.kept?.base.token == token ? state.kept?.base : nil
+        }
+    }
+
     /// The commits that are kept of a store in memory; nil for others.
     var kept: KeptCommits? { state.withLock { $0.kept } }
 
