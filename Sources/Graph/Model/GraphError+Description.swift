@@ -59,6 +59,9 @@ extension GraphError: CustomStringConvertible {
                 + "or the commit was lost before it was durable; read the store anew"
         case .historyExpired(let oldest):
             "the commits since the token are not kept any more, but only those after commit \(oldest.commit): read the store anew"
+        case .revertConflicts(let conflicts):
+            conflicts.description("the commit cannot be reverted, since others have changed what it did", "conflict")
+                + "\n  Nothing was saved: change these objects by hand."
         case .transactionTooLarge(let length, let limit):
             "the transaction takes \(length) bytes, more than the limit of \(limit); save in smaller steps"
         case .metadataTooLarge(let key, let length, let limit):
