@@ -858,7 +858,7 @@ class State:
                     raise Refused("a link is there twice")
                 links[owner, member] = key
         elif form > 2:
-            # Entries of an index, or something else that follows from the rows.
+            # Entries of an index, the commit's fingerprint, or something else that no row depends on.
             return
         else:
             raise Refused("an unknown or second part of a checkpoint")

@@ -17,11 +17,3 @@ struct UndoStep: Sendable {
         return !after.schema.entities[id.entity].areIdentical(old, new)
     }
 }
-
-/// A change that `undo()` or `redo()` left alone, because others, or a later change, have put something else in its place.
-public struct UndoConflict: Sendable, Hashable {
-    /// The object.
-    public let id: AnyPersistentID
-    /// The property, a to-many relationship where members are meant; nil where the object as a whole is.
-    public let property: String?
-}

@@ -391,7 +391,7 @@ struct WorkingState: Sendable {
     /// Rows that come back take the commit's number as their version. A commit raises a version by at most one, so the row
     /// never had one as large, and nothing has to remember the versions of deleted rows.
     mutating func number(_ commit: CommitNumber) {
-        snapshot.commit = commit
+        snapshot.token.commit = commit
         for (entity, changes) in changes.entities where changes.hasReturns {
             changes.forEachChange { row, _, _ in
                 guard changes.isComingBack(row), let address = snapshot.entities[entity].rows.address(of: row)

@@ -146,10 +146,10 @@ extension ContextState {
         let newest = committed ?? base
         var (last, steps) = (feed.value.commit, [PublishedSnapshot.Step]())
         while last < newest.commit {
-            var step = PublishedSnapshot.Step(snapshot: newest, origin: nil)
             // The commits one by one, if they are still kept.
-            if let (snapshot, origin) = published.step(after: last), snapshot.commit <= newest.commit {
-                step = PublishedSnapshot.Step(snapshot: snapshot, origin: origin)
+            var step = published.step(after: last) ?? PublishedSnapshot.Step(snapshot: newest, origin: nil, time: 0)
+            if step.snapshot.commit > newest.commit {
+                step = PublishedSnapshot.Step(snapshot: newest, origin: nil, time: step.time)
             }
             steps.append(step)
             last = step.snapshot.commit

@@ -40,6 +40,15 @@ extension ContextState {
         takeBack({ $0.takeRedo() }, { $0.didRedo(from: $1, to: $2) })
     }
 
+    /// Takes back what a commit did, where its result is unchanged, in a context without changes.
+    func revert(_ step: UndoStep) -> [UndoConflict] {
+        flush()
+        let conflicts = working.revert(step, replaced: [])
+        noteChange()
+        endEpoch()
+        return conflicts
+    }
+
     private func takeBack(
         _ take: (inout UndoHistory) -> UndoGroup?,
         _ didTakeBack: (inout UndoHistory, WorkingState, WorkingState) -> Void

@@ -89,7 +89,7 @@ struct CommitState: Sendable {
 /// What a save comes to.
 struct PreparedCommit: Sendable {
     /// The state after the commit, on the state before it, with the changes that lead from one to the other.
-    let state: WorkingState
+    var state: WorkingState
     let origin: ChangeOrigin
     /// Whether the save stands in it exactly as it was made: nobody else committed in between, and the delete rules
     /// had nothing to add.
@@ -103,8 +103,14 @@ struct PreparedCommit: Sendable {
     /// Whether nothing of the save is left to do; then it takes no number.
     let isEmpty: Bool
 
+    /// When it was accepted, in nanoseconds since 1970.
+    var time: UInt64 = 0
+
     var number: CommitNumber { state.snapshot.commit }
-    var step: PublishedSnapshot.Step { PublishedSnapshot.Step(snapshot: state.snapshot, origin: origin) }
+    var step: PublishedSnapshot.Step {
+        PublishedSnapshot.Step(
+            snapshot: state.snapshot, origin: origin, time: time, rowCount: state.changes.count)
+    }
 }
 
 extension WorkingState {

@@ -25,6 +25,7 @@ public actor Coordinator {
     var state: CoordinatorState
     /// nil if the store has no file, or only reads it.
     let journal: Journal?
+    let historySource: HistorySource
     /// Whether the file has more than the program knows of.
     let isPartial: Bool
     /// What the file says of its schema.
@@ -157,11 +158,14 @@ public actor Coordinator {
         (schemaRecord, isPartial, checkpoint) = (opened.record, opened.isPartial, opened.checkpoint)
         diagnostics = opened.diagnostics
         counters = RowCounters(next: opened.counters)
-        written = (opened.snapshot, opened.counters)
-        syncedCommit = opened.snapshot.commit
-        published = PublishedSnapshot(opened.snapshot)
+        var snapshot = opened.snapshot
+        snapshot.token.store = storeID
+        written = (snapshot, opened.counters)
+        syncedCommit = snapshot.commit
+        historySource = HistorySource(opened, isInMemory: path == nil, fileSystem, options)
+        published = PublishedSnapshot(snapshot, keepsCommits: path == nil)
         state = CoordinatorState(
-            opened.snapshot,
+            snapshot,
             counters: counters,
             storage: .init(opened.source, isInMemory: path == nil, options),
             durability: durability,

@@ -50,7 +50,7 @@ struct CoordinatorState {
     /// Checks a save, merges it with what others have committed, and appends it to the order of commits.
     ///
     /// - Parameters:
-    ///   - time: in nanoseconds since 1970; asked for if there is a file.
+    ///   - time: in nanoseconds since 1970; asked for if there is something to commit.
     ///   - isNewestPublished: whether readers see all commits so far, so that they may see the next one before it is written.
     ///   - trace: goes into the queue with the commit.
     /// - Throws: what ``CommitState/prepare(_:)`` throws; `.inconsistent`; `.readOnly`; of a record, `.notEncodable`,
@@ -61,16 +61,18 @@ struct CoordinatorState {
         isNewestPublished: Bool = false,
         _ trace: inout CommitTrace?
     ) throws(GraphError) -> (commit: PreparedCommit, admission: Admission) {
-        let commit = try commits.prepare(request)
+        var commit = try commits.prepare(request)
         if checksEveryCommit {
             let findings = commit.state.snapshot.check()
             guard findings.isEmpty else { throw .inconsistent(ErrorList(findings)) }
         }
         guard !commit.isEmpty else { return (commit, .nothing) }
         trace?.count(commit)
+        commit.time = time()
         let limitBytes: Int
         switch storage {
         case .memory:
+            commit.state.snapshot.token.add(commit.number.number)
             commits.accept(commit)
             return (commit, .accepted)
         case .readOnly(let path): throw .readOnly(path: path)
@@ -78,13 +80,14 @@ struct CoordinatorState {
         }
         let counters = counters.all
         let record = try CommitRecord.encode(
-            commit.state, counters: counters, time: time(), author: request.origin.author ?? "")
+            commit.state, counters: counters, time: commit.time, author: request.origin.author ?? "")
         if let entity = counters.firstIndex(where: { $0 > RowCounters.maximum }) {
             throw .rowNumbersUsedUp(entity: commit.state.snapshot.schema.entities[entity].name)
         }
         guard record.count <= limitBytes else {
             throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limitBytes)
         }
+        record.withUnsafeBytes { commit.state.snapshot.token.add($0) }
         commits.accept(commit)
         trace?.recordBytes = record.count
         // From here on it is for the leader to report.

@@ -48,7 +48,8 @@ extension StoreOpening {
             diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
             checkpoint: (await source.journal?.lengthBytes ?? 0, PosixFileSystem.nanosecondsSince1970()),
             isPartial: isReadOnly && isOlder(than: original.record),
-            isMigrated: !isReadOnly
+            isMigrated: !isReadOnly,
+            isConverted: isReadOnly
         )
     }
 
@@ -267,7 +268,10 @@ extension StoreOpening {
         }
         // Rows have no later version than the state has commits, so those of the steps count. Without them, what is only read has
         // no commit of its own.
-        if !isReadOnly { snapshot.commit = max(snapshot.commit, original.snapshot.commit.next) }
+        if !isReadOnly { snapshot.token.commit = max(snapshot.commit, original.snapshot.commit.next) }
+        snapshot.token.fingerprint = original.snapshot.token.fingerprint
+        // No record leads there. Two migrations of copies of one file may make different states.
+        if snapshot.commit != original.snapshot.commit { snapshot.token.add(options.nanosecondsSince1970()) }
         return Migrated(
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls)

@@ -34,6 +34,8 @@ struct OpenedStore: Sendable {
     var isPartial = false
     /// Whether the state is not the file's, but was made from it, in a commit of its own.
     var isMigrated = false
+    /// Whether the records of the file are of another schema than the state.
+    var isConverted = false
 }
 
 /// How to open a file.

@@ -27,7 +27,7 @@ struct SnapshotConversion {
         count = source.entities.reduce(0) { $0 + UInt64($1.rows.count) }
         meter?.report(.converting, 0, of: 1)
         result = Snapshot(schema: comparison.new)
-        result.commit = source.commit
+        result.token = source.token
         for entity in comparison.new.entities.indices { convertRows(of: entity) }
         for table in comparison.new.linkTables.indices { convertLinks(of: table) }
         guard failures.isEmpty else { return }

@@ -45,7 +45,8 @@ struct DamagedStore: Sendable {
         var snapshot = repair.snapshot
         // So that it is not taken for the commit of that number, which had what is lost.
         if !repair.report.isEmpty, snapshot.commit.number < RowCounters.maximum {
-            snapshot.commit = snapshot.commit.next
+            snapshot.token.commit = snapshot.commit.next
+            snapshot.token.add(PosixFileSystem.nanosecondsSince1970())
         }
         self.snapshot = snapshot
         if let failure = snapshot.check().first {

@@ -30,7 +30,7 @@ struct SalvageReplay {
         replay = StoreReplay(schema: schema, path: path, keepsIndexes: false)
         // Rows may come without the head of the checkpoint.
         replay.promised = ([], [])
-        replay.snapshot.commit = CommitNumber(min(baseCommit.number, RowCounters.maximum))
+        replay.snapshot.token.commit = CommitNumber(min(baseCommit.number, RowCounters.maximum))
         self.report = report
         found = (schema.entities.map { _ in 0 }, schema.linkTables.map { _ in 0 })
     }
@@ -89,10 +89,11 @@ struct SalvageReplay {
             isDamaged = true
             report.note(lostCommits: (last + 1)..<number, between: (lastTime, head.time))
         }
-        replay.snapshot.commit = CommitNumber(number - 1)
+        replay.snapshot.token.commit = CommitNumber(number - 1)
         skippedCount = 0
         defer {
-            replay.snapshot.commit = head.number
+            replay.snapshot.token.commit = head.number
+            replay.snapshot.token.add(entry.payload)
             lastTime = head.time
             if skippedCount > 0 {
                 let time = SalvageReport.text(ofTime: head.time)
@@ -157,10 +158,12 @@ extension SalvageReplay: CheckpointHandler {
     ) throws {
         guard commit.number <= RowCounters.maximum else { throw reader.failure("a checkpoint of commit \(commit)") }
         raiseCounters(counters)
-        if commit > replay.snapshot.commit { replay.snapshot.commit = commit }
+        if commit > replay.snapshot.commit { replay.snapshot.token.commit = commit }
         promised = (rows, links)
         lastTime = time
     }
+
+    mutating func note(fingerprint: UInt64) { replay.snapshot.token.fingerprint = fingerprint }
 
     mutating func insert(
         _ entity: Int,

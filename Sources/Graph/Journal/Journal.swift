@@ -126,6 +126,22 @@ actor Journal {
         }
     }
 
+    /// Runs blocking work on an executor of its own.
+    static func onExecutor<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(GraphError) -> Result
+    ) async throws(GraphError) -> Result {
+        try await JournalOpener(executor: JournalExecutor()).run(body)
+    }
+
+    /// The header of the file, and the file opened once more by its name, which may have come to lead elsewhere.
+    func openAgain() throws(GraphError) -> (header: JournalHeader, file: any StoreFile, isOwn: Bool) {
+        let again = try opening.openToRead(location)
+        let isOwn = try opening.attempt(location.path) { () throws(IOError) in
+            try again.extent().identity == file.extent().identity
+        }
+        return (header, again, isOwn)
+    }
+
     /// Begins a file that is to be a copy; parameters as for `open`.
     static func makeCopy(
         at path: String, of storeID: StoreID, schema: [UInt8], baseCommit: CommitNumber,

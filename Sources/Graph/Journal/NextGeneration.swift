@@ -115,20 +115,9 @@ struct NextGeneration: Sendable {
     private func record(
         at offset: UInt64, in window: inout JournalWindow, salt: UInt32
     ) throws(GraphError) -> (Journal.Record?, end: UInt64) {
-        let found: JournalWindow.Found
-        do throws(IOError) {
-            found = try window.record(at: offset, salt: salt)
-        } catch {
-            throw error.graphError(path: path)
-        }
-        switch found {
-        case .record(_, let kind, let payload, let end) where kind == .commit || kind == .schema:
-            return (Journal.Record(kind: kind, payload: Array(payload)), end)
-        case .record(_, _, _, let end):
-            return (nil, end)
-        case .bad(let reason), .unknown(let reason):
-            throw .corrupt(path: path, offset: offset, sequence: 0, reason: "while compacting: \(reason)")
-        }
+        let (kind, payload, end) = try window.knownRecord(at: offset, salt: salt, path: path, "while compacting")
+        guard kind == .commit || kind == .schema else { return (nil, end) }
+        return (Journal.Record(kind: kind, payload: Array(payload)), end)
     }
 
     private mutating func syncData() throws(IOError) {

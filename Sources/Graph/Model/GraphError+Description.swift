@@ -52,6 +52,16 @@ extension GraphError: CustomStringConvertible {
         case .notEncodable(let entity, let reason):
             "a value of \(entity.shortened()) could not be encoded: \(reason.shortened(to: 400)); "
                 + "nothing was written: correct the value, or its encode(to:)"
+        case .tokenOfOtherStore(let token):
+            "the token \(token) is of another store: use it with that store, or with a copy of it"
+        case .historyDiverged(let token):
+            "the store has no such commit as that of the token \(token): its file is an earlier copy that went on differently, "
+                + "or the commit was lost before it was durable; read the store anew"
+        case .historyExpired(let oldest):
+            "the commits since the token are not kept any more, but only those after commit \(oldest.commit): read the store anew"
+        case .revertConflicts(let conflicts):
+            conflicts.description("the commit cannot be reverted, since others have changed what it did", "conflict")
+                + "\n  Nothing was saved: change these objects by hand."
         case .transactionTooLarge(let length, let limit):
             "the transaction takes \(length) bytes, more than the limit of \(limit); save in smaller steps"
         case .metadataTooLarge(let key, let length, let limit):

@@ -71,6 +71,21 @@ public enum GraphError: Error, Sendable {
     case closed(path: String)
     /// The store was opened read-only. Nothing was saved; open the file for writing.
     case readOnly(path: String)
+    // MARK: History
+
+    /// The token is of another store. Use tokens with the store that they come from, or with its copies.
+    case tokenOfOtherStore(HistoryToken)
+    /// The store has another commit of the token's number, or none: a backup was restored, or the commit did not wait for the disk
+    /// and was lost. What happened since the token cannot be told; read the store anew.
+    case historyDiverged(HistoryToken)
+    /// The commits since the token are not kept any more. `oldest` is the first token since which they are; read the store anew.
+    case historyExpired(oldest: HistoryToken)
+    /// The commit cannot be reverted as a whole: these objects and properties have been changed since, or others depend on them by
+    /// now. Nothing was saved; change what is left by hand.
+    case revertConflicts(ErrorList<UndoConflict>)
+
+    // MARK: The file
+
     /// The transaction's record is larger than a file may hold. Nothing was saved; save in smaller steps.
     case transactionTooLarge(lengthBytes: Int, limitBytes: Int)
     /// All texts that the program keeps with the store would together be longer than they may be. The text for this key was not

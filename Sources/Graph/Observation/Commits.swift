@@ -1,17 +1,60 @@
+#if canImport(FoundationEssentials)
+    public import struct FoundationEssentials.Date
+#else
+    public import struct Foundation.Date
+#endif
+
 /// What one commit did to the store; several commits, if the reader of a feed fell behind.
 public struct Commit: Sendable {
     /// The commits, in most cases one.
     public let commits: ClosedRange<CommitNumber>
-    /// Who made the commit, and where in the program; nil for several.
+    /// Who made the commit, and where in the program; nil for several. One from the store's file has its author alone.
     public let origin: ChangeOrigin?
-    /// The store before and after, and what differs.
-    public let difference: SnapshotDifference
+    /// When the commit was made, by the clock of the machine that made it; of several, the last one.
+    public let time: Date
+    let states: SnapshotDifference
+    /// Whether the states have indexes. Those from a file have rows and links alone, to be read faster.
+    private let hasIndexes: Bool
+
+    /// - Parameter time: in nanoseconds since 1970.
+    init(_ states: SnapshotDifference, origin: ChangeOrigin?, time: UInt64, hasIndexes: Bool = true) {
+        commits = states.before.commit.next...states.after.commit
+        self.time = Date(timeIntervalSince1970: Double(time) / 1e9)
+        (self.states, self.origin, self.hasIndexes) = (states, origin, hasIndexes)
+    }
+
+    /// The number of the commit; of several, the last one's.
+    public var number: CommitNumber { commits.upperBound }
+
+    /// The place of the commit in the store's history; of several, that of the last one.
+    public var token: HistoryToken { states.after.token }
+
+    /// The store before and after; nil for a commit that ``CommitHistory`` has read from the store's file.
+    public var difference: SnapshotDifference? { hasIndexes ? states : nil }
 
     /// The objects of an entity that were inserted, changed or deleted; see ``SnapshotDifference/changes(of:)``.
     ///
     /// Complexity: O(changed objects).
     public func changes<E: Entity>(of type: E.Type = E.self) -> [Change<E>] {
-        difference.changes(of: type)
+        states.changes(of: type)
+    }
+
+    func hasChanges<E: Entity>(of type: E.Type) -> Bool { states.hasChanges(of: type) }
+
+    /// The change of one object; nil if the commit did not change it.
+    ///
+    /// Complexity: O(log *n*) for *n* objects of the entity.
+    public func change<E>(of id: PersistentID<E>) -> Change<E>? { states.change(of: id) }
+
+    /// The objects with other members than before, or with the same in another order, in the order of their insertion.
+    ///
+    /// - Precondition: the property is a stored one.
+    ///
+    /// Complexity: O(changed references or links); in ``CommitHistory``, O(changed objects).
+    public func changedOwners<E, Target>(
+        of keyPath: any KeyPath<E, ToMany<Target>> & Sendable
+    ) -> [PersistentID<E>] {
+        states.changedOwners(of: keyPath, hasIndexes: hasIndexes)
     }
 }
 
@@ -74,12 +117,11 @@ public struct Commits: AsyncSequence, Sendable {
             let published = follower.published
             while true {
                 if Task.isCancelled { return nil }
-                if let (snapshot, origin) = published.step(after: last.commit) {
-                    let difference = SnapshotDifference(before: last, after: snapshot)
-                    last = snapshot
+                if let step = published.step(after: last.commit) {
+                    let difference = SnapshotDifference(before: last, after: step.snapshot)
+                    last = step.snapshot
                     guard isWanted(difference) else { continue }
-                    let commits = difference.before.commit.next...snapshot.commit
-                    return Commit(commits: commits, origin: origin, difference: difference)
+                    return Commit(difference, origin: step.origin, time: step.time)
                 }
                 guard await published.waitForCommit(after: last.commit, isolation: actor) else { return nil }
             }
@@ -130,7 +172,7 @@ public struct ObjectChanges<E: Entity>: AsyncSequence, Sendable {
         /// Complexity: O(log *n*) for each commit on the way and *n* objects of the entity, besides waiting.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Change<E>? {
             while let commit = await commits.next(isolation: actor) {
-                if let change = commit.difference.change(of: id) { return change }
+                if let change = commit.change(of: id) { return change }
             }
             return nil
         }

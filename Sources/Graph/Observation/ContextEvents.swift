@@ -34,6 +34,8 @@ public struct ContextSave: Sendable, CustomStringConvertible {
     public let saved: SnapshotDifference
     /// The commit; nil in a nested context, and if the store already had everything, so that there was nothing to commit.
     public let commit: CommitNumber?
+    /// The place of the commit in the store's history; nil without one.
+    public var token: HistoryToken? { commit == nil ? nil : saved.after.token }
     /// What the context showed before and after the save. That includes others' commits, but not its own changes, which it
     /// already showed.
     public let shown: SnapshotDifference

@@ -10,10 +10,18 @@ final class PublishedSnapshot: Sendable {
         let snapshot: Snapshot
         /// nil for several commits in one.
         let origin: ChangeOrigin?
+        /// When it was made, in nanoseconds since 1970; of several, the last one.
+        let time: UInt64
+        /// How many rows it has changed, where commits are kept.
+        var rowCount = 0
     }
 
     private struct State {
         var current: Snapshot
+        /// Of the last commit that was published.
+        var time: UInt64 = 0
+        /// The commits of a store in memory, which are nowhere else.
+        var kept: KeptCommits?
         /// The newest states, in the order of their commits.
         var recent: [Step] = []
         /// The commit before the first of them.
@@ -26,8 +34,9 @@ final class PublishedSnapshot: Sendable {
 
     private let state: Waitable<State>
 
-    init(_ snapshot: Snapshot) {
-        state = Waitable(State(current: snapshot))
+    /// - Parameter keepsCommits: whether commits are kept that nobody follows.
+    init(_ snapshot: Snapshot, keepsCommits: Bool = false) {
+        state = Waitable(State(current: snapshot, kept: keepsCommits ? KeptCommits(base: snapshot) : nil))
     }
 
     var value: Snapshot { state.withLock { $0.current } }
@@ -37,7 +46,8 @@ final class PublishedSnapshot: Sendable {
         guard let newest = steps.last else { return }
         state.change { state in
             if state.recent.isEmpty { state.start = state.current.commit }
-            state.current = newest.snapshot
+            (state.current, state.time) = (newest.snapshot, newest.time)
+            for step in steps { state.kept?.append(step) }
             guard state.followerCount > 0 else { return }
             state.recent += steps
             let excess = state.recent.count - Self.recentLimit
@@ -75,15 +85,33 @@ final class PublishedSnapshot: Sendable {
     }
 
     /// The next state after a commit if it is still kept, otherwise the newest, without an origin. nil if there is none yet.
-    func step(after commit: CommitNumber) -> (snapshot: Snapshot, origin: ChangeOrigin?)? {
+    func step(after commit: CommitNumber) -> Step? {
         state.withLock { state in
             guard state.current.commit > commit else { return nil }
             guard commit >= state.start, let place = state.recent.firstPlace(after: commit) else {
-                return (state.current, nil)
+                return Step(snapshot: state.current, origin: nil, time: state.time)
             }
-            return (state.recent[place].snapshot, state.recent[place].origin)
+            return state.recent[place]
         }
     }
+
+    // MARK: Looking back
+
+    /// The state after a commit, if it is kept.
+    func snapshot(at token: HistoryToken) -> Snapshot? {
+        state.withLock { state in
+            if state.current.token == token { return state.current }
+            let steps = state.kept?.steps ?? state.recent
+            let found = CommitNumber(max(token.commit.number, 1) - 1)
+            let place = steps.firstPlace(after: found)
+            let snapshot = place.map { steps[$0].snapshot } ?? state.kept?.base
+            if snapshot?.token == token { return snapshot }
+            return state.kept?.base.token == token ? state.kept?.base : nil
+        }
+    }
+
+    /// The commits that are kept of a store in memory; nil for others.
+    var kept: KeptCommits? { state.withLock { $0.kept } }
 
     /// Waits until there is a commit after this one. Returns false if there will be none, or if the task is cancelled.
     func waitForCommit(after commit: CommitNumber, isolation: isolated (any Actor)?) async -> Bool {

@@ -29,7 +29,12 @@
 /// | the number of the index's properties, and their tags | varints |
 /// | entries, to the end of the payload | see `FrontCodedEntries` |
 ///
-/// Values of one property lie side by side, since that is how they are decoded fastest. Payloads with rows come in ascending
+/// | 4, fingerprint of the commit | encoding |
+/// |---|---|
+/// | see `HistoryToken` | 8 bytes |
+///
+/// Values of one property lie side by side, since that is how they are decoded fastest. The fingerprint comes
+/// behind the head, unless it is 0; a checkpoint without one has the XXH64 of its head's payload, or 0 at commit 0. Payloads with rows come in ascending
 /// order of entities and rows, then those with links in the order of link tables and links, then those with entries. Nothing
 /// depends on entries: they follow from the rows, and a reader may pass over them. They spare it the sorting.
 enum CheckpointRecord {
@@ -38,6 +43,7 @@ enum CheckpointRecord {
         case rows
         case links
         case entries
+        case fingerprint
     }
 
     /// How keys are encoded. It changes if `KeyOperations` writes other bytes.
@@ -60,6 +66,7 @@ enum CheckpointRecord {
             let rows = try schema.entities.map { _ in try reader.readVarint() }
             let links = try schema.recordedLinkTables.map { _ in try reader.readVarint() }
             try handler.begin(commit, time: time, counters: counters, rows: rows, links: links, reader)
+            handler.note(fingerprint: fingerprint(ofHead: payload, commit))
         case .rows:
             return try decodeRows(payload, of: schema) { try handler.insert($0, $1, $2, &$3) }
         case .links:
@@ -71,11 +78,38 @@ enum CheckpointRecord {
                 handler.note(entries, of: index)
             }
             return
+        case .fingerprint:
+            // One of another length is something else, which a later version writes.
+            if reader.remaining == 8 { handler.note(fingerprint: try reader.readFixed()) }
+            return
         case nil:
             // Something else that follows from the rows.
             return
         }
         try reader.expectEnd()
+    }
+
+    /// The fingerprint of a checkpoint that has none.
+    private static func fingerprint(ofHead payload: UnsafeRawBufferPointer, _ commit: CommitNumber) -> UInt64 {
+        commit == .none ? 0 : XXH64.hash(payload)
+    }
+
+    /// Whether a payload that begins with this byte says something of the checkpoint's place in history.
+    static func concernsHistory(_ first: UInt8) -> Bool {
+        first == Part.head.rawValue || first == Part.fingerprint.rawValue
+    }
+
+    /// Takes from a payload what it says of the checkpoint's place in history, if anything.
+    static func read(_ payload: UnsafeRawBufferPointer, into token: inout HistoryToken) throws {
+        var reader = ByteReader(payload)
+        let kind = try reader.readByte()
+        switch Part(rawValue: kind) {
+        case .head:
+            token.commit = CommitNumber(try reader.readVarint())
+            token.fingerprint = fingerprint(ofHead: payload, token.commit)
+        case .fingerprint where reader.remaining == 8: token.fingerprint = try reader.readFixed()
+        default: break
+        }
     }
 
     /// Hands on the blocks of a payload that has rows.
@@ -113,6 +147,8 @@ protocol CheckpointHandler {
         links: [UInt64],
         _ reader: ByteReader
     ) throws
+    /// - Parameter fingerprint: of the checkpoint's commit; the last one counts.
+    mutating func note(fingerprint: UInt64)
     /// - Parameter versions: of the block's rows, in their order. Their values, property by property, are next in the reader.
     mutating func insert(
         _ entity: Int,
@@ -166,4 +202,9 @@ extension ByteReader {
 extension Schema {
     /// The link tables that files have, by number; the others follow from them.
     var recordedLinkTables: [Int] { linkTables.indices.filter { linkTables[$0].isRecorded(as: $0) } }
+
+    /// The other side's link table, where it is not in the file but follows from this one.
+    func derivedTable(of table: Int) -> Int? {
+        linkTables[table].inverse.flatMap { linkTables[$0].isRecorded(as: $0) ? nil : $0 }
+    }
 }

@@ -10,6 +10,7 @@ struct CheckpointWriter {
 
     private enum Position {
         case head
+        case fingerprint
         case rows(entity: Int, from: RowNumber)
         case links(table: Int, rank: Int)
         case entries(entity: Int, index: Int, rank: Int)
@@ -93,8 +94,11 @@ struct CheckpointWriter {
             switch position {
             case .head:
                 appendHead()
-                position = .rows(entity: 0, from: 0)
+                position = .fingerprint
                 isPayload = true
+            case .fingerprint:
+                position = .rows(entity: 0, from: 0)
+                isPayload = appendFingerprint()
             case .rows(let entity, let row): isPayload = try passRows(of: entity, from: row)
             case .links(let table, let rank): isPayload = passLinks(of: table, from: rank)
             case .entries(let entity, let index, let rank): isPayload = passEntries(of: entity, index, from: rank)
@@ -219,6 +223,14 @@ struct CheckpointWriter {
         writer.appendCounters(counters)
         for entity in snapshot.entities { writer.appendVarint(UInt64(entity.rows.count)) }
         for table in schema.recordedLinkTables { writer.appendVarint(UInt64(snapshot.linkTables[table].members.count)) }
+    }
+
+    /// Returns false if there is no commit, and so none.
+    private mutating func appendFingerprint() -> Bool {
+        guard snapshot.token.fingerprint != 0 else { return false }
+        writer.append(CheckpointRecord.Part.fingerprint.rawValue)
+        writer.appendFixed(snapshot.token.fingerprint)
+        return true
     }
 
     /// Returns where the next payload begins, or nil at the end of the entity, and whether there were no rows.

@@ -14,11 +14,13 @@ extension StoreReplay: CheckpointHandler {
             throw reader.failure("a checkpoint of commit \(commit), and the header names \(baseCommit)")
         }
         try apply(counters, reader)
-        snapshot.commit = commit
+        snapshot.token.commit = commit
         promised = (rows, links)
         compactionTime = time
         indexPlaces = CheckpointRecord.Index.places(in: snapshot.schema)
     }
+
+    mutating func note(fingerprint: UInt64) { snapshot.token.fingerprint = fingerprint }
 
     mutating func insert(
         _ entity: Int,

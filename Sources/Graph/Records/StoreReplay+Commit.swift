@@ -129,7 +129,9 @@ extension StoreReplay: CommitHandler {
         guard snapshot.linkTables[table].key(of: link.member, of: link.owner) == link.key,
             snapshot.linkTables[table].remove(link.member, of: link.owner)
         else { throw reader.failure("member \(link.member) of row \(link.owner) is removed, but is not there") }
-        if let derived = derivedTable(of: table) { snapshot.linkTables[derived].remove(link.owner, of: link.member) }
+        if let derived = snapshot.schema.derivedTable(of: table) {
+            snapshot.linkTables[derived].remove(link.owner, of: link.member)
+        }
         rules.didLink(link, in: table)
     }
 
@@ -138,17 +140,11 @@ extension StoreReplay: CommitHandler {
             throw reader.failure("member \(link.member) of row \(link.owner) is added, but is there")
         }
         snapshot.linkTables[table].insert(link.member, of: link.owner, key: link.key)
-        if let derived = derivedTable(of: table) {
+        if let derived = snapshot.schema.derivedTable(of: table) {
             snapshot.linkTables[derived].insert(link.owner, of: link.member, key: nil)
         }
         // All of a checkpoint is checked when it is complete.
         if promised == nil { rules.didLink(link, in: table) }
-    }
-
-    /// The other side's link table, where it is not in the file but follows from this one.
-    private func derivedTable(of table: Int) -> Int? {
-        let tables = snapshot.schema.linkTables
-        return tables[table].inverse.flatMap { tables[$0].isRecorded(as: $0) ? nil : $0 }
     }
 
     // MARK: Values
@@ -201,38 +197,5 @@ extension StoreReplay: CommitHandler {
             if !remarks.contains(remark) { remarks.append(remark) }
         }
         return true
-    }
-}
-
-/// Calls the properties of an entity without counting references to them, which takes as long as decoding.
-///
-/// The schema of the replay holds the properties, and is the same while a record is applied.
-private struct RowDecoder {
-    private let properties: [Unmanaged<Property>]
-
-    init(_ properties: [Property]) {
-        self.properties = properties.map(Unmanaged.passUnretained)
-    }
-
-    var count: Int { properties.count }
-
-    @inline(__always)
-    func decode(_ number: Int, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws {
-        try properties[number]._withUnsafeGuaranteedRef { property in
-            try property.operations.decode(&reader, address + property.offset)
-        }
-    }
-}
-
-extension Property {
-    /// Replaces the value at the address by one that is read, or throws and leaves it as it is.
-    fileprivate func decode(_ reader: inout ByteReader, replacing address: UnsafeMutableRawPointer) throws {
-        try withUnsafeTemporaryAllocation(byteCount: max(sizeBytes, 1), alignment: alignment) { memory in
-            // There is at least one byte, so the memory has an address.
-            let value = memory.baseAddress.unsafelyUnwrapped
-            try operations.decode(&reader, value)
-            operations.assign(address, value)
-            operations.deinitialize(value)
-        }
     }
 }

@@ -83,7 +83,8 @@ struct StoreReplay: Sendable {
         case .commit:
             try CommitRecord.decode(entry.payload, of: snapshot.schema, into: &self)
             try rules.checkRecord(in: snapshot)
-            snapshot.commit = snapshot.commit.next
+            snapshot.token.commit = snapshot.commit.next
+            snapshot.token.add(entry.payload)
         case .mark, .close:
             var reader = ByteReader(entry.payload)
             let counters = try reader.readCounters(of: snapshot.schema)

@@ -4,8 +4,9 @@
 /// Taking and keeping one costs O(1). While you keep it, only what later commits change takes memory twice.
 public struct Snapshot: Sendable {
     @usableFromInline let schema: Schema
-    /// The newest commit in this state.
-    public internal(set) var commit: CommitNumber
+    /// The place of this state in the store's history, to be kept beyond the program's end. That of a context's state is the one of
+    /// the commit that it is based on.
+    public internal(set) var token = HistoryToken()
     /// Indexed by entity number in the schema.
     @usableFromInline var entities: [EntityRows]
     /// Indexed by link table number in the schema.
@@ -16,7 +17,6 @@ public struct Snapshot: Sendable {
     /// The empty store.
     init(schema: Schema) {
         self.schema = schema
-        commit = .none
         entities = schema.entities.map {
             EntityRows(
                 rows: RowTable(layout: $0.layout),
@@ -29,10 +29,15 @@ public struct Snapshot: Sendable {
     /// The same rows and links under a schema with other names, rules or indexes. The indexes are empty.
     init(_ other: Snapshot, of schema: Schema) {
         self.init(schema: schema)
-        commit = other.commit
+        token = other.token
         for entity in entities.indices { entities[entity].rows = other.entities[entity].rows }
         linkTables = other.linkTables
     }
+}
+
+extension Snapshot {
+    /// The newest commit in this state.
+    public var commit: CommitNumber { token.commit }
 }
 
 extension Snapshot: CustomStringConvertible {

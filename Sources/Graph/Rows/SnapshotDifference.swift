@@ -47,8 +47,15 @@ public struct SnapshotDifference: Sendable {
     public func changedOwners<E, Target>(
         of keyPath: any KeyPath<E, ToMany<Target>> & Sendable
     ) -> [PersistentID<E>] {
+        changedOwners(of: keyPath, hasIndexes: true)
+    }
+
+    func changedOwners<E, Target>(
+        of keyPath: any KeyPath<E, ToMany<Target>> & Sendable, hasIndexes: Bool
+    ) -> [PersistentID<E>] {
         guard let entity = after.schema.index(of: E.self) else { return [] }
-        return changedOwners(through: after.schema.toMany(keyPath, of: entity)).map { PersistentID(row: $0) }
+        return changedOwners(through: after.schema.toMany(keyPath, of: entity), hasIndexes: hasIndexes)
+            .map { PersistentID(row: $0) }
     }
 }
 
@@ -144,8 +151,19 @@ extension SnapshotDifference {
     }
 
     /// The owners whose members or order differ, in ascending order.
-    func changedOwners(through relationship: ToManyDescription) -> [RowNumber] {
+    ///
+    /// - Parameter hasIndexes: whether both states have them, which is faster.
+    func changedOwners(through relationship: ToManyDescription, hasIndexes: Bool = true) -> [RowNumber] {
         var owners: Set<RowNumber> = []
+        if !hasIndexes, let toOne = relationship.toOne, !relationship.isOrdered {
+            let reference = schema.entities[relationship.source].toOnes[toOne]
+            forEachRow(of: relationship.source) { _, old, new in
+                let targets = [old, new].map { $0.map { reference.target(ofRowAt: $0) } ?? 0 }
+                if targets[0] != targets[1] { owners.formUnion(targets) }
+            }
+            owners.remove(0)
+            return owners.sorted()
+        }
         after.memberIndex(of: relationship).forEachDifference(from: before.memberIndex(of: relationship)) { entry, _ in
             owners.insert(RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self)))
             return true

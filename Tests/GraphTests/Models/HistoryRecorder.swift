@@ -38,11 +38,15 @@ final class HistoryRecorder: Sendable {
         var last = state.withLock { $0.snapshots.keys.min() ?? .none }
         for await change in commits {
             if change.commits != last.next...last.next { note("the feed gives \(change.commits) after \(last)") }
-            if change.difference.before.commit != last {
-                note("the feed goes from \(change.difference.before.commit), not from \(last)")
+            guard let difference = change.difference else {
+                note("the feed has no states of \(change)")
+                continue
             }
-            last = change.difference.after.commit
-            see(change.difference.after)
+            if difference.before.commit != last {
+                note("the feed goes from \(difference.before.commit), not from \(last)")
+            }
+            last = difference.after.commit
+            see(difference.after)
         }
         return last
     }

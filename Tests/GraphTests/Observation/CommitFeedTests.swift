@@ -88,7 +88,7 @@ struct CommitFeedTests {
         try await coordinator.transaction { $0[id]?.team = $0[team] }
         var iterator = commits.makeAsyncIterator()
         let change = try #require(await iterator.next())
-        #expect(change.difference.changedOwners(of: \Team.members) == [team])
+        #expect(change.difference?.changedOwners(of: \Team.members) == [team])
         #expect(change.changes(of: Team.self).isEmpty)
     }
 

@@ -25,7 +25,7 @@ struct DescriptionTests {
         #expect("\(ChangeOrigin(isAutosave: true))" == "(autosave)")
         #expect("\(ChangeOrigin())" == "unknown")
         #expect("\(commit)" == "commit 1 by import (App/Library.swift:12)")
-        #expect("\(commit.difference)" == "commit 0 → commit 1")
+        #expect(commit.difference.map { "\($0)" } == "commit 0 → commit 1")
         #expect("\(coordinator.snapshot)" == "commit 1: 1 Team")
     }
 

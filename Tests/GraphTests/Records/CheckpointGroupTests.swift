@@ -23,7 +23,7 @@ struct CheckpointGroupTests {
                 _ = snapshot.set(RowID(entity: 1, row: row), version: RowVersion(1), copying: $0, scratch: &scratch)
             }
         }
-        snapshot.commit = CommitNumber(1)
+        snapshot.token.commit = CommitNumber(1)
         var writer = CheckpointWriter(
             snapshot, SchemaRecord(schema), counters: [3, rowCount + 1], time: 5)
         var payloads: [[UInt8]] = []

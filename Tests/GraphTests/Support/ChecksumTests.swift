@@ -21,6 +21,26 @@ struct ChecksumTests {
         }
     }
 
+    /// The sanity buffer of the reference implementation, and what that makes of it.
+    @Test func `XXH64 gives the published values`() {
+        var (buffer, generator): ([UInt8], UInt64) = ([], 2_654_435_761)
+        for _ in 0..<222 {
+            buffer.append(UInt8(generator >> 56))
+            generator &*= 11_400_714_785_074_694_797
+        }
+        let seed: UInt64 = 2_654_435_761
+        let expected: [(length: Int, seed: UInt64, hash: UInt64)] = [
+            (0, 0, 0xEF46_DB37_51D8_E999), (0, seed, 0xAC75_FDA2_929B_17EF), (1, 0, 0xE934_A84A_DB05_2768),
+            (1, seed, 0x5014_6076_43A9_B4C3), (4, 0, 0x9136_A0DC_A574_57EE), (4, seed, 0xCAAB_286B_D8E9_FDB5),
+            (14, 0, 0x8282_DCC4_994E_35C8), (14, seed, 0xC3BD_6BF6_3DEB_6DF0), (222, 0, 0xB641_AE8C_B691_C174),
+            (222, seed, 0x20CB_8AB7_AE10_C14A),
+        ]
+        for (length, seed, hash) in expected {
+            #expect(buffer[..<length].withUnsafeBytes { XXH64.hash($0, seed: seed) } == hash)
+        }
+        #expect(Array("abc".utf8).withUnsafeBytes { XXH64.hash($0) } == 0x44BC_2CF5_AD77_0999)
+    }
+
     @Test func `SHA-256 gives the published values`() {
         func text(_ message: String) -> String {
             SHA256.digest(Array(message.utf8)).map { byte in

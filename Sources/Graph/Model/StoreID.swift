@@ -15,6 +15,16 @@ struct StoreID: Sendable, Hashable, CustomStringConvertible {
         low = (random() & ~(0b11 << 62)) | (0b10 << 62)
     }
 
+    /// The identifier with the text that `description` has; nil if it is none.
+    init?(_ description: String) {
+        let digits = description.replacing("-", with: "")
+        guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
+            let low = UInt64(digits.suffix(16), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+        guard self.description == description else { return nil }
+    }
+
     /// Lower-case UUID text.
     var description: String {
         let digits = Self.hexadecimal(high) + Self.hexadecimal(low)

@@ -1,0 +1,116 @@
+#if canImport(FoundationEssentials)
+    public import struct FoundationEssentials.Date
+#else
+    public import struct Foundation.Date
+#endif
+
+/// Commits of the past, one after the other.
+///
+/// It ends with the newest commit that is durable when the iteration begins; those that follow are in ``Coordinator/commits``. It
+/// reads while saves go on, and when a compaction replaces the file meanwhile, it goes on in the old one. Commits are made in small
+/// groups when they are asked for. Every iteration begins anew, and an error ends it.
+public struct CommitHistory: AsyncSequence, Sendable {
+    let coordinator: Coordinator
+    let request: HistoryRequest
+
+    /// Begins with the first commit, or with the newest one in a history that goes backwards.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(coordinator: coordinator, request: request)
+    }
+
+    /// Goes from commit to commit.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var coordinator: Coordinator?
+        fileprivate let request: HistoryRequest
+        private var reader: HistoryReader?
+        private var group: ArraySlice<Commit> = []
+
+        fileprivate init(coordinator: Coordinator, request: HistoryRequest) {
+            (self.coordinator, self.request) = (coordinator, request)
+        }
+
+        /// The next commit; nil after the last one, or when the task is cancelled.
+        ///
+        /// - Throws: `.historyExpired`, if commits since the token are not kept any more; `.historyDiverged`, if the token's commit is
+        ///   not in this store's history; `.tokenOfOtherStore`. `.valueNotReadable`, if a type cannot read a value of the past.
+        ///   `.closed`, `.cancelled`, and errors of the file.
+        ///
+        /// Complexity: O(changed objects). The first one also takes O(*b*) for *b* bytes that the file has behind its last compaction,
+        /// and O(*c*) for *c* changes since the token.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(GraphError) -> Commit? {
+            if let coordinator {
+                self.coordinator = nil
+                reader = try await coordinator.historyReader(request)
+            }
+            if group.isEmpty {
+                guard !Task.isCancelled, let reader else { return nil }
+                group = try await reader.next()[...]
+                if group.isEmpty { self.reader = nil }
+            }
+            return group.popFirst()
+        }
+
+        /// The same from no particular isolation.
+        public mutating func next() async throws(GraphError) -> Commit? {
+            try await next(isolation: nil)
+        }
+    }
+}
+
+extension Coordinator {
+    /// The commits since a token, the oldest first, each with what it changed.
+    ///
+    /// ```swift
+    /// for try await commit in coordinator.history(since: token) {
+    ///     for change in commit.changes(of: Person.self) { index.update(change) }
+    ///     token = commit.token
+    /// }
+    /// ```
+    ///
+    /// A store on a file keeps its commits until the file is compacted; one in memory the last thousand, if these have changed no more
+    /// than 100,000 objects. Deleted values live on there. A change of the schema that writes a new file ends history as a
+    /// compaction does: values of before have other types.
+    ///
+    /// - Parameters:
+    ///   - token: of a ``Snapshot``, a ``Commit`` or a ``ContextSave``; nil for all commits that are kept.
+    ///   - author: of the contexts whose commits are wanted; nil for all.
+    ///   - time: when they were made, by the clock of the machine that made them; nil for any time.
+    ///
+    /// Complexity: O(1); see ``CommitHistory/Iterator/next(isolation:)``.
+    public nonisolated func history(
+        since token: HistoryToken? = nil, by author: String? = nil, during time: Range<Date>? = nil
+    ) -> CommitHistory {
+        let isWanted = Self.condition(author, time)
+        return CommitHistory(coordinator: self, request: HistoryRequest(token: token, isWanted: isWanted))
+    }
+
+    /// The commits since a token that change objects of an entity, the oldest first; otherwise as
+    /// ``history(since:by:during:)``. Members and links are in other objects, or in none: a commit that changes nothing else is not
+    /// among these.
+    ///
+    /// Complexity: O(1); see ``CommitHistory/Iterator/next(isolation:)``.
+    public nonisolated func history<E: Entity>(
+        of type: E.Type, since token: HistoryToken? = nil, by author: String? = nil, during time: Range<Date>? = nil
+    ) -> CommitHistory {
+        let isWanted = Self.condition(author, time)
+        return CommitHistory(
+            coordinator: self,
+            request: HistoryRequest(token: token, isWanted: { isWanted($0) && $0.hasChanges(of: type) }))
+    }
+
+    /// The commits that have changed one object, the newest first, as far as they are kept; ``Commit/change(of:)`` has what each of
+    /// them did to it.
+    ///
+    /// Complexity: O(1); see ``CommitHistory/Iterator/next(isolation:)``.
+    public nonisolated func history<E>(of id: PersistentID<E>) -> CommitHistory {
+        CommitHistory(
+            coordinator: self,
+            request: HistoryRequest(isNewestFirst: true, isWanted: { $0.change(of: id) != nil }))
+    }
+
+    private static func condition(_ author: String?, _ time: Range<Date>?) -> @Sendable (Commit) -> Bool {
+        { commit in
+            (author == nil || commit.origin?.author == author) && time?.contains(commit.time) != false
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// Where a coordinator finds the commits before.
+enum HistorySource: Sendable {
+    /// In memory, with the published states.
+    case memory
+    case journal(Journal)
+    /// In a file that is only read, and which a program may replace meanwhile.
+    case file(path: String, fileSystem: any StoreFileSystem, options: JournalOptions)
+    /// Nowhere: the file is of another schema than the program, which only reads it.
+    case nothing
+
+    init(
+        _ opened: OpenedStore, isInMemory: Bool, _ fileSystem: any StoreFileSystem, _ options: JournalOptions
+    ) {
+        if isInMemory {
+            self = .memory
+        } else if let journal = opened.source.journal {
+            self = .journal(journal)
+        } else if opened.isConverted {
+            self = .nothing
+        } else {
+            self = .file(path: opened.source.path, fileSystem: fileSystem, options: options)
+        }
+    }
+}
+
+extension Coordinator {
+    /// Opens the history that a request asks for.
+    func historyReader(_ request: HistoryRequest) async throws(GraphError) -> HistoryReader? {
+        if case .closed = state.ending { throw .closed(path: path) }
+        if let token = request.token {
+            guard token.store == storeID else { throw .tokenOfOtherStore(token) }
+            guard token.commit <= published.value.commit else { throw .historyDiverged(token) }
+        }
+        // What is not durable yet may still be lost.
+        let (newest, durable) = (written.snapshot, syncedCommit)
+        switch historySource {
+        case .memory:
+            guard let kept = published.kept else { return nil }
+            return HistoryReader(try kept.commits(since: request.token), request)
+        case .nothing:
+            if let token = request.token, token != newest.token { throw .historyExpired(oldest: newest.token) }
+            return nil
+        case .journal(let journal):
+            guard try isBehind(request.token, newest) else { return nil }
+            let file = try await journal.openToRead()
+            return HistoryReader(file, newest, through: durable, request)
+        case .file(let path, let fileSystem, let options):
+            guard try isBehind(request.token, newest) else { return nil }
+            let file = try await Journal.openToRead(at: path, fileSystem: fileSystem, options: options)
+            guard file.header.storeID == storeID else { throw .historyExpired(oldest: newest.token) }
+            return HistoryReader(file, newest, through: durable, request)
+        }
+    }
+
+    /// Whether there may be commits after a token. Those that are not written yet are none that history has.
+    private func isBehind(_ token: HistoryToken?, _ newest: Snapshot) throws(GraphError) -> Bool {
+        guard let token, token.commit >= newest.commit else { return true }
+        guard token.commit > newest.commit || token == newest.token else { throw .historyDiverged(token) }
+        return false
+    }
+}

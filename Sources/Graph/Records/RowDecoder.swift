@@ -1,0 +1,32 @@
+/// Calls the properties of an entity without counting references to them, which takes as long as decoding.
+///
+/// The schema of the replay holds the properties, and is the same while a record is applied.
+struct RowDecoder {
+    private let properties: [Unmanaged<Property>]
+
+    init(_ properties: [Property]) {
+        self.properties = properties.map(Unmanaged.passUnretained)
+    }
+
+    var count: Int { properties.count }
+
+    @inline(__always)
+    func decode(_ number: Int, _ reader: inout ByteReader, into address: UnsafeMutableRawPointer) throws {
+        try properties[number]._withUnsafeGuaranteedRef { property in
+            try property.operations.decode(&reader, address + property.offset)
+        }
+    }
+}
+
+extension Property {
+    /// Replaces the value at the address by one that is read, or throws and leaves it as it is.
+    func decode(_ reader: inout ByteReader, replacing address: UnsafeMutableRawPointer) throws {
+        try withUnsafeTemporaryAllocation(byteCount: max(sizeBytes, 1), alignment: alignment) { memory in
+            // There is at least one byte, so the memory has an address.
+            let value = memory.baseAddress.unsafelyUnwrapped
+            try operations.decode(&reader, value)
+            operations.assign(address, value)
+            operations.deinitialize(value)
+        }
+    }
+}

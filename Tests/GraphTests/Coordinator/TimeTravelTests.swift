@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+@testable import Graph
+
+struct TimeTravelTests {
+    @Test(arguments: [true, false]) func `the state of every commit that is kept comes back`(isFile: Bool) async throws
+    {
+        for seed in Seeds.programs(share: 12) {
+            let folder = try TemporaryFolder()
+            var run = try await AnnalsRun(path: isFile ? folder.file() : nil, seed: seed)
+            for _ in 0..<2 {
+                try await run.run(25)
+                for state in run.states {
+                    let found = try await run.coordinator.snapshot(at: state.token)
+                    #expect(found.contents() == state.contents(), "seed \(seed)")
+                    #expect(found.check() == [], "seed \(seed)")
+                }
+            }
+            // History, applied to an earlier state, gives the later ones.
+            let start = try #require(run.states.randomElement(using: &run.random))
+            var last = try await run.coordinator.snapshot(at: start.token)
+            for try await commit in run.coordinator.history(since: start.token) {
+                let next = try await run.coordinator.snapshot(at: commit.token)
+                #expect(commit.states.before.contents() == last.contents(), "seed \(seed)")
+                #expect(commit.states.after.contents() == next.contents(), "seed \(seed)")
+                last = next
+            }
+            #expect(last.token == run.coordinator.snapshot.token)
+            try await run.coordinator.close()
+        }
+    }
+
+    @Test func `a state of the past has queries, relationships and differences`() async throws {
+        let folder = try TemporaryFolder()
+        for path in [nil, folder.file()] {
+            let coordinator = try await Coordinator(for: Team.self, Person.self, at: path, compaction: .manual)
+            let context = Context(coordinator)
+            let (red, blue) = try await context.transaction { context in
+                let (red, blue) = (context.insert(Team(name: "red")), context.insert(Team(name: "blue")))
+                for age in 1...20 {
+                    context.insert(Person(name: "\(age)", email: "\(age)", age: age, team: ToOne(red.id)))
+                }
+                return (red.id, blue.id)
+            }
+            let token = coordinator.snapshot.token
+            try await context.transaction { context in
+                for person in try context.fetch(Person.self) {
+                    person.age += 100
+                    person.team = context[blue]
+                }
+            }
+            try await context.transaction { try $0.object(for: red).delete() }
+            let then = try await coordinator.snapshot(at: token)
+            #expect(then.token == token && then.commit.number == 1 && then.count(of: Team.self) == 2)
+            #expect(try then.fetchValues(where: #Predicate<Person> { $0.age > 15 }).count == 5)
+            #expect(then.first(\Person.email, equals: "7")?.age == 7)
+            #expect(try then.relatedValues(\Team.members, of: red).count == 20)
+            #expect(coordinator.snapshot.difference(from: then).changes(of: Person.self).count == 20)
+            #expect(coordinator.cachedSnapshot(at: coordinator.snapshot.token)?.commit.number == 3)
+            #expect((coordinator.cachedSnapshot(at: token) == nil) == (path != nil))
+            var forged = token
+            forged.fingerprint ^= 1
+            await #expect(throws: GraphError.self) { try await coordinator.snapshot(at: forged) }
+            #expect(coordinator.cachedSnapshot(at: forged) == nil)
+            try await coordinator.close()
+        }
+    }
+
+    @Test func `a fork goes its own way`() async throws {
+        let folder = try TemporaryFolder()
+        let coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file(), compaction: .manual)
+        let context = Context(coordinator)
+        let red = try await context.transaction { $0.insert(Team(name: "red")).id }
+        let token = coordinator.snapshot.token
+        let blue = try await context.transaction { $0.insert(Team(name: "blue")).id }
+        let fork = try await coordinator.fork(at: token)
+        #expect(fork.snapshot.count(of: Team.self) == 1 && fork.snapshot.commit == token.commit)
+        let other = Context(fork)
+        let green = try await other.transaction { context in
+            try context.object(for: red).name = "dark red"
+            return context.insert(Team(name: "green")).id
+        }
+        #expect(green.row > blue.row)
+        #expect(
+            fork.snapshot.value(for: red)?.name == "dark red" && coordinator.snapshot.value(for: red)?.name == "red"
+        )
+        #expect(coordinator.snapshot.commit.number == 2 && fork.check() == [])
+        await #expect(throws: GraphError.self) { try await coordinator.snapshot(at: fork.snapshot.token) }
+        var numbers: [UInt64] = []
+        for try await commit in fork.history() { numbers.append(commit.number.number) }
+        #expect(numbers == [2])
+        try await coordinator.close()
+    }
+}

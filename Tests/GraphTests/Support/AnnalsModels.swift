@@ -1,0 +1,139 @@
+@testable import Graph
+
+/// Each kind of relationship, for random histories.
+enum Annals {
+    @Entity struct Writer {
+        var name = ""
+        @Unique var email: String?
+        var desk: ToOne<Desk> = nil
+        @Relationship(.cascade, inverse: \Volume.writer, ordered: true) var volumes: ToMany<Volume> = []
+    }
+
+    @Entity struct Volume {
+        @Indexed var pages = 0
+        var title = ""
+        var writer: ToOne<Writer> = nil
+        @Relationship(inverse: \Topic.volumes, ordered: true) var topics: ToMany<Topic> = []
+    }
+
+    @Entity struct Topic {
+        var name = ""
+        var parent: ToOne<Topic> = nil
+        @Relationship(inverse: \Topic.parent) var children: ToMany<Topic> = []
+        var volumes: ToMany<Volume> = []
+    }
+
+    @Entity struct Desk {
+        var number = 0
+        @Relationship(inverse: \Writer.desk) var writer: ToOne<Writer> = nil
+    }
+
+    static func open(_ path: String?) async throws(GraphError) -> Coordinator {
+        try await Coordinator(for: Writer.self, Volume.self, Topic.self, Desk.self, at: path, compaction: .manual)
+    }
+}
+
+/// Commits at random, and remembers the state after each.
+struct AnnalsRun {
+    let path: String?
+    var coordinator: Coordinator
+    var random: SeededGenerator
+    /// The states since the last compaction, that of the compaction first.
+    var states: [Snapshot]
+
+    init(path: String?, seed: UInt64) async throws {
+        self.path = path
+        coordinator = try await Annals.open(path)
+        random = SeededGenerator(seed: seed)
+        states = [coordinator.snapshot]
+    }
+
+    /// So many times a commit, or now and then a compaction or another opening.
+    mutating func run(_ count: Int) async throws {
+        for _ in 0..<count {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0 where path != nil: try await compact()
+            case 1 where path != nil: try await reopen()
+            default: await commit()
+            }
+        }
+    }
+
+    mutating func compact() async throws {
+        try await coordinator.compact()
+        states = [coordinator.snapshot]
+    }
+
+    /// States of before belong to the coordinator of before; what they have stays comparable.
+    mutating func reopen() async throws {
+        try await coordinator.close()
+        coordinator = try await Annals.open(path)
+    }
+
+    mutating func commit() async {
+        let context = Context(coordinator, author: ["ann", "bob"].randomElement(using: &random))
+        let seed = random.next()
+        // A change that breaks a rule is no commit.
+        try? await context.transaction { context in
+            var random = SeededGenerator(seed: seed)
+            for _ in 0..<Int.random(in: 1...6, using: &random) { try Self.change(context, &random) }
+        }
+        if coordinator.snapshot.commit != states[states.count - 1].commit { states.append(coordinator.snapshot) }
+    }
+
+    private static func change(_ context: isolated Context, _ random: inout SeededGenerator) throws {
+        let writers = try context.fetch(Annals.Writer.self)
+        let volumes = try context.fetch(Annals.Volume.self)
+        let topics = try context.fetch(Annals.Topic.self)
+        let desks = try context.fetch(Annals.Desk.self)
+        let number = Int.random(in: 0..<1_000, using: &random)
+        let (writer, volume) = (writers.randomElement(using: &random), volumes.randomElement(using: &random))
+        let (topic, desk) = (topics.randomElement(using: &random), desks.randomElement(using: &random))
+        switch Int.random(in: 0..<16, using: &random) {
+        case 0: context.insert(Annals.Writer(name: "w\(number)", email: number % 3 == 0 ? nil : "e\(number)"))
+        case 1, 2: context.insert(Annals.Volume(pages: number, title: "v\(number)")).writer = writer
+        case 3: context.insert(Annals.Topic(name: "t\(number)")).parent = topic
+        case 4: context.insert(Annals.Desk(number: number)).writer = writer
+        case 5: writer?.name = "w\(number)"
+        case 6: writer?.email = "e\(number)"
+        case 7: writer?.desk = desk
+        case 8: volume?.pages = number
+        case 9: volume?.writer = number % 4 == 0 ? nil : writer
+        case 10: if let volume, let topic { volume.topics.append(topic) }
+        case 11: if let volume, volume.topics.count > 1 { volume.topics.move(from: volume.topics.count - 1, to: 0) }
+        case 12: if let volume, volume.topics.count > 0 { volume.topics.remove(at: 0) }
+        case 13: if let writer, writer.volumes.count > 1 { writer.volumes.move(from: 0, to: 1) }
+        case 14: topic?.parent = topics.first
+        default:
+            switch number % 4 {
+            case 0: writer?.delete()
+            case 1: volume?.delete()
+            case 2: topic?.delete()
+            default: desk?.delete()
+            }
+        }
+    }
+}
+
+extension Snapshot {
+    /// What two states differ in: rows with their versions, links, and where they are in history.
+    func contents() -> [String] {
+        var lines = ["\(token)"]
+        for (entity, description) in schema.entities.enumerated() {
+            entities[entity].rows.forEachRow { row, version, address in
+                let values = description.properties.filter(\.isStored).map {
+                    $0.operations.describe(address + $0.offset)
+                }
+                lines.append("\(description.name) \(row) v\(version): \(values.joined(separator: ", "))")
+            }
+        }
+        for (number, table) in linkTables.enumerated() {
+            table.members.forEachEntry { entry in
+                let link = LinkTable.Link(entry)
+                lines.append("\(number): \(link.owner) \(link.member) \(link.key.map { "\($0.bytes)" } ?? "")")
+                return true
+            }
+        }
+        return lines
+    }
+}
