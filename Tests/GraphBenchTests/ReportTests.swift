@@ -84,6 +84,7 @@ struct ReportTests {
             .keyPath: ["get_by_email_predicate"],
             .singleIndex: ["conjunction_selective_rows", "conjunction_broad_rows"],
             .foundation: ["scan_predicate_evaluate"],
+            .opening: ["snapshot_at"],
             .sync: ["commit_small_durable_sync"],
         ]
         for baseline in Baseline.allCases where baseline != .native {

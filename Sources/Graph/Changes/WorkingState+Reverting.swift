@@ -280,6 +280,21 @@ extension WorkingState {
         }
     }
 
+    /// The owners of links that a difference has ended or moved, and which are not as they were before it.
+    func conflictsOfLinks(revertedTo change: SnapshotDifference) -> [UndoConflict] {
+        var conflicts: [UndoConflict] = []
+        change.forEachLinkTable { number, table, difference in
+            let links = snapshot.linkTables[number]
+            for link in difference.removed
+            where !links.contains(link.member, of: link.owner)
+                || table.isOrdered && links.key(of: link.member, of: link.owner) != link.key
+            {
+                conflicts.append(conflict(RowID(entity: table.entity, row: link.owner), table.property))
+            }
+        }
+        return conflicts
+    }
+
     /// Deletes an inserted row that nobody has changed since, unless that would affect others' rows or changes. One that gave
     /// way to another row is not there to be deleted, unless it has come back.
     private mutating func deleteInserted(

@@ -40,10 +40,22 @@ extension ContextState {
         takeBack({ $0.takeRedo() }, { $0.didRedo(from: $1, to: $2) })
     }
 
+    /// Notes that the transaction depends on everything, so that it commits only on the state that it began with.
+    func readAll() {
+        let schema = working.schema
+        reads?.note { reads in
+            for entity in schema.entities.indices { reads.readAll(of: entity) }
+            for table in schema.linkTables.indices { reads.readLinks(in: table) }
+        }
+    }
+
     /// Takes back what a commit did, where its result is unchanged, in a context without changes.
+    ///
+    /// - Returns: all that is not as it was before, also where an undo says nothing: of links that others have ended since.
     func revert(_ step: UndoStep) -> [UndoConflict] {
         flush()
-        let conflicts = working.revert(step, replaced: [])
+        var conflicts = working.revert(step, replaced: [])
+        if conflicts.isEmpty { conflicts = working.conflictsOfLinks(revertedTo: step.difference) }
         noteChange()
         endEpoch()
         return conflicts

@@ -20,7 +20,9 @@ extension Coordinator {
         let states = try await indexedStates(of: commit)
         let step = UndoStep(before: WorkingState(base: states.before), after: WorkingState(base: states.after))
         do {
-            try await transaction(author: author, fileID: fileID, line: line) { context in
+            // What others add to the objects meanwhile counts, too: a delete would take it along.
+            try await transaction(isolation: .serializable, author: author, fileID: fileID, line: line) { context in
+                context.state.readAll()
                 let conflicts = context.state.revert(step)
                 guard conflicts.isEmpty else { throw GraphError.revertConflicts(ErrorList(conflicts)) }
             }
@@ -32,7 +34,8 @@ extension Coordinator {
     }
 
     private nonisolated func indexedStates(of commit: Commit) async throws(GraphError) -> SnapshotDifference {
-        if let states = commit.difference { return states }
+        // The states of another opening may be of other types, or of a history that this store does not have.
+        if let states = commit.difference, states.after.schema === snapshot.schema { return states }
         let after = try await snapshot(at: commit.token)
         let before = try await snapshot(at: commit.states.before.token)
         return SnapshotDifference(before: before, after: after)

@@ -6,7 +6,8 @@
 
 /// Commits of the past, one after the other.
 ///
-/// It ends with the newest commit that is durable when the iteration begins; those that follow are in ``Coordinator/commits``. It
+/// It ends with the newest commit that is durable when the iteration begins, which ``Coordinator/sync()`` makes the newest one of
+/// all; those that follow are in ``Coordinator/commits``. It
 /// reads while saves go on, and when a compaction replaces the file meanwhile, it goes on in the old one. Commits are made in small
 /// groups when they are asked for. Every iteration begins anew, and an error ends it.
 public struct CommitHistory: AsyncSequence, Sendable {
@@ -68,7 +69,7 @@ extension Coordinator {
     /// ```
     ///
     /// A store on a file keeps its commits until the file is compacted; one in memory the last thousand, if these have changed no more
-    /// than 100,000 objects. Deleted values live on there. A change of the schema that writes a new file ends history as a
+    /// than 10,000 objects. Deleted values live on there. A change of the schema that writes a new file ends history as a
     /// compaction does: values of before have other types.
     ///
     /// - Parameters:

@@ -19,6 +19,8 @@ extension Coordinator {
     public func snapshot(at token: HistoryToken) async throws(GraphError) -> Snapshot {
         if let snapshot = cachedSnapshot(at: token) { return snapshot }
         if token.store == storeID, token.commit > written.snapshot.commit { try await writePublished() }
+        // Readers may see a later one that is not written yet.
+        if written.snapshot.token == token { return written.snapshot }
         guard let reader = try await historyReader(HistoryRequest(token: token)) else {
             // Between the check and here others may have saved.
             guard let snapshot = cachedSnapshot(at: token) else { throw .historyDiverged(token) }

@@ -6,7 +6,7 @@ struct HistoryRequest: Sendable {
     var isWanted: @Sendable (Commit) -> Bool = { _ in true }
 }
 
-/// Reads history in groups of commits, on a thread of its own where that means a file.
+/// Reads history in groups of commits, on a thread of its own.
 actor HistoryReader {
     private enum Source {
         case kept(ArraySlice<PublishedSnapshot.Step>, before: Snapshot)
@@ -19,6 +19,8 @@ actor HistoryReader {
     private var source: Source
     /// In the file, once it was read.
     private var walk: CommitWalk?
+    /// What ended a group, until that is read.
+    private var failure: GraphError?
     private let request: HistoryRequest
     /// Commits after this one are not shown.
     private let last: CommitNumber
@@ -44,13 +46,22 @@ actor HistoryReader {
 
     /// The next commits; none at the end, or when the task is cancelled.
     func next() throws(GraphError) -> [Commit] {
+        if let failure {
+            self.failure = nil
+            throw failure
+        }
         var group: [Commit] = []
         var bytes = 0
-        while group.count < Self.groupLimit, bytes < Self.groupBytes, !Task.isCancelled {
-            guard let (commit, length) = try step() else { break }
-            guard commit.number <= last, request.isWanted(commit) else { continue }
-            bytes += length
-            group.append(commit)
+        do throws(GraphError) {
+            while group.count < Self.groupLimit, bytes < Self.groupBytes, !Task.isCancelled {
+                guard let (commit, length) = try step() else { break }
+                guard commit.number <= last, request.isWanted(commit) else { continue }
+                bytes += length
+                group.append(commit)
+            }
+        } catch {
+            guard !group.isEmpty else { throw error }
+            failure = error
         }
         return group
     }

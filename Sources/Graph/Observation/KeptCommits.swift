@@ -4,7 +4,7 @@ struct KeptCommits: Sendable {
     static let limit = 1_000
     /// So many rows may they have changed together. A commit that changes more is not kept, since what it has replaced would take
     /// memory as long as nothing else happens.
-    static let rowLimit = 100_000
+    static let rowLimit = 10_000
 
     /// The state before the first one.
     private(set) var base: Snapshot
@@ -14,20 +14,24 @@ struct KeptCommits: Sendable {
 
     init(base: Snapshot) { self.base = base }
 
-    mutating func append(_ step: PublishedSnapshot.Step) {
+    /// - Returns: the commits that are not kept any more.
+    mutating func append(_ step: PublishedSnapshot.Step) -> ArraySlice<PublishedSnapshot.Step> {
         steps.append(step)
         rowCount += step.rowCount
         // Not one by one: what is left moves each time.
-        guard steps.count > Self.limit + Self.limit / 4 || rowCount > Self.rowLimit else { return }
+        guard steps.count > Self.limit + Self.limit / 4 || rowCount > Self.rowLimit else { return [] }
         var first = max(steps.count - Self.limit, 0)
         rowCount -= steps[..<first].reduce(0) { $0 + $1.rowCount }
-        while rowCount > Self.rowLimit, first < steps.count {
+        let rows = rowCount > Self.rowLimit ? Self.rowLimit / 4 * 3 : Self.rowLimit
+        while rowCount > rows, first < steps.count {
             rowCount -= steps[first].rowCount
             first += 1
         }
-        guard first > 0 else { return }
+        guard first > 0 else { return [] }
         base = steps[first - 1].snapshot
-        steps.removeFirst(first)
+        let dropped = steps[..<first]
+        steps = Array(steps[first...])
+        return dropped
     }
 
     /// The commits after a token.

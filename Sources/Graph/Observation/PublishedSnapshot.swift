@@ -44,16 +44,21 @@ final class PublishedSnapshot: Sendable {
     /// Publishes a state and the commits that led to it.
     func publish(_ steps: [Step]) {
         guard let newest = steps.last else { return }
-        state.change { state in
+        // States that nobody keeps any more are freed when this returns, and not while readers wait for the lock.
+        _ = state.change { state in
+            var dropped: [ArraySlice<Step>] = []
             if state.recent.isEmpty { state.start = state.current.commit }
             (state.current, state.time) = (newest.snapshot, newest.time)
-            for step in steps { state.kept?.append(step) }
-            guard state.followerCount > 0 else { return }
+            for step in steps {
+                if let old = state.kept?.append(step), !old.isEmpty { dropped.append(old) }
+            }
+            guard state.followerCount > 0 else { return dropped }
             state.recent += steps
             let excess = state.recent.count - Self.recentLimit
-            guard excess > 0 else { return }
+            guard excess > 0 else { return dropped }
             state.start = state.recent[excess - 1].snapshot.commit
             state.recent.removeFirst(excess)
+            return dropped
         }
     }
 

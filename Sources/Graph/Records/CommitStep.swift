@@ -58,8 +58,9 @@ struct CommitStep: CommitHandler {
                     throw snapshot.schema.error(error, reading: property, of: id, path: path)
                 }
             }
-            let version = isBack ? RowVersion(version.number - 1) : version
-            snapshot.entities[id.entity].rows.set(id.row, version: version, copying: copy)
+            guard version > .none else { throw reader.failure("row \(id.row) has no version") }
+            let newVersion = isBack ? RowVersion(version.number - 1) : version
+            snapshot.entities[id.entity].rows.set(id.row, version: newVersion, copying: copy)
         }
     }
 

@@ -24,13 +24,15 @@ final class Waitable<Value: Sendable>: Sendable {
     }
 
     /// Changes the value, and has all that wait look again.
-    func change(_ body: (inout Value) -> Void) {
-        let waiting = state.withLock { state in
-            body(&state.value)
+    @discardableResult
+    func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        let (result, waiting) = state.withLock { state in
+            let result = body(&state.value)
             defer { state.waiting = [] }
-            return state.waiting
+            return (result, state.waiting)
         }
         for (_, continuation) in waiting { continuation.resume() }
+        return result
     }
 
     /// Returns after the next change, or at once if the condition holds or the task is cancelled.

@@ -110,7 +110,7 @@ extension FileHistory.Compaction {
 
 extension Context {
     /// Sets balances in one commit.
-    fileprivate func setBalances(_ changes: [(Person.ID, Double)]) async throws {
+    func setBalances(_ changes: [(Person.ID, Double)]) async throws {
         for (id, balance) in changes { self[id]?.balance = balance }
         try await save()
     }

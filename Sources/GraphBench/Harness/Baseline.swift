@@ -12,6 +12,8 @@ enum Baseline: String, CaseIterable, Sendable {
     case keyPath
     /// Graph itself with the better one of two conditions.
     case singleIndex
+    /// Graph itself, opening the file.
+    case opening
     /// The evaluation of a predicate that comes with Foundation.
     case foundation
     /// Nothing but the syncs: the limit of the medium.
@@ -30,7 +32,7 @@ enum Baseline: String, CaseIterable, Sendable {
     /// What targets call this side.
     var word: String {
         switch self {
-        case .native, .alone, .flat, .closure: rawValue
+        case .native, .alone, .flat, .closure, .opening: rawValue
         case .keyPath: "key path"
         case .singleIndex: "one index"
         case .foundation: "Foundation"

@@ -4,7 +4,7 @@ extension Workload {
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
         + predicateWorkloads + changeWorkloads + conditionWorkloads + contextWorkloads + liveWorkloads
         + readWhileWritingWorkloads
-        + packageWorkloads + reopenWorkloads
+        + packageWorkloads + reopenWorkloads + historyWorkloads
         + propertyWorkloads
         + codableWorkloads + limitWorkloads
 
