@@ -93,6 +93,20 @@ struct DurabilityTests {
         #expect(try await commitsAfterPowerCut() == 7)
     }
 
+    @Test func `a written state is found while readers see a newer one that is not written`() async throws {
+        let coordinator = try await open(.none)
+        try await commit(coordinator)
+        try await coordinator.sync()
+        let written = coordinator.snapshot
+        disk.hold()
+        try await commit(coordinator)
+        await disk.waitForArrival()
+        #expect(coordinator.snapshot.commit.number == 2 && coordinator.cachedSnapshot(at: written.token) == nil)
+        #expect(try await coordinator.snapshot(at: written.token).token == written.token)
+        disk.release()
+        try await coordinator.close()
+    }
+
     @Test func `a save on a context asks for more, too`() async throws {
         let context = Context(try await open(.none))
         _ = await context.perform { $0.insert(Team(name: "red")).id }
