@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Graph
 
@@ -6,6 +7,8 @@ import Graph
     /// Called with whole lines.
     let output: (String) -> Void
     let errors: (String) -> Void
+    /// Called when somebody waits for what was printed.
+    var flush: () -> Void = {}
     /// Called with what a long command is doing; nil where nobody looks.
     var progress: (@Sendable (String) -> Void)?
 
@@ -39,6 +42,7 @@ import Graph
                 line?.erase()
                 try? FileHandle.standardError.write(contentsOf: Data($0.utf8))
             })
+        program.flush = flush
         if let line { program.progress = { line.show($0) } }
         let code = await program.run(Array(CommandLine.arguments.dropFirst()))
         flush()
@@ -83,6 +87,10 @@ import Graph
             log(try await StoreLog(reading: file, hasDetails: hasChanges), format)
             return 0
         }
+        if case .follow(let format, let hasChanges) = command {
+            try await follow(try await StoreFollowing(file, hasDetails: hasChanges), format)
+            return 0
+        }
         if command == .compact {
             let compaction = try await StoreInspection.compact(file, progress: meter)
             remark(compaction.path, compaction.diagnostics)
@@ -107,7 +115,7 @@ import Graph
             remark(store)
             remark(other)
             return difference(from: store, to: other)
-        case .compact, .log, .salvage: break
+        case .compact, .follow, .log, .salvage: break
         }
         remark(store)
         return 0
@@ -185,19 +193,59 @@ import Graph
                 format == .text
                     ? "commits up to \(log.firstCommit) were compacted\n" : "{\"compacted\":\(log.firstCommit)}\n")
         }
-        for commit in log.commits {
-            guard format == .text else {
-                output(commit.json + "\n")
-                continue
+        for commit in log.commits { print(commit, format) }
+    }
+
+    private func print(_ commit: StoreLog.Commit, _ format: Options.Format) {
+        guard format == .text else { return output(commit.json + "\n") }
+        let time = Self.text(ofTime: commit.time)
+        let author = commit.author.isEmpty ? "" : ", by \(StoredValue.text(commit.author))"
+        let changes = commit.changes.map { changes in
+            let counts = [("+", changes.inserted), ("~", changes.updated), ("-", changes.deleted)]
+            return ", \(changes.entity)" + counts.filter { $0.1 > 0 }.map { " \($0.0)\($0.1)" }.joined()
+        }
+        output("commit \(commit.number), \(time)\(author)\(changes.joined()), \(commit.bytes) bytes\n")
+        for detail in commit.details ?? [] { output(Self.lines(of: detail).map { "    \($0)\n" }.joined()) }
+    }
+
+    /// Prints each commit when it is durable, until the program is interrupted or the task is cancelled.
+    private func follow(_ commits: StoreFollowing, _ format: Options.Format) async throws(GraphError) {
+        let following = Task { () -> GraphError? in
+            do {
+                for try await element in commits {
+                    print(element, format)
+                    flush()
+                }
+                return nil
+            } catch {
+                return error as? GraphError
             }
-            let time = Self.text(ofTime: commit.time)
-            let author = commit.author.isEmpty ? "" : ", by \(StoredValue.text(commit.author))"
-            let changes = commit.changes.map { changes in
-                let counts = [("+", changes.inserted), ("~", changes.updated), ("-", changes.deleted)]
-                return ", \(changes.entity)" + counts.filter { $0.1 > 0 }.map { " \($0.0)\($0.1)" }.joined()
-            }
-            output("commit \(commit.number), \(time)\(author)\(changes.joined()), \(commit.bytes) bytes\n")
-            for detail in commit.details ?? [] { output(Self.lines(of: detail).map { "    \($0)\n" }.joined()) }
+        }
+        signal(SIGINT, SIG_IGN)
+        let interruption = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+        interruption.setEventHandler { following.cancel() }
+        interruption.activate()
+        defer {
+            interruption.cancel()
+            signal(SIGINT, SIG_DFL)
+        }
+        let failure = await withTaskCancellationHandler {
+            await following.value
+        } onCancel: {
+            following.cancel()
+        }
+        if let failure { throw failure }
+    }
+
+    private func print(_ element: StoreFollowing.Element, _ format: Options.Format) {
+        switch element {
+        case .commit(let commit): print(commit, format)
+        case .missed(let commits):
+            let isText = format == .text
+            output(
+                isText
+                    ? "commits \(commits.lowerBound) to \(commits.upperBound) were compacted\n"
+                    : "{\"compacted\":\(commits.upperBound)}\n")
         }
     }
 

@@ -90,6 +90,20 @@ enum Help {
             options: [format, ("--changes", "the objects and links that each commit changed, with their values")],
             exitCodes: done, example: "graphctl log --changes photos.graph"),
         Command(
+            name: "follow", usage: "[--format text|jsonl] [--changes] FILE",
+            summary: "prints commits while a program makes them",
+            details: """
+                Prints each commit that a program makes from now on, as log does, as soon as it is durable, until you stop the
+                command. The program may compact the file, end, and open it again. Commits that were compacted before they could
+                be read have one line.
+                """,
+            options: [format, ("--changes", "the objects and links that each commit changed, with their values")],
+            exitCodes: [
+                (0, "it was interrupted, as by Control-C"),
+                (1, "the file is damaged, is no store, was removed or replaced, or cannot be read"),
+            ],
+            example: "graphctl follow --format jsonl photos.graph"),
+        Command(
             name: "diff", usage: "OLD NEW", summary: "prints how two files differ",
             details: """
                 Prints how the schemas of two files differ, the objects that only one has (- OLD, + NEW), and those that differ,

@@ -12,6 +12,8 @@ struct Options: Equatable {
         case dump(Format, entity: String?)
         /// With the objects that each commit changed, or without.
         case log(Format, hasChanges: Bool)
+        /// As a log, of the commits that a program makes from now on.
+        case follow(Format, hasChanges: Bool)
         /// To this file.
         case diff(String)
         case compact
@@ -38,7 +40,7 @@ struct Options: Equatable {
                 argument = String(argument[..<sign])
             }
             switch argument {
-            case "--format" where name == "dump" || name == "log":
+            case "--format" where ["dump", "log", "follow"].contains(name):
                 guard let value = rest.popFirst().flatMap(Format.init) else {
                     throw Invalid(message: "--format is text or jsonl")
                 }
@@ -46,7 +48,7 @@ struct Options: Equatable {
             case "--entity" where name == "dump":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
                 entity = value
-            case "--changes" where name == "log": hasChanges = true
+            case "--changes" where name == "log" || name == "follow": hasChanges = true
             case "--output" where name == "salvage":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--output needs a file") }
                 newFile = value
@@ -64,6 +66,7 @@ struct Options: Equatable {
         case "schema": command = .schema
         case "dump": command = .dump(format, entity: entity)
         case "log": command = .log(format, hasChanges: hasChanges)
+        case "follow": command = .follow(format, hasChanges: hasChanges)
         case "diff" where files.count == 2: command = .diff(files.removeLast())
         case "diff": throw Invalid(message: "diff takes two files, not \(files.count)")
         case "compact": command = .compact

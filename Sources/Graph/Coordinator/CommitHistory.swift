@@ -11,23 +11,28 @@
 /// reads while saves go on, and when a compaction replaces the file meanwhile, it goes on in the old one. Commits are made in small
 /// groups when they are asked for. Every iteration begins anew, and an error ends it.
 public struct CommitHistory: AsyncSequence, Sendable {
-    let coordinator: Coordinator
     let request: HistoryRequest
+    /// Finds the commits; nil if there are none.
+    let open: @Sendable (HistoryRequest) async throws(GraphError) -> HistoryReader?
 
     /// Begins with the first commit, or with the newest one in a history that goes backwards.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(coordinator: coordinator, request: request)
+        Iterator(request: request, open: open)
     }
 
     /// Goes from commit to commit.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var coordinator: Coordinator?
-        fileprivate let request: HistoryRequest
+        private let request: HistoryRequest
+        /// nil once it was opened.
+        private var open: (@Sendable (HistoryRequest) async throws(GraphError) -> HistoryReader?)?
         private var reader: HistoryReader?
         private var group: ArraySlice<Commit> = []
 
-        fileprivate init(coordinator: Coordinator, request: HistoryRequest) {
-            (self.coordinator, self.request) = (coordinator, request)
+        fileprivate init(
+            request: HistoryRequest,
+            open: @escaping @Sendable (HistoryRequest) async throws(GraphError) -> HistoryReader?
+        ) {
+            (self.request, self.open) = (request, open)
         }
 
         /// The next commit; nil after the last one, or when the task is cancelled.
@@ -39,9 +44,9 @@ public struct CommitHistory: AsyncSequence, Sendable {
         /// Complexity: O(changed objects). The first one also takes O(*b*) for *b* bytes that the file has behind its last compaction,
         /// and O(*c*) for *c* changes since the token.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(GraphError) -> Commit? {
-            if let coordinator {
-                self.coordinator = nil
-                reader = try await coordinator.historyReader(request)
+            if let open {
+                self.open = nil
+                reader = try await open(request)
             }
             if group.isEmpty {
                 guard !Task.isCancelled, let reader else { return nil }
@@ -81,8 +86,7 @@ extension Coordinator {
     public nonisolated func history(
         since token: HistoryToken? = nil, by author: String? = nil, during time: Range<Date>? = nil
     ) -> CommitHistory {
-        let isWanted = Self.condition(author, time)
-        return CommitHistory(coordinator: self, request: HistoryRequest(token: token, isWanted: isWanted))
+        history(HistoryRequest(token: token, isWanted: HistoryRequest.condition(author, time)))
     }
 
     /// The commits since a token that change objects of an entity, the oldest first; otherwise as
@@ -93,10 +97,8 @@ extension Coordinator {
     public nonisolated func history<E: Entity>(
         of type: E.Type, since token: HistoryToken? = nil, by author: String? = nil, during time: Range<Date>? = nil
     ) -> CommitHistory {
-        let isWanted = Self.condition(author, time)
-        return CommitHistory(
-            coordinator: self,
-            request: HistoryRequest(token: token, isWanted: { isWanted($0) && $0.hasChanges(of: type) }))
+        let isWanted = HistoryRequest.condition(author, time)
+        return history(HistoryRequest(token: token, isWanted: { isWanted($0) && $0.hasChanges(of: type) }))
     }
 
     /// The commits that have changed one object, the newest first, as far as they are kept; ``Commit/change(of:)`` has what each of
@@ -104,12 +106,16 @@ extension Coordinator {
     ///
     /// Complexity: O(1); see ``CommitHistory/Iterator/next(isolation:)``.
     public nonisolated func history<E>(of id: PersistentID<E>) -> CommitHistory {
-        CommitHistory(
-            coordinator: self,
-            request: HistoryRequest(isNewestFirst: true, isWanted: { $0.change(of: id) != nil }))
+        history(HistoryRequest(isNewestFirst: true, isWanted: { $0.change(of: id) != nil }))
     }
 
-    private static func condition(_ author: String?, _ time: Range<Date>?) -> @Sendable (Commit) -> Bool {
+    nonisolated func history(_ request: HistoryRequest) -> CommitHistory {
+        CommitHistory(request: request) { (request) async throws(GraphError) in try await self.historyReader(request) }
+    }
+}
+
+extension HistoryRequest {
+    static func condition(_ author: String?, _ time: Range<Date>?) -> @Sendable (Commit) -> Bool {
         { commit in
             (author == nil || commit.origin?.author == author) && time?.contains(commit.time) != false
         }

@@ -4,6 +4,13 @@ struct HistoryRequest: Sendable {
     var token: HistoryToken?
     var isNewestFirst = false
     var isWanted: @Sendable (Commit) -> Bool = { _ in true }
+
+    /// Whether there may be commits after the token. Those that are not written yet are none that history has.
+    func isBehind(_ newest: Snapshot) throws(GraphError) -> Bool {
+        guard let token, token.commit >= newest.commit else { return true }
+        guard token.commit > newest.commit || token == newest.token else { throw .historyDiverged(token) }
+        return false
+    }
 }
 
 /// Reads history in groups of commits, on a thread of its own.
@@ -109,11 +116,11 @@ actor HistoryReader {
             if walk == nil { try begin(file, newest) }
             let passed = request.isNewestFirst ? try walk?.goBack() : try walk?.goOn()
             guard let passed = passed ?? nil else { return nil }
-            var origin = ChangeOrigin()
-            origin.author = passed.head.author.isEmpty ? nil : passed.head.author
-            origin.commit = passed.head.number
             let states = SnapshotDifference(before: passed.before, after: passed.after)
-            return (Commit(states, origin: origin, time: passed.head.time, hasIndexes: false), passed.bytes)
+            return (
+                Commit(states, origin: ChangeOrigin(passed.head), time: passed.head.time, hasIndexes: false),
+                passed.bytes
+            )
         }
     }
 

@@ -41,21 +41,14 @@ extension Coordinator {
             if let token = request.token, token != newest.token { throw .historyExpired(oldest: newest.token) }
             return nil
         case .journal(let journal):
-            guard try isBehind(request.token, newest) else { return nil }
+            guard try request.isBehind(newest) else { return nil }
             let file = try await journal.openToRead()
             return HistoryReader(file, newest, through: durable, request)
         case .file(let path, let fileSystem, let options):
-            guard try isBehind(request.token, newest) else { return nil }
+            guard try request.isBehind(newest) else { return nil }
             let file = try await Journal.openToRead(at: path, fileSystem: fileSystem, options: options)
             guard file.header.storeID == storeID else { throw .historyExpired(oldest: newest.token) }
             return HistoryReader(file, newest, through: durable, request)
         }
-    }
-
-    /// Whether there may be commits after a token. Those that are not written yet are none that history has.
-    private func isBehind(_ token: HistoryToken?, _ newest: Snapshot) throws(GraphError) -> Bool {
-        guard let token, token.commit >= newest.commit else { return true }
-        guard token.commit > newest.commit || token == newest.token else { throw .historyDiverged(token) }
-        return false
     }
 }

@@ -112,21 +112,27 @@ package struct StoreLog: Sendable {
             try replay.apply(entry)
             guard entry.kind == .commit, let head = try? CommitRecord.head(of: entry.payload) else { return }
             let difference = replay.snapshot.difference(from: before)
-            let changes = before.schema.entities.enumerated().map { number, entity in
-                var changes = Changes(entity: entity.name)
-                difference.forEachRow(of: number) { _, old, new in
-                    changes.inserted += old == nil ? 1 : 0
-                    changes.deleted += new == nil ? 1 : 0
-                    changes.updated += old == nil || new == nil ? 0 : 1
-                }
-                return changes
-            }
-            commits.append(
-                Commit(
-                    number: head.number.number, time: head.time, author: head.author, bytes: entry.payload.count,
-                    changes: changes.filter { $0 != Changes(entity: $0.entity) },
-                    details: hasDetails ? difference.details : nil))
+            commits.append(Commit(head, difference, bytes: entry.payload.count, hasDetails: hasDetails))
         }
+    }
+}
+
+extension StoreLog.Commit {
+    /// - Parameter bytes: the length of the record's payload.
+    init(_ head: CommitRecord.Head, _ difference: SnapshotDifference, bytes: Int, hasDetails: Bool) {
+        let changes = difference.before.schema.entities.enumerated().map { number, entity in
+            var changes = StoreLog.Changes(entity: entity.name)
+            difference.forEachRow(of: number) { _, old, new in
+                changes.inserted += old == nil ? 1 : 0
+                changes.deleted += new == nil ? 1 : 0
+                changes.updated += old == nil || new == nil ? 0 : 1
+            }
+            return changes
+        }
+        self.init(
+            number: head.number.number, time: head.time, author: head.author, bytes: bytes,
+            changes: changes.filter { $0 != StoreLog.Changes(entity: $0.entity) },
+            details: hasDetails ? difference.details : nil)
     }
 }
 

@@ -348,7 +348,8 @@ actor Journal {
             file: file, names: names, path: path, header: header, end: next.end, lengthFound: next.end,
             lastSequence: next.lastSequence, chain: next.chain, lockFile: lock.endFile, options: opening.options)
         writer.syncTimes = syncTimes
-        // The lock file gets its end with the next group: until then the seal protects it.
+        // All of it is durable by now, and so is its name: followers go on in it.
+        writer.rememberEnd()
     }
 
     /// A child of `fork` shares the open file, but only the parent may write the journal.

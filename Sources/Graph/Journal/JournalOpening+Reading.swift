@@ -8,6 +8,8 @@ struct JournalContents: Sendable {
     let diagnostics: [StoreDiagnostic]
     /// Why no program can open the store until somebody removes the lock file; nil if one can.
     let lockRefusal: String?
+    /// Where the records go on that a program adds.
+    let tail: JournalTail
 }
 
 /// Reading a file without its lock. Nothing is created or changed, and a program may write the file meanwhile.
@@ -52,8 +54,8 @@ extension JournalOpening {
     ) throws(GraphError) -> (JournalContents, State) {
         // Before the file, which then has at least that.
         let (remembered, lockRefusal) = readLockFile(location)
+        // Closed with the last reference.
         let file = try openToRead(location)
-        defer { file.close() }
         // After the file, since a program may have made both meanwhile. It may be writing, whatever the lock file says.
         let hasLockFile = try statusIfExists(location.lockPath) != nil
         let status = try attempt(location.path) { () throws(IOError) in try file.status() }
@@ -70,7 +72,7 @@ extension JournalOpening {
         }
         let end = hasLockFile ? scan.durableEnd(with: remembered) : scan.validEnd
         var result = state
-        _ = try reader(upTo: end, nil).scan(into: &result, replay: replay)
+        let durable = try reader(upTo: end, nil).scan(into: &result, replay: replay)
         var diagnostics = Self.diagnostics(of: status)
         // Beside a lock file somebody may be writing.
         diagnostics += Self.diagnostics(of: scan).filter { !hasLockFile || $0.kind != .unknownEnd }
@@ -83,7 +85,9 @@ extension JournalOpening {
         }
         let contents = JournalContents(
             path: location.text, storeID: header.storeID, generation: header.generation, lengthBytes: end,
-            diagnostics: diagnostics, lockRefusal: lockRefusal)
+            diagnostics: diagnostics, lockRefusal: lockRefusal,
+            tail: try JournalTail(
+                file: file, path: location.text, header: header, headerChecksum: checksum, behind: durable))
         return (contents, result)
     }
 

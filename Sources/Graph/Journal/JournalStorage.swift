@@ -43,6 +43,24 @@ protocol StoreFileSystem: Sendable {
 
     /// Makes earlier creations, renamings and removals in the folder durable.
     func syncDirectory(_ directory: StorePath) throws(IOError)
+
+    /// Calls a closure soon after a file's contents, or the names in its folder, have changed, until the watch is cancelled or
+    /// released. It may call it without a change. nil where the system does not tell.
+    func watch(
+        _ path: StorePath, in directory: StorePath, _ onChange: @escaping @Sendable () -> Void
+    ) -> (any StoreWatch)?
+}
+
+extension StoreFileSystem {
+    func watch(
+        _ path: StorePath, in directory: StorePath, _ onChange: @escaping @Sendable () -> Void
+    ) -> (any StoreWatch)? { nil }
+}
+
+/// What calls when a file changes.
+protocol StoreWatch: Sendable {
+    /// A second call does nothing.
+    func cancel()
 }
 
 /// One open file, closed at the latest when the last reference is released.

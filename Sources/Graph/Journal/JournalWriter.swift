@@ -143,9 +143,9 @@ struct JournalWriter: Sendable {
         return .storeFailed(path: path, reason: reason)
     }
 
-    /// Stores the end of what is durable in the lock file. It only reveals damage that would be hard to find otherwise, so
-    /// whatever is written succeeds without it.
-    private func rememberEnd(isClosed: Bool) {
+    /// Stores the end of what is durable in the lock file. It tells followers how far they may read, and reveals damage that would
+    /// be hard to find otherwise; whatever is written succeeds without it.
+    func rememberEnd(isClosed: Bool = false) {
         let remembered = JournalEnd(
             fileID: fileID, sequence: lastSequence, offset: end, chain: chain, isClosed: isClosed)
         if let lockFile { try? remembered.write(to: lockFile) }

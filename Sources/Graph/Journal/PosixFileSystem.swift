@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 #if canImport(Darwin)
@@ -158,6 +159,16 @@ struct PosixFileSystem: StoreFileSystem {
         guard fullSync(descriptor) == 0 else { throw .current(.syncDirectory) }
     }
 
+    func watch(
+        _ path: StorePath, in directory: StorePath, _ onChange: @escaping @Sendable () -> Void
+    ) -> (any StoreWatch)? {
+        #if canImport(Darwin) || canImport(Glibc)
+            PosixWatch(path, in: directory, onChange)
+        #else
+            nil
+        #endif
+    }
+
     /// Leaves descriptors 0 to 2 to the host's streams, which would otherwise write into the journal.
     private func openDescriptor(
         _ path: StorePath, _ flags: Int32, _ operation: IOError.Operation
@@ -280,6 +291,112 @@ private final class PosixFile: StoreFile {
         closeDescriptor(descriptor)
     }
 }
+
+#if canImport(Glibc)
+    /// Watches by inotify: the folder for names, and the file, which another one may replace, for its contents.
+    private final class PosixWatch: StoreWatch {
+        /// Dispatch guards it: a source may be cancelled from any thread, and nothing else happens to this one after `init`.
+        private nonisolated(unsafe) let source: any DispatchSourceRead
+
+        /// nil if the system has no more watches.
+        init?(_ path: StorePath, in directory: StorePath, _ onChange: @escaping @Sendable () -> Void) {
+            let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+            guard descriptor >= 0 else { return nil }
+            let names = UInt32(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+            guard directory.withCString({ inotify_add_watch(descriptor, $0, names) }) >= 0 else {
+                closeDescriptor(descriptor)
+                return nil
+            }
+            // Without effect if the file is watched already, or is not there.
+            @Sendable func watchFile() {
+                _ = path.withCString { inotify_add_watch(descriptor, $0, UInt32(IN_MODIFY)) }
+            }
+            watchFile()
+            source = DispatchSource.makeReadSource(
+                fileDescriptor: descriptor, queue: DispatchQueue(label: "graph.watch"))
+            source.setEventHandler {
+                // What has happened does not matter.
+                withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
+                    while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
+                }
+                // Before anybody reads the file.
+                watchFile()
+                onChange()
+            }
+            source.setCancelHandler { closeDescriptor(descriptor) }
+            source.activate()
+        }
+
+        deinit { cancel() }
+
+        func cancel() { source.cancel() }
+    }
+#elseif canImport(Darwin)
+    /// Watches by kqueue: the folder for names, and the file, which another one may replace, for its contents.
+    ///
+    /// `queue` guards the source of the file.
+    private final class PosixWatch: StoreWatch, @unchecked Sendable {
+        private let queue = DispatchQueue(label: "graph.watch")
+        private let path: StorePath
+        private let onChange: @Sendable () -> Void
+        private var folder: (any DispatchSourceFileSystemObject)?
+        private var file: (any DispatchSourceFileSystemObject)?
+        private var inode: ino_t = 0
+
+        /// nil if the folder cannot be opened.
+        init?(_ path: StorePath, in directory: StorePath, _ onChange: @escaping @Sendable () -> Void) {
+            (self.path, self.onChange) = (path, onChange)
+            let descriptor = directory.withCString { open($0, O_EVTONLY | O_CLOEXEC) }
+            guard descriptor >= 0 else { return nil }
+            queue.sync {
+                folder = watch(descriptor, .write)
+                watchFile()
+            }
+        }
+
+        private func watch(
+            _ descriptor: Int32, _ events: DispatchSource.FileSystemEvent
+        ) -> any DispatchSourceFileSystemObject {
+            let source = DispatchSource.makeFileSystemObjectSource(
+                fileDescriptor: descriptor, eventMask: events, queue: queue)
+            source.setEventHandler { [weak self] in
+                // Before anybody reads the file.
+                self?.watchFile()
+                self?.onChange()
+            }
+            source.setCancelHandler { closeDescriptor(descriptor) }
+            source.activate()
+            return source
+        }
+
+        /// Called on the queue.
+        private func watchFile() {
+            guard folder != nil else { return }
+            let descriptor = path.withCString { open($0, O_EVTONLY | O_CLOEXEC) }
+            guard descriptor >= 0 else { return }
+            var information = stat()
+            guard fstat(descriptor, &information) == 0, file == nil || information.st_ino != inode else {
+                return closeDescriptor(descriptor)
+            }
+            file?.cancel()
+            inode = information.st_ino
+            file = watch(descriptor, [.write, .extend])
+        }
+
+        deinit {
+            folder?.cancel()
+            file?.cancel()
+        }
+
+        func cancel() {
+            queue.sync {
+                folder?.cancel()
+                file?.cancel()
+                (folder, file) = (nil, nil)
+            }
+        }
+    }
+#endif
 
 #if canImport(Glibc)
     extension FileExtent {

@@ -287,3 +287,11 @@ extension ByteReader {
         }
     }
 }
+
+extension ChangeOrigin {
+    /// What a record says of it.
+    init(_ head: CommitRecord.Head) {
+        author = head.author.isEmpty ? nil : head.author
+        commit = head.number
+    }
+}

@@ -18,7 +18,7 @@ struct StoreReplay: Sendable {
     /// How that one compares with the program's.
     var agreement = Agreement.same
     var scratch = EntryScratch()
-    let keepsIndexes: Bool
+    private(set) var keepsIndexes: Bool
     var rules: ReplayRules
     /// What is odd about the file and no reason to refuse it; one line for each property at most.
     var remarks: [String] = []
@@ -142,6 +142,11 @@ struct StoreReplay: Sendable {
         }
         try rules.checkEquivalents(in: snapshot)
         return records
+    }
+
+    /// Has the indexes, which `finish` has built, kept up from here on, and checks each record with all that follows from it.
+    mutating func keepIndexes() {
+        (keepsIndexes, rules) = (true, ReplayRules(hasIndexes: true))
     }
 
     /// Remembers a property if its type has passed over something.

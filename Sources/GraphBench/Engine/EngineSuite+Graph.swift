@@ -6,7 +6,7 @@ extension EngineSuite {
             EngineLinks.contenders, EngineChange.contenders, EngineReopen.contenders, EngineProperty.contenders,
             EngineContexts.contenders, EngineReadWhileWriting.contenders, EngineCodable.contenders,
             EngineCondition.contenders, EnginePredicate.contenders, EngineConjunction.contenders, EngineLive.contenders,
-            EnginePackages.contenders, EnginePackages.changes, EngineHistory.contenders,
+            EnginePackages.contenders, EnginePackages.changes, EngineHistory.contenders, EngineFollowing.contenders,
         ]
         var suite = EngineSuite()
         for family in families {

@@ -4,7 +4,7 @@ extension Workload {
         footprintWorkloads + insertWorkloads + commitWorkloads + readWorkloads + traversalWorkloads + linkWorkloads
         + predicateWorkloads + changeWorkloads + conditionWorkloads + contextWorkloads + liveWorkloads
         + readWhileWritingWorkloads
-        + packageWorkloads + reopenWorkloads + historyWorkloads
+        + packageWorkloads + reopenWorkloads + historyWorkloads + followingWorkloads
         + propertyWorkloads
         + codableWorkloads + limitWorkloads
 

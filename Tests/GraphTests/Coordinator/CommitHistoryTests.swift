@@ -35,8 +35,7 @@ struct CommitHistoryTests {
                         #expect(after.contents() == expected[start + index + 1], "seed \(seed)")
                     }
                 }
-                let newestFirst = CommitHistory(
-                    coordinator: run.coordinator, request: HistoryRequest(isNewestFirst: true))
+                let newestFirst = run.coordinator.history(HistoryRequest(isNewestFirst: true))
                 let back = try await Self.all(newestFirst)
                 #expect(back.map { Self.states($0).after.contents() } == expected.dropFirst().reversed())
                 #expect(back.map { Self.states($0).before.contents() } == expected.dropLast().reversed())
@@ -219,7 +218,7 @@ struct CommitHistoryTests {
         let token = coordinator.snapshot.token
         #expect(try await Self.all(coordinator.history()).map(\.number.number) == [1])
         #expect(try await Self.all(coordinator.history(since: token)).isEmpty)
-        let backwards = CommitHistory(coordinator: coordinator, request: HistoryRequest(isNewestFirst: true))
+        let backwards = coordinator.history(HistoryRequest(isNewestFirst: true))
         #expect(try await Self.all(backwards).map(\.number.number) == [1])
         try await coordinator.sync()
         #expect(try await Self.all(coordinator.history()).map(\.number.number) == [1, 2, 3])

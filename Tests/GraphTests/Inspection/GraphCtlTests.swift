@@ -444,6 +444,41 @@ import Testing
         #expect(await run("stat", folder.file()).errors.contains("not a Graph store"))
     }
 
+    @Test(arguments: ["text", "jsonl"])
+    func `commits are printed as they become durable, until the command is interrupted or has nothing to follow`(
+        format: String
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let writer = try await Coordinator(for: Team.self, Person.self, at: folder.file(), compaction: .manual)
+        try await writer.transaction { _ = $0.insert(Team(name: "a")) }
+        for isInterrupted in [true, false] {
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            let program = GraphCtl(output: { continuation.yield($0) }, errors: { continuation.yield($0) })
+            let task = Task { await program.run(["follow", "--format", format, folder.file()]) }
+            var iterator = lines.makeAsyncIterator()
+            // When it has begun is not told, so commits are made until one was printed.
+            let saving = Task {
+                while !Task.isCancelled { try await writer.transaction { _ = $0.insert(Team(name: "b")) } }
+            }
+            let first = try #require(await iterator.next())
+            #expect(first.contains(format == "text" ? ", Team +1, " : "\"Team\":{\"inserted\":1"), "\(first)")
+            saving.cancel()
+            _ = await saving.result
+            if isInterrupted {
+                task.cancel()
+                #expect(await task.value == 0)
+            } else {
+                try await writer.close()
+                try FileManager.default.removeItem(atPath: folder.file())
+                #expect(await task.value == 1)
+                continuation.finish()
+                var last = ""
+                while let line = await iterator.next() { last = line }
+                #expect(last.contains("removed or moved"))
+            }
+        }
+    }
+
     @Test func `a wrong command line is told`() async {
         for arguments in [
             ["nope", "a"], ["verify"], ["verify", "a", "b"], ["dump", "--format", "xml", "a"],
@@ -465,7 +500,7 @@ import Testing
     }
 
     @Test func `each command has a line in the help, and help of its own`() async throws {
-        let names = ["verify", "stat", "schema", "dump", "log", "diff", "compact", "salvage"]
+        let names = ["verify", "stat", "schema", "dump", "log", "follow", "diff", "compact", "salvage"]
         #expect(Help.commands.map(\.name) == names)
         for name in names {
             #expect(Help.text.contains("\n  \(name) "), "\(name)")

@@ -93,6 +93,9 @@ final class SimulatedDisk: StoreFileSystem {
         }
     }
 
+    /// Becomes what another disk was at a moment, for those that have files open here. Both have the same files by number.
+    func show(_ medium: Medium) { state.withLock { $0.medium = medium } }
+
     /// Notes in history and trace that the program was told so many commits are safe.
     func acknowledge(_ count: Int) {
         state.withLock {

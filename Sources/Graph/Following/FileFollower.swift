@@ -1,0 +1,85 @@
+/// Follows a file on a thread of its own, and shows the commits as they become durable.
+actor FileFollower {
+    private nonisolated let executor: any SerialExecutor
+    /// nil when it has ended.
+    private var file: FollowedFile?
+    private(set) var ending: GraphError?
+    private let path: String
+    private let show: @Sendable ([FollowedFile.Step]) -> Void
+    private let didEnd: @Sendable (GraphError) -> Void
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// - Parameters:
+    ///   - show: called with the next commits, one call after the other.
+    ///   - didEnd: called once, and nothing is shown afterwards.
+    init(
+        _ file: FollowedFile, show: @escaping @Sendable ([FollowedFile.Step]) -> Void,
+        didEnd: @escaping @Sendable (GraphError) -> Void
+    ) {
+        executor = JournalExecutor(label: "graph.follower")
+        path = file.location.text
+        (self.file, self.show, self.didEnd) = (file, show, didEnd)
+    }
+
+    /// Shows all that is durable by now.
+    func catchUp() throws(GraphError) {
+        do throws(GraphError) {
+            while true {
+                guard let steps = try file?.advance() else { throw ending ?? .closed(path: path) }
+                guard !steps.isEmpty else { return }
+                show(steps)
+            }
+        } catch {
+            end(error)
+            throw error
+        }
+    }
+
+    /// Opens the history up to the newest commit that is durable.
+    func historyReader(_ request: HistoryRequest) throws(GraphError) -> HistoryReader? {
+        try catchUp()
+        guard let file else { return nil }
+        let newest = file.snapshot
+        if let token = request.token {
+            guard token.store == newest.token.store else { throw .tokenOfOtherStore(token) }
+            guard token.commit <= newest.commit else { throw .historyDiverged(token) }
+        }
+        guard try request.isBehind(newest) else { return nil }
+        return HistoryReader(file.readFile, newest, through: newest.commit, request)
+    }
+
+    /// Releases the file.
+    func end(_ error: GraphError) {
+        guard ending == nil else { return }
+        (file, ending) = (nil, error)
+        didEnd(error)
+    }
+
+    /// Without a change that the system has told of, it looks after so long. Where the system tells, this is for what it does not
+    /// see, as on a network's disk.
+    private static let (interval, watchedInterval) = (Duration.milliseconds(10), Duration.seconds(1))
+
+    /// Shows commits whenever the file changes, until it ends or the task is cancelled.
+    nonisolated func run(_ location: JournalLocation, _ fileSystem: any StoreFileSystem) async {
+        let changes = Waitable<UInt64>(0)
+        let watch = fileSystem.watch(location.lockPath, in: location.directory) { changes.change { $0 += 1 } }
+        defer { watch?.cancel() }
+        let interval = watch == nil ? Self.interval : Self.watchedInterval
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                while (try? await Task.sleep(for: interval)) != nil { changes.change { $0 += 1 } }
+            }
+            while !Task.isCancelled {
+                let seen = changes.withLock { $0 }
+                do throws(GraphError) {
+                    try await self.catchUp()
+                } catch {
+                    break
+                }
+                await changes.waitForChange(unless: { $0 != seen }, isolation: nil)
+            }
+            group.cancelAll()
+        }
+    }
+}
