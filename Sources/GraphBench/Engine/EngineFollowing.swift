@@ -8,7 +8,7 @@ enum EngineFollowing {
             let (store, path) = try await store(setting)
             let follower = try await Follower(for: Team.self, Person.self, at: path)
             let context = Context(store.coordinator)
-            return { _ in
+            return { run in
                 let count = Workload.Following.commits
                 let feed = follower.commits
                 let arriving = Task {
@@ -25,10 +25,12 @@ enum EngineFollowing {
                 for number in 0..<count {
                     try await ContinuousClock().sleep(
                         until: start + .seconds(1) * number / Workload.Following.rate)
-                    try await context.commit(balance: Double(number), of: store.people[number % store.people.count])
+                    try await context.commit(
+                        balance: balance(run, number), of: store.people[number % store.people.count])
                     saved.append(.now)
                 }
                 let delays = zip(saved, await arriving.value).map { max($1 - $0, .zero) }.sorted()
+                precondition(!delays.isEmpty, "the follower ended: \(follower.failure.map { "\($0)" } ?? "")")
                 return Measurement(
                     amount: delays[delays.count / 2] / .seconds(1), count: 1, answer: UInt64(delays.count))
             }
@@ -41,16 +43,21 @@ enum EngineFollowing {
         let (store, path) = try await store(setting)
         let follower = isFollowed ? try await Follower(for: Team.self, Person.self, at: path) : nil
         let context = Context(store.coordinator)
-        return { _ in
+        return { run in
             let stopwatch = Stopwatch()
             for number in 0..<Workload.Following.commits {
-                try await context.commit(balance: Double(number), of: store.people[number % store.people.count])
+                try await context.commit(balance: balance(run, number), of: store.people[number % store.people.count])
             }
             let seconds = stopwatch.seconds
             try await follower?.catchUp()
             let isBehind = follower.map { $0.snapshot.token != store.coordinator.snapshot.token } ?? false
             return Measurement(amount: seconds, count: Workload.Following.commits, answer: isBehind ? 1 : 0)
         }
+    }
+
+    /// Another one each time, so that each save commits.
+    private static func balance(_ run: Int, _ number: Int) -> Double {
+        Double(run * Workload.Following.commits + number) + 0.5
     }
 
     private static func store(_ setting: Setting) async throws -> (EngineStore, path: String) {
