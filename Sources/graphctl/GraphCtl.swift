@@ -110,6 +110,8 @@ import Graph
         case .schema: output(store.schemaText)
         case .dump(let format, let entity):
             guard dump(store, format, entity) else { return 2 }
+        case .export(let format, let entity, let links):
+            guard try await export(store, format, entity, links) else { return 2 }
         case .diff(let other):
             let other = try await StoreInspection(reading: other, progress: meter)
             remark(store)
@@ -184,6 +186,23 @@ import Graph
                 output("\(object.entity) \(object.row), version \(object.version)\n" + values.joined())
             }
         }
+        return true
+    }
+
+    /// Returns false if there is no such entity or relationship.
+    private func export(
+        _ store: StoreInspection, _ format: RowFormat, _ entity: String?, _ links: String?
+    ) async throws(GraphError) -> Bool {
+        let rows: ExportedRows
+        do throws(StoreInspection.NothingToExport) {
+            rows = try store.exportedRows(of: entity, links: links, format)
+        } catch {
+            errors("graphctl: \(error.reason)\n")
+            return false
+        }
+        var pieces = rows.makeAsyncIterator()
+        // A piece ends with a line.
+        while let piece = try await pieces.next() { output(String(decoding: piece, as: UTF8.self)) }
         return true
     }
 

@@ -75,6 +75,21 @@ enum Help {
             exitCodes: done + [(2, "the file has no such entity")],
             example: "graphctl dump --format jsonl --entity Photo photos.graph | head"),
         Command(
+            name: "export", usage: "[--format jsonl|csv] [--entity NAME] [--links RELATIONSHIP] FILE",
+            summary: "prints objects and links for an import",
+            details: """
+                Prints objects and links in the form that the library's importRows reads, with all that their values have: as JSON
+                lines all of the file, or one entity's objects with their links; as CSV one entity's objects, or the links of one of
+                its relationships.
+                """,
+            options: [
+                ("--format jsonl|csv", "lines of JSON, the default, or CSV"),
+                ("--entity NAME", "only the objects of this entity"),
+                ("--links RELATIONSHIP", "instead, the links of a relationship of the entity"),
+            ],
+            exitCodes: done + [(2, "the file has no such entity or relationship")],
+            example: "graphctl export --format csv --entity Photo photos.graph > photos.csv"),
+        Command(
             name: "log", usage: "[--format text|jsonl] [--changes] FILE",
             summary: "prints the commits since the last compaction",
             details: """

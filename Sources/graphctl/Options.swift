@@ -1,3 +1,5 @@
+import Graph
+
 /// What the command line asks for.
 struct Options: Equatable {
     enum Format: String {
@@ -17,6 +19,8 @@ struct Options: Equatable {
         /// To this file.
         case diff(String)
         case compact
+        /// Of all entities, or of one, or of a relationship of that.
+        case export(RowFormat, entity: String?, links: String?)
         /// Into this file.
         case salvage(output: String)
     }
@@ -33,6 +37,7 @@ struct Options: Equatable {
         let name = arguments.first ?? ""
         var (format, entity, newFile, files): (Format, String?, String?, [String]) = (.text, nil, nil, [])
         var hasChanges = false
+        var (rows, links): (RowFormat, String?) = (.jsonLines, nil)
         var rest = arguments.dropFirst()
         while var argument = rest.popFirst() {
             if argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") {
@@ -45,7 +50,16 @@ struct Options: Equatable {
                     throw Invalid(message: "--format is text or jsonl")
                 }
                 format = value
-            case "--entity" where name == "dump":
+            case "--format" where name == "export":
+                guard let value = rest.popFirst(), let format = ["jsonl": RowFormat.jsonLines, "csv": .csv][value]
+                else {
+                    throw Invalid(message: "--format is jsonl or csv")
+                }
+                rows = format
+            case "--links" where name == "export":
+                guard let value = rest.popFirst() else { throw Invalid(message: "--links needs a relationship") }
+                links = value
+            case "--entity" where name == "dump" || name == "export":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
                 entity = value
             case "--changes" where name == "log" || name == "follow": hasChanges = true
@@ -70,6 +84,10 @@ struct Options: Equatable {
         case "diff" where files.count == 2: command = .diff(files.removeLast())
         case "diff": throw Invalid(message: "diff takes two files, not \(files.count)")
         case "compact": command = .compact
+        case "export":
+            guard links == nil || rows == .csv else { throw Invalid(message: "--links is for csv") }
+            guard entity != nil || rows == .jsonLines else { throw Invalid(message: "csv needs --entity") }
+            command = .export(rows, entity: entity, links: links)
         case "salvage":
             guard let newFile else { throw Invalid(message: "salvage needs --output and the name of a new file") }
             command = .salvage(output: newFile)

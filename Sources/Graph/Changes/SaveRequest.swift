@@ -7,6 +7,8 @@ struct SaveRequest: Sendable {
     var reads: ReadSet?
     /// What it waits for, if that is more than the store's level.
     var durability = Durability.none
+    /// What new rows with others' unique values do, whatever the schema says; nil if that decides.
+    var uniqueness: UniquenessPolicy?
 }
 
 /// The result of a save.

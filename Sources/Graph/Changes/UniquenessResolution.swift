@@ -48,6 +48,14 @@ struct UniquenessResolution {
         let index: Int
     }
 
+    /// What new rows do under every constraint; nil if each has its own policy.
+    let policyOfAll: UniquenessPolicy?
+
+    init(policyOfAll: UniquenessPolicy? = nil) { self.policyOfAll = policyOfAll }
+
+    /// nil for an index without a constraint.
+    func policy(of index: IndexDescription) -> UniquenessPolicy? { index.uniqueness.map { policyOfAll ?? $0 } }
+
     mutating func note(_ row: RowNumber, givesWayTo survivor: RowNumber, of entity: Int) {
         replacements[entity, default: [:]][row] = survivor
         survivors.insert(RowID(entity: entity, row: survivor))
@@ -125,7 +133,7 @@ struct UniquenessResolution {
         var key = ByteWriter(capacity: 64)
         guard index.appendKey(ofRowAt: address, to: &key) else { return [] }
         // A row due for deletion does not keep its value, unless the new row may turn out to replace it.
-        let passesLeaving = index.uniqueness == .reject
+        let passesLeaving = policy(of: index) == .reject
         var rivals: [RowNumber] = []
         var visitedCount = 0
         defer { self.visitedCount += visitedCount }

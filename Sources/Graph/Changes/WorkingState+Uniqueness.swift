@@ -3,12 +3,13 @@ extension WorkingState {
     /// Makes new rows with a unique value that another row has give way to it, where the constraint says so, and deletes rows
     /// that lose their owner by that.
     ///
+    /// - Parameter policy: of all constraints; nil if each has its own.
     /// - Throws: `.notUnique` with all remaining duplicates: new rows that may not give way, or could to several, and updated
     ///   rows that took on another row's value.
     /// - Complexity: O(*n* log *m*) for *n* rows that were written with others' values, and the rows related to them, among
     ///   *m*.
-    mutating func resolveUniqueness() throws(GraphError) -> UniquenessResolution {
-        var resolution = UniquenessResolution()
+    mutating func resolveUniqueness(_ policy: UniquenessPolicy? = nil) throws(GraphError) -> UniquenessResolution {
+        var resolution = UniquenessResolution(policyOfAll: policy)
         resolution.open.formUnion(takeCandidates())
         guard !resolution.open.isEmpty else { return resolution }
         // A row that gives way may make rows alike that referred to it and to the survivor; a deleted row frees its values.
@@ -51,8 +52,9 @@ extension WorkingState {
     /// Returns false if there was nothing to replace.
     private mutating func replaceNewRows(_ resolution: inout UniquenessResolution) -> Bool {
         var isChanged = false
+        let policyOfAll = resolution.policyOfAll
         let sharing = resolution.rowsSharingValues(in: self) { description in
-            description.indexes.contains { $0.uniqueness ?? .reject != .reject }
+            description.indexes.contains { $0.uniqueness != nil && (policyOfAll ?? $0.uniqueness) != .reject }
         }
         for (entity, rows) in sharing {
             let ownsItself = ownsItself(entity)
@@ -81,7 +83,7 @@ extension WorkingState {
         var survivors: Set<RowNumber> = []
         var policies: Set<UniquenessPolicy> = []
         for (number, index) in schema.entities[id.entity].indexes.enumerated() {
-            guard let policy = index.uniqueness else { continue }
+            guard let policy = resolution.policy(of: index) else { continue }
             // Of two new rows the later one gives way.
             let rivals = resolution.rivals(of: id, at: address, index: number, in: self)
             guard !rivals.isEmpty else { continue }
@@ -116,8 +118,8 @@ extension WorkingState {
             let description = schema.entities[entity]
             let unique = description.indexes.enumerated().filter { $0.element.uniqueness != nil }
             // Constraints that refuse every duplicate come first: they are why the row could not give way by the others.
-            let refusing = unique.filter { $0.element.uniqueness == .reject }
-            for (number, index) in refusing + unique.filter({ $0.element.uniqueness != .reject }) {
+            let refusing = unique.filter { resolution.policy(of: $0.element) == .reject }
+            for (number, index) in refusing + unique.filter({ resolution.policy(of: $0.element) != .reject }) {
                 for row in rows {
                     let id = RowID(entity: entity, row: row)
                     guard let address = snapshot.address(of: id) else { continue }

@@ -73,7 +73,8 @@ extension Context {
         var attempts = 1
         while true {
             do throws(GraphError) {
-                return try await commitChanges(policy, origin, durability, isCancellable: isCancellable)
+                try await commitChanges(policy, origin, durability, isCancellable: isCancellable)
+                return
             } catch {
                 state.saveFailed()
                 let final = await refreshToRetry(after: error, attempts, retries)
@@ -105,17 +106,25 @@ extension Context {
 
     /// A save without its turn and without what follows from its failure.
     ///
-    /// - Parameter isCancellable: whether it fails if the task is cancelled before the changes are taken.
+    /// - Parameters:
+    ///   - isCancellable: whether it fails if the task is cancelled before the changes are taken.
+    ///   - uniqueness: what new rows with others' unique values do; nil if the schema decides.
+    /// - Returns: nil if there was nothing to save.
+    @discardableResult
     func commitChanges(
         _ policy: MergePolicy?,
         _ origin: ChangeOrigin,
         _ durability: Durability = .none,
-        isCancellable: Bool = true
-    ) async throws(GraphError) {
+        isCancellable: Bool = true,
+        uniqueness: UniquenessPolicy? = nil
+    ) async throws(GraphError) -> Outcome? {
         if isCancellable, Task.isCancelled { throw .cancelled }
-        guard let captured = state.capture(runningHooks: parent == nil) else { return didSave() }
+        guard let captured = state.capture(runningHooks: parent == nil) else {
+            didSave()
+            return nil
+        }
         var request = self.request(captured, policy, origin)
-        request.durability = durability
+        (request.durability, request.uniqueness) = (durability, uniqueness)
         state.followers.send(.willSave(captured.difference))
         // What was asked for whether it has changes has none while they are on their way.
         state.tellChanges()
@@ -135,6 +144,7 @@ extension Context {
             let shown = SnapshotDifference(before: before, after: state.flushed)
             state.followers.send(.didSave(ContextSave(saved: saved, commit: outcome.commit?.number, shown: shown)))
         }
+        return outcome
     }
 
     private func didSave() {

@@ -42,7 +42,8 @@ struct CommitState: Sendable {
             )
             (merged, resolved) = try merge.run(request.state, origin: request.origin)
         }
-        let applied = try merged.applyRules(isForgiving: request.policy.kind != .error)
+        let applied = try merged.applyRules(
+            isForgiving: request.policy.kind != .error, uniqueness: request.uniqueness)
         let isEmpty = merged.isUnchanged
         if !isEmpty { merged.number(head.commit.next) }
         var origin = request.origin
@@ -116,14 +117,16 @@ struct PreparedCommit: Sendable {
 extension WorkingState {
     /// Applies and checks all rules but those about others' changes.
     ///
-    /// - Parameter isForgiving: whether references to rows that are gone become nil, where that is allowed.
+    /// - Parameters:
+    ///   - isForgiving: whether references to rows that are gone become nil, where that is allowed.
+    ///   - uniqueness: what new rows with others' unique values do; nil if the schema decides.
     /// - Returns: what new rows that gave way to others came to, and whether anything was changed.
     mutating func applyRules(
-        isForgiving: Bool
+        isForgiving: Bool, uniqueness: UniquenessPolicy? = nil
     ) throws(GraphError) -> (uniqueness: UniquenessResolution, isChanged: Bool) {
         var isChanged = applyDeleteRules()
         if isForgiving, dropDanglingReferences() { isChanged = true }
-        let resolution = try resolveUniqueness()
+        let resolution = try resolveUniqueness(uniqueness)
         try requireTargets()
         var denied = deniedDeletes()
         denied += deniedReplacements(resolution)

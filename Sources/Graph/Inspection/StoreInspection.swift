@@ -160,6 +160,35 @@ package struct StoreInspection: Sendable {
     }
 }
 
+extension StoreInspection {
+    /// Why there is nothing to export, in words.
+    package struct NothingToExport: Error {
+        package let reason: String
+    }
+
+    /// Objects and links as text that an import reads.
+    ///
+    /// - Parameters:
+    ///   - entity: the name of the only entity that is wanted; nil for all, as JSON lines.
+    ///   - relationship: the name of a relationship of that entity, whose links are wanted instead, as CSV.
+    package func exportedRows(
+        of entity: String?, links relationship: String?, _ format: RowFormat
+    ) throws(NothingToExport) -> ExportedRows {
+        guard let entity else { return snapshot.exportedRows() }
+        guard let number = snapshot.schema.index(named: entity) else {
+            let names = snapshot.schema.entities.map(\.name).joined(separator: ", ")
+            throw NothingToExport(reason: "the file has no entity '\(entity)', but \(names)")
+        }
+        guard let relationship else { return snapshot.exportedRows(of: number, nil, format, nil) }
+        let description = snapshot.schema.entities[number]
+        let toMany = description.toManys.first { description.properties[$0.property].name == relationship }
+        guard let toMany else {
+            throw NothingToExport(reason: "\(entity) has no to-many relationship '\(relationship)'")
+        }
+        return ExportedRows(snapshot: snapshot, isCSV: true, parts: [.links(toMany, nil, [])], progress: nil)
+    }
+}
+
 extension Snapshot {
     /// The value of a property of a row, or the row numbers of its members.
     ///

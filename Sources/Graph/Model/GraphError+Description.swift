@@ -52,6 +52,9 @@ extension GraphError: CustomStringConvertible {
         case .notEncodable(let entity, let reason):
             "a value of \(entity.shortened()) could not be encoded: \(reason.shortened(to: 400)); "
                 + "nothing was written: correct the value, or its encode(to:)"
+        case .importFailed(let failures):
+            failures.description("lines cannot be imported", "failure")
+                + "\n  Nothing was saved, or nothing since the last batch: correct these lines and import again."
         case .tokenOfOtherStore(let token):
             "the token \(token) is of another store: use it with that store, or with a copy of it"
         case .historyDiverged(let token):

@@ -64,6 +64,10 @@ public enum GraphError: Error, Sendable {
     case validationFailed(ErrorList<ValidationFailure>)
     /// A value could not be encoded, as its type's `encode(to:)` reports. Nothing was saved.
     case notEncodable(entity: String, reason: String)
+    /// Lines of a source cannot be imported: they are no JSON lines or CSV, do not fit the schema, refer to what is not there, or
+    /// their rows break a rule that a save checks. Nothing was saved, or nothing since the last batch: correct the lines, and import
+    /// again, from the last ``ImportProgress/point`` if there were batches.
+    case importFailed(ErrorList<ImportFailure>)
 
     // MARK: The store
 

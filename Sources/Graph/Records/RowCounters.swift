@@ -14,14 +14,51 @@ final class RowCounters: Sendable {
     }
 
     private let counters: [Counter]
+    /// By entity, numbers that imports have taken and not used, in their order. Counters never go down.
+    private let unused: Mutex<[[ClosedRange<RowNumber>]]>
 
     /// - Parameter next: by entity, the first number to hand out.
     init(next: [RowNumber]) {
         counters = next.map { Counter($0) }
+        unused = Mutex(next.map { _ in [] })
     }
 
     func next(of entity: Int) -> RowNumber {
         counters[entity].next.wrappingAdd(1, ordering: .relaxed).oldValue
+    }
+
+    /// Hands out a number that the caller chooses, with others beside it; nil if somebody has it.
+    func take(_ row: RowNumber, of entity: Int) -> ClosedRange<RowNumber>? {
+        let counter = counters[entity]
+        var next = counter.next.load(ordering: .relaxed)
+        while next <= row {
+            let (isDone, found) = counter.next.compareExchange(expected: next, desired: row + 1, ordering: .relaxed)
+            if isDone { return next...row }
+            next = found
+        }
+        return unused.withLock { unused in
+            unused[entity].firstIndex { $0.contains(row) }.map { unused[entity].remove(at: $0) }
+        }
+    }
+
+    /// Takes back numbers that were taken and that nothing has.
+    func giveBack(_ rows: ClosedRange<RowNumber>, of entity: Int) {
+        unused.withLock { unused in
+            var merged: [ClosedRange<RowNumber>] = []
+            for range in (unused[entity] + [rows]).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+                if let last = merged.last, last.upperBound + 1 == range.lowerBound {
+                    merged[merged.count - 1] = last.lowerBound...range.upperBound
+                } else {
+                    merged.append(range)
+                }
+            }
+            unused[entity] = merged
+        }
+    }
+
+    /// Whether nothing has ever got a number that may still have it.
+    var areUnused: Bool {
+        zip(all, unused.withLock { $0 }).allSatisfy { next, unused in next == 1 || unused == [1...(next - 1)] }
     }
 
     /// By entity, the first number that is not handed out yet.

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How far a program is with something that takes as long as a store is large: opening, compacting or copying its file.
+/// How far a program is with something that takes as long as a store is large: opening, compacting or copying its file, or
+/// writing its objects as text.
 ///
 /// ```swift
 /// let coordinator = try await Coordinator(for: Photo.self, at: path) { print($0) }  // reading: 42 %
@@ -14,12 +15,12 @@ public struct StoreProgress: Sendable, Hashable, CustomStringConvertible {
         case checking
         /// Makes objects of the program's schema from those of the file's.
         case converting
-        /// Writes a new file.
+        /// Writes a new file, or a text.
         case writing
     }
 
     /// Opening reads and checks. If the schemas differ it begins anew, and then converts, once for each step of a plan, and writes.
-    /// Compacting and copying only write.
+    /// Compacting, copying and exporting only write.
     public let stage: Stage
     /// How much of the stage is done, from 0 to 1.
     public let fraction: Double

@@ -7,7 +7,7 @@ struct LayerTests {
     /// From the bottom up.
     static let layers = [
         "Support", "Model", "Rows", "Evolution", "Query", "Changes", "Journal", "Records", "Observation",
-        "Coordinator", "Following", "Context", "Inspection",
+        "Coordinator", "Following", "Context", "Exchange", "Inspection",
     ]
 
     /// What cannot be helped. Three lines at most.

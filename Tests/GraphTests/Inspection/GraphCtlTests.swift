@@ -57,6 +57,31 @@ import Testing
         #expect(try contents(of: folder) == before)
     }
 
+    @Test(arguments: GoldenStore.allCases) func `what export prints, an import reads`(store: GoldenStore) async throws {
+        let folder = try store.copy()
+        let export = await run("export", folder.file())
+        #expect(export.code == 0)
+        let original = try await store.open(folder.file())
+        let copy = try await store.open(folder.file("copy"))
+        try await copy.importRows(from: [.jsonLines(export.output)])
+        #expect(try copy.snapshot.exchanged() == original.snapshot.exchanged())
+        #expect(try await original.snapshot.exportedRows().text().split(separator: "\n").count == export.lines.count)
+        for (entity, description) in original.snapshot.schema.entities.enumerated() {
+            let rows = await run("export", "--format=csv", "--entity", description.name, folder.file())
+            #expect(rows.output.hasPrefix("id,") && rows.code == 0)
+            #expect(rows.output.utf8.count > original.snapshot.entities[entity].rows.count)
+            for toMany in description.toManys {
+                let name = description.properties[toMany.property].name
+                let links = await run(
+                    "export", "--format=csv", "--entity", description.name, "--links", name, folder.file())
+                #expect(links.output.hasPrefix("id,\(name)\r\n"))
+            }
+        }
+        #expect(await run("export", "--entity", "Nothing", folder.file()).code == 2)
+        try await original.close()
+        try await copy.close()
+    }
+
     // MARK: Values
 
     fileprivate struct Card: Codable, Equatable {
@@ -486,6 +511,8 @@ import Testing
             ["stat", "--format", "text", "a"], ["diff", "a"], ["diff", "a", "b", "c"], ["dump", "a", "--entity"],
             ["-x"], ["salvage", "a"], ["salvage", "--output", "b"], ["salvage", "a", "--output"],
             ["verify", "--output", "b"], ["dump", "--changes", "a"], ["log", "--changes"],
+            ["export", "--format", "text", "a"], ["export", "--format", "csv", "a"],
+            ["export", "--entity", "A", "--links", "b", "a"],
         ] {
             var errors = ""
             let code = await GraphCtl(output: { _ in }, errors: { errors += $0 }).run(arguments)
@@ -500,7 +527,9 @@ import Testing
     }
 
     @Test func `each command has a line in the help, and help of its own`() async throws {
-        let names = ["verify", "stat", "schema", "dump", "log", "follow", "diff", "compact", "salvage"]
+        let names = [
+            "verify", "stat", "schema", "dump", "export", "log", "follow", "diff", "compact", "salvage",
+        ]
         #expect(Help.commands.map(\.name) == names)
         for name in names {
             #expect(Help.text.contains("\n  \(name) "), "\(name)")

@@ -1,0 +1,149 @@
+import Foundation
+import Testing
+
+@testable import Graph
+
+/// Each type's values, to text and back.
+struct ExchangedValueTests {
+    /// The bytes of a record, to JSON and back, or to a field of CSV and back.
+    private func check<Value>(_ sample: AttributeSample<Value>, _ values: [Value]) throws {
+        let kind = try #require(AttributeKind(sample.codec.operations.kind))
+        for value in values {
+            let bytes = try sample.encode(value)
+            let stored = try bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                let stored = try kind.storedValue(from: &reader)
+                try reader.expectEnd()
+                return stored
+            }
+            var json: [UInt8] = []
+            stored.appendJSON(to: &json)
+            var writer = ByteWriter()
+            try kind.encode(try JSONReader.read(json), to: &writer)
+            #expect(try sample.encode(sample.decode(writer.bytes).value) == bytes, "\(stored)")
+            #expect(writer.bytes == bytes, "\(stored)")
+            #expect(throws: Never.self) {
+                try JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)
+            }
+
+            var csv: [UInt8] = []
+            CSVField.append(stored, to: &csv)
+            let fields = try CSVField.read(csv[...])
+            #expect(fields.count == 1)
+            let field = try RecordReader.value(of: fields[0], .attribute(kind))
+            var again = ByteWriter()
+            try kind.encode(field, to: &again)
+            #expect(again.bytes == bytes, "\(stored)")
+        }
+    }
+
+    private func check<Value: AttributeValue>(_ values: [Value]) throws {
+        try check(AttributeSample(), values)
+        try check(AttributeSample<Value?>(), values.map { $0 } + [nil])
+        try check(AttributeSample<Value??>(), values.map { $0 } + [.some(nil), nil])
+        try check(AttributeSample<[Value]>(), [values, []])
+        try check(AttributeSample<[Value?]>(), [values + [nil]])
+        try check(AttributeSample<[String: Value]>(), values.map { ["": $0, "\"é": $0] } + [[:]])
+    }
+
+    @Test func `whole numbers and truth values come back`() throws {
+        var random = SeededGenerator(seed: Seeds.first)
+        try check(Int.samples(&random))
+        try check(Int8.samples(&random))
+        try check(Int16.samples(&random))
+        try check(Int32.samples(&random))
+        try check(Int64.samples(&random))
+        try check(Int128.samples(&random))
+        try check(UInt.samples(&random))
+        try check(UInt8.samples(&random).map { $0 })
+        try check(UInt16.samples(&random))
+        try check(UInt32.samples(&random))
+        try check(UInt64.samples(&random))
+        try check(UInt128.samples(&random))
+        try check([true, false])
+    }
+
+    @Test func `numbers come back bit by bit`() throws {
+        var random = SeededGenerator(seed: UInt64.random(in: 0 ... .max))
+        let patterns = (0..<200).map { _ in random.next() }
+        try check(AttributeValues.doubles + patterns.map { Double(bitPattern: $0) })
+        try check(AttributeValues.floats + patterns.map { Float(bitPattern: UInt32(truncatingIfNeeded: $0)) })
+        try check(AttributeValues.decimals + patterns.map { Decimal($0) / 1_000 })
+    }
+
+    @Test func `dates come back bit by bit, and are readable where they can be`() throws {
+        var random = SeededGenerator(seed: UInt64.random(in: 0 ... .max))
+        let near = (0..<500).map { _ in
+            let range = pow(10, Double.random(in: -6...12, using: &random))
+            return Date(timeIntervalSinceReferenceDate: Double.random(in: -range...range, using: &random))
+        }
+        try check(AttributeValues.dates + near)
+        for date in near where abs(date.timeIntervalSinceReferenceDate) < 1e10 {
+            guard let text = DateText.text(of: date) else { continue }
+            let whole = Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down))
+            #expect(text.hasPrefix(whole.formatted(.iso8601).dropLast()), "\(text)")
+        }
+        func date(_ text: String) -> Double? { DateText.date(of: text)?.timeIntervalSinceReferenceDate }
+        #expect(date("2001-01-01T00:00:00Z") == 0 && date("2001-01-01 01:00:00.25+01:00") == 0.25)
+        #expect(date("2000-02-29T00:00:00-00:30") == -26_523_000)
+        #expect(date("0001-01-01T00:00:00Z") == -63_113_904_000)
+        for text in [
+            "2001-02-29T00:00:00Z", "2001-13-01T00:00:00Z", "2001-01-01T24:00:00Z", "2001-01-01", "2001-01-01T00:00:00",
+            "",
+        ] {
+            #expect(date(text) == nil, "\(text)")
+        }
+    }
+
+    @Test func `texts, bytes, identifiers and addresses come back`() throws {
+        var random = SeededGenerator(seed: UInt64.random(in: 0 ... .max))
+        let strings = (0..<100).map { _ in AttributeValues.string(&random) }
+        try check(AttributeValues.strings + strings + [",", "\r\n", "a\nb", " a ", "\"", "\"\"", "[\"", "null", "1"])
+        let bytes = (0..<20).map { _ in AttributeValues.bytes(&random) } + [[]]
+        try check(bytes.map { Data($0) })
+        try check(bytes)
+        try check(AttributeValues.uuids + [UUID()])
+        try check(AttributeValues.urls)
+    }
+
+    @Test func `types of a program's own come back, with what JSON has no form for`() throws {
+        struct Own: Codable, Equatable, Sendable {
+            var data = Data([1, 2])
+            var id = UUID()
+            var date = Date(timeIntervalSinceReferenceDate: 0.5)
+            var whole = 2.0
+            var numbers: [Double] = [.nan, -.infinity, -0.0, Double(nan: 7, signaling: false), 1e300]
+            var large = [Int128.min, .max]
+            var unsigned = UInt128.max
+            var empty: [String: [Int]] = [:]
+            var marked = ["$bytes": 1]
+            var markedTwice = ["$map": ["$double": "x"]]
+            var nothing: Int?
+        }
+        try check(AttributeSample(codec: AttributeCodec<Own>.codable()), [Own()])
+        try check(AttributeSample(codec: AttributeCodec<Place>.codable()), AttributeValues.places)
+        try check(AttributeSample(codec: AttributeCodec<Own?>.codable()), [Own(), nil])
+        try check(AttributeSample(codec: AttributeCodec<Weekday>.raw()), Weekday.allCases)
+        try check(AttributeSample(codec: AttributeCodec<Priority>.optional(.raw())), Priority.allCases + [nil])
+        try check(AttributeSample<[Int: [Double]]>(), [[1: [.pi], -2: []], [:]])
+        try check(AttributeSample<Set<Data>>(), [[Data([1]), Data()], []])
+    }
+
+    @Test func `what a type does not have is refused`() {
+        func refuses(_ kind: String, _ json: String) -> Bool {
+            var writer = ByteWriter()
+            guard let kind = AttributeKind(kind), let value = try? JSONReader.read(json.utf8) else { return false }
+            return (try? kind.encode(value, to: &writer)) == nil
+        }
+        for (kind, json) in [
+            ("int", "1.5"), ("int", "9223372036854775808"), ("int", "null"), ("uint8", "-1"), ("int128", "\"a\""),
+            ("double", "1e400"), ("double", "\"0x7\""), ("float", "1e39"), ("bool", "1"), ("string", "1"),
+            ("decimal", "0.923456789012345678901234567890123456789"), ("decimal", "1e200"), ("decimal", "\"1,5\""),
+            ("date", "\"yesterday\""), ("uuid", "\"1\""), ("data", "\"*\""), ("url", "1"), ("array(int)", "1"),
+            ("dictionary(int, int)", "[[1]]"), ("dictionary(string, int)", "[1]"), ("optional(optional(int))", "1"),
+            ("codable", "1e400"), ("codable", "{\"$bytes\":1}"), ("codable", "400282366920938463463374607431768211456"),
+        ] {
+            #expect(refuses(kind, json), "\(kind) \(json)")
+        }
+    }
+}
