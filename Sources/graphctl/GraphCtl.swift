@@ -91,8 +91,9 @@ import Graph
             try await follow(try await StoreFollowing(file, hasDetails: hasChanges), format)
             return 0
         }
-        if command == .compact {
-            let compaction = try await StoreInspection.compact(file, progress: meter)
+        if case .compact(let hasHistory) = command {
+            let compaction = try await StoreInspection.compact(
+                file, retention: hasHistory ? .all : .none, progress: meter)
             remark(compaction.path, compaction.diagnostics)
             output(
                 "\(compaction.path): \(compaction.bytesBefore) bytes before, \(compaction.bytesAfterwards) bytes now\n")
@@ -157,7 +158,9 @@ import Graph
             ("generation", "\(store.generation)"),
             ("bytes", "\(store.lengthBytes)"),
             ("bytes since the last compaction", "\(store.lengthBytes - min(store.lengthBytes, store.checkpointBytes))"),
+            ("bytes of commits that it has retained", "\(store.historyBytes)"),
         ]
+        lines += store.consumers.map { ("consumer \(StoredValue.text($0.name))", "at commit \($0.commit)") }
         if store.compactionTime > 0 { lines.append(("last compaction", Self.text(ofTime: store.compactionTime))) }
         lines += store.objectCounts.map { ("objects of \($0.entity)", "\($0.count)") }
         lines += store.linkCounts.map { ("links of \($0.relationship)", "\($0.count)") }
@@ -210,7 +213,8 @@ import Graph
         if log.firstCommit > 0 {
             output(
                 format == .text
-                    ? "commits up to \(log.firstCommit) were compacted\n" : "{\"compacted\":\(log.firstCommit)}\n")
+                    ? "commits up to \(log.firstCommit) are not in the file any more\n"
+                    : "{\"compacted\":\(log.firstCommit)}\n")
         }
         for commit in log.commits { print(commit, format) }
     }

@@ -56,8 +56,9 @@ enum Help {
         Command(
             name: "stat", usage: "FILE", summary: "prints the length of a file, and how much of what it has",
             details: """
-                Prints the store's identifier, the number of the last commit, the lengths of the file and of what came after the
-                last compaction, the numbers of objects and links, and the texts that the program keeps with the store.
+                Prints the store's identifier, the number of the last commit, the lengths of the file, of what came after the last
+                compaction and of the commits that this has retained, how far consumers have read history, the numbers of objects
+                and links, and the texts that the program keeps with the store.
                 """,
             exitCodes: done, example: "graphctl stat photos.graph"),
         Command(
@@ -91,11 +92,12 @@ enum Help {
             example: "graphctl export --format csv --entity Photo photos.graph > photos.csv"),
         Command(
             name: "log", usage: "[--format text|jsonl] [--changes] FILE",
-            summary: "prints the commits since the last compaction",
+            summary: "prints the commits that the file has",
             details: """
-                Prints each commit since the last compaction: number, time, author, how many objects of each entity it inserted
-                (+), changed (~) and deleted (-), and the length of its record. In jsonl the time is in nanoseconds since 1970, and
-                the first line names the commit of the last compaction, if there was one.
+                Prints each commit that the file has, those that the last compaction has retained among them: number, time, author,
+                how many objects of each entity it inserted (+), changed (~) and deleted (-), and the length of its record. In
+                jsonl the time is in nanoseconds since 1970. If the first commits are not in the file any more, the first line
+                names the last one of these.
 
                 With --changes, lines with each object follow, by entity and row number: the values of an inserted or deleted
                 object, and of a changed one the values that changed, before and after. Members of relationships are not listed
@@ -130,11 +132,15 @@ enum Help {
             ],
             example: "graphctl diff backup.graph photos.graph"),
         Command(
-            name: "compact", usage: "FILE", summary: "writes a file anew, without its history",
+            name: "compact", usage: "[--without-history] FILE",
+            summary: "writes a file anew, without room for what is no longer needed",
             details: """
-                Writes the file anew, without its history, after the repairs that any opening does. No program may have it open. Values
-                of the program's own types stay as they are encoded.
+                Writes the file anew, with the commits that it has, so that it opens fast, after the repairs that any opening does.
+                No program may have it open. Values of the program's own types stay as they are encoded.
                 """,
+            options: [
+                ("--without-history", "retains no commits: what was deleted or replaced is not in the file any more")
+            ],
             exitCodes: [(0, "the file is compacted"), (1, "it is open, damaged or no store, or cannot be written")],
             example: "graphctl compact photos.graph"),
         Command(

@@ -18,7 +18,8 @@ struct Options: Equatable {
         case follow(Format, hasChanges: Bool)
         /// To this file.
         case diff(String)
-        case compact
+        /// With all the history that the file has, or without any.
+        case compact(hasHistory: Bool)
         /// Of all entities, or of one, or of a relationship of that.
         case export(RowFormat, entity: String?, links: String?)
         /// Into this file.
@@ -36,7 +37,7 @@ struct Options: Equatable {
     init(_ arguments: [String]) throws(Invalid) {
         let name = arguments.first ?? ""
         var (format, entity, newFile, files): (Format, String?, String?, [String]) = (.text, nil, nil, [])
-        var hasChanges = false
+        var (hasChanges, hasHistory) = (false, true)
         var (rows, links): (RowFormat, String?) = (.jsonLines, nil)
         var rest = arguments.dropFirst()
         while var argument = rest.popFirst() {
@@ -63,6 +64,7 @@ struct Options: Equatable {
                 guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
                 entity = value
             case "--changes" where name == "log" || name == "follow": hasChanges = true
+            case "--without-history" where name == "compact": hasHistory = false
             case "--output" where name == "salvage":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--output needs a file") }
                 newFile = value
@@ -83,7 +85,7 @@ struct Options: Equatable {
         case "follow": command = .follow(format, hasChanges: hasChanges)
         case "diff" where files.count == 2: command = .diff(files.removeLast())
         case "diff": throw Invalid(message: "diff takes two files, not \(files.count)")
-        case "compact": command = .compact
+        case "compact": command = .compact(hasHistory: hasHistory)
         case "export":
             guard links == nil || rows == .csv else { throw Invalid(message: "--links is for csv") }
             guard entity != nil || rows == .jsonLines else { throw Invalid(message: "csv needs --entity") }

@@ -78,7 +78,7 @@ struct ReportTests {
 
     @Test func `what stands in for native Swift is Graph only where the workload says so`() {
         let expected: [Baseline: [String]] = [
-            .alone: ["retry_storm", "read_while_writing_commit"],
+            .alone: ["retry_storm", "read_while_writing_commit", "follow_commit"],
             .flat: ["codable_save", "codable_reopen", "codable_disk"],
             .closure: ["scan_predicate"],
             .keyPath: ["get_by_email_predicate"],

@@ -33,7 +33,7 @@ DEEPEST_KIND = 32
 DEEPEST_CBOR = 32
 MOST_EARLIER = 1000
 
-SCHEMA, COMMIT, PART, PART_END, CLOSE, MARK = 1, 2, 3, 4, 5, 6
+SCHEMA, COMMIT, PART, PART_END, CLOSE, MARK, CONSUMER = 1, 2, 3, 4, 5, 6, 7
 CHECKPOINT_FEATURE = 1
 
 
@@ -838,6 +838,8 @@ class State:
         self.row_counts = [reader.varint() for _ in self.schema.entities]
         self.link_counts = [reader.varint() for _ in self.schema.lists]
         reader.finish()
+        self.fingerprint = xxh64(reader.data) if self.commit else 0
+        self.retained = None
 
     def read_part(self, reader):
         form = reader.byte()
@@ -858,7 +860,13 @@ class State:
                     raise Refused("a link is there twice")
                 links[owner, member] = key
         elif form > 2:
-            # Entries of an index, the commit's fingerprint, or something else that no row depends on.
+            # Something that no row depends on.
+            if form == 4 and reader.left == 8:
+                self.fingerprint = reader.fixed(8)
+            elif form == 5:
+                self.read_retained(reader)
+            elif form == 6:
+                read_consumer(reader)
             return
         else:
             raise Refused("an unknown or second part of a checkpoint")
@@ -879,7 +887,20 @@ class State:
             for row in numbers:
                 rows[row][1][each.tag] = each.bytes_and_text(reader)
 
+    def read_retained(self, reader):
+        """A commit that has led to the checkpoint, by way of those that follow."""
+        before, record = reader.fixed(8), reader.data[9:]
+        commit = Reader(record)
+        number = commit.varint()
+        commit.fixed(8)
+        commit.string()
+        if not 1 <= number <= self.commit or (self.retained or (number - 1, before)) != (number - 1, before):
+            raise Refused("a retained commit that does not follow the one before")
+        self.retained = (number, xxh64(record, before))
+
     def finish_checkpoint(self):
+        if self.retained not in (None, (self.commit, self.fingerprint)):
+            raise Refused("retained commits that do not lead to the checkpoint")
         if self.row_counts != [len(self.rows[entity.tag]) for entity in self.schema.entities]:
             raise Refused("the checkpoint has other rows than its head says")
         if self.link_counts != [len(self.links[entity.tag, each.tag]) for entity, each in self.schema.lists]:
@@ -1009,6 +1030,54 @@ def is_key(key):
     return is_last_right and all(digit[0] for digit in digits)
 
 
+def xxh64(data, seed=0):
+    """The XXH64 of the xxHash specification."""
+    mask = (1 << 64) - 1
+    first, second, third, fourth, fifth = (
+        0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+
+    def rotated(value, bits):
+        return (value << bits | value >> (64 - bits)) & mask
+
+    def rounded(lane, word):
+        return rotated((lane + word * second) & mask, 31) * first & mask
+
+    length, value = len(data), (seed + fifth) & mask
+    stripes = length // 32 * 32
+    if stripes:
+        lanes = [(seed + first + second) & mask, (seed + second) & mask, seed, (seed - first) & mask]
+        for words in struct.iter_unpack("<4Q", data[:stripes]):
+            lanes = [rounded(lane, word) for lane, word in zip(lanes, words)]
+        value = sum(rotated(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18))) & mask
+        for lane in lanes:
+            value = ((value ^ rounded(0, lane)) * first + fourth) & mask
+    value = (value + length) & mask
+    rest = data[stripes:]
+    while len(rest) >= 8:
+        value = (rotated(value ^ rounded(0, int.from_bytes(rest[:8], "little")), 27) * first + fourth) & mask
+        rest = rest[8:]
+    if len(rest) >= 4:
+        value = (rotated(value ^ int.from_bytes(rest[:4], "little") * first & mask, 23) * second + third) & mask
+        rest = rest[4:]
+    for byte in rest:
+        value = rotated(value ^ byte * fifth & mask, 11) * first & mask
+    value = (value ^ value >> 33) * second & mask
+    value = (value ^ value >> 29) * third & mask
+    return value ^ value >> 32
+
+
+def read_consumer(reader):
+    """Who has read the history of the file, and how far."""
+    name = reader.string()
+    is_there = reader.byte()
+    if not 1 <= len(name.encode()) <= 1000 or is_there > 1:
+        raise Refused("an impossible consumer of history")
+    if is_there:
+        reader.varint()
+        reader.fixed(8)
+    reader.finish()
+
+
 def kind_names(kind):
     return {kind.name}.union(*(kind_names(inner) for inner in kind.inner))
 
@@ -1054,7 +1123,7 @@ class Record:
     def __init__(self, header, offset):
         (self.checksum, self.kind, self.flags, zero, self.length, self.sequence, self.durable_through, self.chain,
          self.payload_checksum) = struct.unpack_from("<IBBHIQQII", header, 4)
-        self.is_known = 1 <= self.kind <= 6 and self.flags == 0 and zero == 0 and self.length <= PAYLOAD_LIMIT
+        self.is_known = 1 <= self.kind <= CONSUMER and self.flags == 0 and zero == 0 and self.length <= PAYLOAD_LIMIT
         self.start = offset + RECORD_HEADER_LENGTH
         self.end = self.start + (self.length + 7) // 8 * 8
 
@@ -1194,6 +1263,8 @@ class StoreFile:
             self.state.read_counters(reader)
             reader.finish()
             self.is_sealed = self.is_sealed or kind == MARK
+        elif kind == CONSUMER:
+            read_consumer(Reader(payload))
         else:
             raise Refused("a part of a checkpoint in the wrong place")
 

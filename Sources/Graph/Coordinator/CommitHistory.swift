@@ -41,7 +41,7 @@ public struct CommitHistory: AsyncSequence, Sendable {
         ///   not in this store's history; `.tokenOfOtherStore`. `.valueNotReadable`, if a type cannot read a value of the past.
         ///   `.closed`, `.cancelled`, and errors of the file.
         ///
-        /// Complexity: O(changed objects). The first one also takes O(*b*) for *b* bytes that the file has behind its last compaction,
+        /// Complexity: O(changed objects). The first one also takes O(*b*) for *b* bytes of commits in the file,
         /// and O(*c*) for *c* changes since the token.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(GraphError) -> Commit? {
             if let open {
@@ -73,9 +73,9 @@ extension Coordinator {
     /// }
     /// ```
     ///
-    /// A store on a file keeps its commits until the file is compacted; one in memory the last thousand, if these have changed no more
-    /// than 10,000 objects. Deleted values live on there. A change of the schema that writes a new file ends history as a
-    /// compaction does: values of before have other types.
+    /// A file has the commits since its last compaction, and of those before what its ``HistoryRetention`` says; a store in memory
+    /// keeps what that says. Deleted values live on there. A change of the schema that writes a new file ends history: values of
+    /// before have other types.
     ///
     /// - Parameters:
     ///   - token: of a ``Snapshot``, a ``Commit`` or a ``ContextSave``; nil for all commits that are kept.

@@ -6,10 +6,12 @@ package struct CompactionFigures: Sendable {
     package internal(set) var ended = ContinuousClock.now
     /// How long no save was written when it began, and when the files changed places.
     package internal(set) var firstPause = Duration.zero, lastPause = Duration.zero
-    /// How much of the new file is the checkpoint; the rest is commits made meanwhile.
-    package internal(set) var checkpointBytes: UInt64 = 0
+    /// Of the new file.
+    var checkpoint = CheckpointFigures()
     var replacement: Journal.Replacement?
 
+    /// How much of the new file is the checkpoint; the rest is commits made meanwhile.
+    package var checkpointBytes: UInt64 { checkpoint.endOffset }
     package var duration: Duration { ended - began }
     package var longestPause: Duration { max(firstPause, lastPause) }
     /// How much of the second pause was for the last commits and the seal of the new file, and for the renaming. The rest is

@@ -1,5 +1,6 @@
 extension Coordinator {
-    /// Writes the newest state into a new file, without the commits that led to it, and puts it in the place of the old one.
+    /// Writes the newest state into a new file, with the commits that led to it as far as ``HistoryRetention`` says, and puts it in the
+    /// place of the old one.
     ///
     /// A file grows with each commit, and opening it takes as long as its history; afterwards both depend on what the store has.
     /// Saves and readers go on meanwhile. Only at the end do saves wait, while the commits made last are copied and the files
@@ -41,13 +42,12 @@ extension Coordinator {
             let result: Result<CompactionFigures, GraphError>
             var figures = CompactionFigures()
             do throws(GraphError) {
-                guard let (successor, checkpoint, pause) = try await self?.beginSuccessor() else {
+                guard let (successor, checkpoint, history, pause) = try await self?.beginSuccessor() else {
                     throw .closed(path: path)
                 }
                 do throws(GraphError) {
                     figures.firstPause = pause
-                    try await checkpoint.write(to: successor, meter)
-                    figures.checkpointBytes = await successor.end
+                    figures.checkpoint = try await checkpoint.write(to: successor, with: history, meter)
                     guard try await self?.copyCommits(to: successor) != nil,
                         try await self?.replaceJournal(by: successor, &figures) != nil
                     else { throw .closed(path: path) }
@@ -77,14 +77,13 @@ extension Coordinator {
         case .success(var figures):
             compactionFailure = nil
             guard let fileBytes else { return }
-            let checkpointBytes = figures.checkpointBytes
             figures.ended = .now
             figures.number = (lastCompaction?.number ?? 0) + 1
             lastCompaction = figures
-            checkpoint = (checkpointBytes, PosixFileSystem.nanosecondsSince1970())
+            checkpoint = figures.checkpoint
             // Afterwards the file has nothing that the program does not read.
             automaticCompaction = automaticMinimumBytes.map {
-                AutomaticCompaction(fileBytes: fileBytes, checkpointBytes: checkpointBytes, minimumBytes: $0)
+                AutomaticCompaction(fileBytes: fileBytes, checkpoint, minimumBytes: $0)
             }
         }
     }
@@ -103,7 +102,8 @@ extension Coordinator {
 
     func compactIfWorthwhile(needing neededBytes: UInt64) async {
         let expected = max(neededBytes, automaticCompaction?.checkpointBytes ?? 0)
-        let hasRoom = await journal?.hasRoom(for: expected * 2) ?? false
+        let history = await expectedHistoryBytes
+        let hasRoom = await journal?.hasRoom(for: expected * 2 + history) ?? false
         guard automaticCompaction?.didEstimate(neededBytes, hasRoom: hasRoom) == true else { return }
         if compaction == nil, state.ending == nil { _ = runningCompaction }
     }
@@ -119,20 +119,43 @@ extension Coordinator {
     private static let lastCopyBytes: UInt64 = 256 << 10
 
     /// Between two groups, so that the state and the end of the file agree.
-    private func beginSuccessor() async throws(GraphError) -> (JournalSuccessor, CheckpointWriter, pause: Duration)? {
+    private func beginSuccessor() async throws(GraphError) -> (
+        JournalSuccessor, CheckpointWriter, RetainedCommits?, pause: Duration
+    )? {
         guard let journal else { return nil }
         try await waitForTurn()
         let start = ContinuousClock.now
         defer { passOn() }
         let (snapshot, counters) = written
+        let history = try await retainedCommits(through: snapshot)
         let successor = try await journal.makeSuccessor(
             schema: schemaRecord.bytes,
             baseCommit: snapshot.commit,
             executor: JournalExecutor(label: "graph.compaction")
         )
         let time = PosixFileSystem.nanosecondsSince1970()
-        let checkpoint = CheckpointWriter(snapshot, schemaRecord, counters: counters, time: time)
-        return (successor, checkpoint, ContinuousClock.now - start)
+        let checkpoint = CheckpointWriter(
+            snapshot, schemaRecord, counters: counters, consumers: consumers, time: time)
+        return (successor, checkpoint, history, ContinuousClock.now - start)
+    }
+
+    /// What a new file retains of the commits that led to the state; nil for nothing.
+    func retainedCommits(through snapshot: Snapshot) async throws(GraphError) -> RetainedCommits? {
+        guard let journal, retention != .none else { return nil }
+        let request = RetentionRequest(
+            retention: retention, unreadSince: unreadSince, deletedThrough: historyDeletedThrough,
+            now: PosixFileSystem.nanosecondsSince1970())
+        return RetainedCommits(try await journal.openToRead(), through: snapshot.token, request)
+    }
+
+    /// About how long the commits are that a compaction retains, at most.
+    var expectedHistoryBytes: UInt64 {
+        get async {
+            let tail = await journal?.lengthBytes ?? 0
+            let history = checkpoint.historyBytes + tail - min(tail, checkpoint.endOffset)
+            let limits = unreadSince == nil ? [retention.bytes] : [retention.bytes, retention.unreadBytes]
+            return min(history, limits.map { limit in limit.map { UInt64(max($0, 0)) } ?? .max }.max() ?? .max)
+        }
     }
 
     private func copyCommits(to successor: JournalSuccessor) async throws(GraphError) {

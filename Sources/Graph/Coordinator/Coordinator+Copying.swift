@@ -1,8 +1,9 @@
 extension Coordinator {
     /// Writes the newest committed state into a new file, compacted, while saves and readers go on.
     ///
-    /// The copy is a store of its own, of the same schema: identifiers, versions and the commit number are in it as here, and it
-    /// can be opened at once. It belongs to the user whose program makes it, and nobody else may read it. A store in memory, one
+    /// The copy is a store of its own, of the same schema: identifiers, versions and the commit number are in it as here, with the
+    /// consumers of history, and it can be opened at once. It has as much history as a compaction would retain, if the file is open for
+    /// writing and its history can be read; otherwise it has none. It belongs to the user whose program makes it, and nobody else may read it. A store in memory, one
     /// that is only read and one that takes no more saves can be copied, too. A crash leaves the whole copy or none.
     ///
     /// - Important: values of `Codable` types are written as this program reads them, as ``compact(progress:)`` does.
@@ -14,7 +15,7 @@ extension Coordinator {
     ///   `.schemaMismatch` from an older program, whose copy would lack what it does not know. There is no copy then, unless the
     ///   disk neither keeps nor removes it.
     ///
-    /// Complexity: O(*n*) for *n* objects and links.
+    /// Complexity: O(*n*) for *n* objects and links, and for the file's commits.
     public func copy(
         to path: String, progress: (@Sendable (StoreProgress) -> Void)? = nil
     ) async throws(GraphError) {
@@ -25,11 +26,20 @@ extension Coordinator {
         to path: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions, _ meter: ProgressMeter? = nil
     ) async throws(GraphError) {
         if isPartial { throw .schemaMismatch(path: self.path, differences: [SchemaChange.olderProgram]) }
+        var history: RetainedCommits?
         // In this order, so that no row of the snapshot is beyond the counters.
-        let (snapshot, counters) = (snapshot, usedCounters)
+        var (snapshot, counters) = (snapshot, usedCounters)
+        var consumers = self.consumers
+        if state.ending == nil, (try? await writePublished()) != nil, written.snapshot.commit >= snapshot.commit {
+            (snapshot, counters) = written
+            consumers = self.consumers
+            // A file whose history cannot be read is one more reason to copy the state.
+            history = try? await retainedCommits(through: snapshot)?.selected()
+        }
         let checkpoint = CheckpointWriter(
-            snapshot, schemaRecord, counters: counters, time: PosixFileSystem.nanosecondsSince1970())
-        try await checkpoint.write(toNewFile: path, of: storeID, fileSystem, options, meter)
+            snapshot, schemaRecord, counters: counters, consumers: consumers,
+            time: PosixFileSystem.nanosecondsSince1970())
+        try await checkpoint.write(toNewFile: path, of: storeID, with: history, fileSystem, options, meter)
     }
 
     /// Removes a store that no program has open: its file, and the files beside it that belong to it.

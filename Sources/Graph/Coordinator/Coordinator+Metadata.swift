@@ -32,13 +32,16 @@ extension Coordinator {
             throw .metadataTooLarge(key: key, lengthBytes: length, limitBytes: Self.metadataLimitBytes)
         }
         guard record.metadata != schemaRecord.metadata else { return }
-        if let journal { try await append(record, to: journal) }
+        try await append(Journal.Record(kind: .schema, payload: record.bytes))
         schemaRecord = record
     }
 
-    private func append(_ record: SchemaRecord, to journal: Journal) async throws(GraphError) {
+    /// Appends a record that is no commit, if there is a file. The caller has the turn.
+    func append(_ record: Journal.Record, durably: Bool = true) async throws(GraphError) {
+        guard let journal else { return }
+        var isSynced = false
         do throws(GraphError) {
-            try await journal.write([Journal.Record(kind: .schema, payload: record.bytes)])
+            isSynced = try await journal.write([record], durably: durably)
         } catch {
             switch error {
             case .diskFull, .transactionTooLarge: break
@@ -49,7 +52,7 @@ extension Coordinator {
             }
             throw error
         }
-        syncedCommit = written.snapshot.commit
-        automaticCompaction?.didWrite(UInt64(JournalFormat.frameBytes(payloadBytes: record.bytes.count)))
+        if isSynced { syncedCommit = written.snapshot.commit } else { startMarkTimer() }
+        automaticCompaction?.didWrite(UInt64(JournalFormat.frameBytes(payloadBytes: record.payload.count)))
     }
 }

@@ -13,8 +13,8 @@ extension Coordinator {
     /// - Parameter token: of a commit that ``history(since:by:during:)`` can go back to.
     /// - Throws: what a ``CommitHistory`` throws.
     ///
-    /// Complexity: O(log *c*) if it is in memory, as ``cachedSnapshot(at:)`` says. Otherwise O(*b*) for *b* bytes that the file has
-    /// behind its last compaction, and O(*d* log *n*) for *d* changes of rows and links since the commit, or O(*n* log *n*) if that is
+    /// Complexity: O(log *c*) if it is in memory, as ``cachedSnapshot(at:)`` says. Otherwise O(*b*) for *b* bytes of commits in
+    /// the file, and O(*d* log *n*) for *d* changes of rows and links since the commit, or O(*n* log *n*) if that is
     /// less, among *n* objects.
     public func snapshot(at token: HistoryToken) async throws(GraphError) -> Snapshot {
         if let snapshot = cachedSnapshot(at: token) { return snapshot }

@@ -47,9 +47,14 @@ public actor Coordinator {
     let automaticMinimumBytes: UInt64?
     /// Why the last compaction failed, if it did.
     var compactionFailure: GraphError?
-    /// Where the records after the file's checkpoint begin, and when that was written, in nanoseconds since 1970; zeros without
-    /// one.
-    var checkpoint: (bytes: UInt64, time: UInt64) = (0, 0)
+    /// Of the file.
+    var checkpoint: CheckpointFigures
+    /// Of history, by name, the last commit that each has read.
+    public internal(set) var consumers: [String: HistoryToken]
+    /// How much history is retained.
+    let retention: HistoryRetention
+    /// Compactions retain no commit up to this one.
+    var historyDeletedThrough = CommitNumber.none
     /// What the last compaction took that succeeded.
     package internal(set) var lastCompaction: CompactionFigures?
     /// While the file is being compacted.
@@ -74,6 +79,8 @@ public actor Coordinator {
     ///     that are not discarded.
     ///   - durability: what saves wait for, unless they ask for more.
     ///   - compaction: whether the coordinator compacts the file by itself.
+    ///   - retention: how much history a compaction leaves, and how much a store in memory keeps. It is not in the file: each program
+    ///     that opens it for writing says so itself.
     ///   - migration: how to open files of earlier versions of the program where that does not follow from the schemas alone.
     ///   - dropping: entities of the file with objects, by name, that the program gives up for good; and properties, as
     ///     `Entity.property`, that might have been renamed, and were not.
@@ -95,6 +102,7 @@ public actor Coordinator {
         readOnly: Bool = false,
         durability: Durability = .full,
         compaction: CompactionPolicy = .automatic,
+        retention: HistoryRetention = HistoryRetention(),
         migration: MigrationPlan? = nil,
         dropping: [String] = [],
         progress: (@Sendable (StoreProgress) -> Void)? = nil,
@@ -111,6 +119,7 @@ public actor Coordinator {
             readOnly: readOnly,
             durability: durability,
             compaction: compaction,
+            retention: retention,
             migration: migration,
             dropping: dropping,
             progress: progress,
@@ -127,6 +136,7 @@ public actor Coordinator {
         readOnly: Bool = false,
         durability: Durability = .full,
         compaction: CompactionPolicy = .automatic,
+        retention: HistoryRetention = HistoryRetention(),
         migration: MigrationPlan? = nil,
         dropping: [String] = [],
         progress: (@Sendable (StoreProgress) -> Void)? = nil,
@@ -139,6 +149,7 @@ public actor Coordinator {
         tracer = trace ?? CommitTrace.printer
         self.taskExecutor = taskExecutor
         self.clock = clock
+        self.retention = retention
         idleMarkDelay = options.idleMarkDelay
         automaticMinimumBytes = compaction == .automatic ? options.compactionMinimumBytes : nil
         let opened: OpenedStore
@@ -160,10 +171,15 @@ public actor Coordinator {
         counters = RowCounters(next: opened.counters)
         var snapshot = opened.snapshot
         snapshot.token.store = storeID
+        checkpoint.oldest.store = storeID
+        let store = storeID
+        consumers = opened.consumers.mapValues {
+            HistoryToken(commit: $0.commit, store: store, fingerprint: $0.fingerprint)
+        }
         written = (snapshot, opened.counters)
         syncedCommit = snapshot.commit
         historySource = HistorySource(opened, isInMemory: path == nil, fileSystem, options)
-        published = PublishedSnapshot(snapshot, keepsCommits: path == nil)
+        published = PublishedSnapshot(snapshot, keeping: path == nil ? retention : nil)
         state = CoordinatorState(
             snapshot,
             counters: counters,
@@ -188,8 +204,7 @@ public actor Coordinator {
         guard let journal, let automaticMinimumBytes, !diagnostics.contains(where: { $0.kind == .unreadValues })
         else { return }
         automaticCompaction = AutomaticCompaction(
-            fileBytes: await journal.lengthBytes, checkpointBytes: checkpoint.bytes,
-            minimumBytes: automaticMinimumBytes)
+            fileBytes: await journal.lengthBytes, checkpoint, minimumBytes: automaticMinimumBytes)
         compactIfWorthwhile()
     }
 

@@ -73,6 +73,12 @@ actor HistoryReader {
         return group
     }
 
+    /// Throws unless the token is one that history goes back to.
+    func requireToken() throws(GraphError) {
+        guard case .file(let file, let newest) = source else { return }
+        _ = try RecordedCommits(file, since: request.token, through: newest.token)
+    }
+
     /// The state that the first commit leads away from.
     func firstState() throws(GraphError) -> Snapshot {
         switch source {

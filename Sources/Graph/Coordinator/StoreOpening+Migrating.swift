@@ -5,6 +5,7 @@ extension StoreOpening {
         let snapshot: Snapshot
         let counters: [RowNumber]
         let record: SchemaRecord
+        var consumers: [String: HistoryToken] = [:]
         /// How many rows each entity has.
         let rowCounts: [Int]
     }
@@ -39,14 +40,18 @@ extension StoreOpening {
         let original = replay.original
         let migrated = try await convert(original)
         let record = programRecord.following(original.record)
-        if let journal = source.journal { try await replace(journal, by: migrated, record) }
+        var checkpoint = CheckpointFigures()
+        if let journal = source.journal {
+            checkpoint = try await replace(journal, by: migrated, record, original.consumers)
+        }
         return OpenedStore(
             source: source,
             snapshot: migrated.snapshot,
             counters: migrated.counters,
             record: record,
             diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
-            checkpoint: (await source.journal?.lengthBytes ?? 0, PosixFileSystem.nanosecondsSince1970()),
+            checkpoint: checkpoint,
+            consumers: original.consumers,
             isPartial: isReadOnly && isOlder(than: original.record),
             isMigrated: !isReadOnly,
             isConverted: isReadOnly
@@ -54,8 +59,8 @@ extension StoreOpening {
     }
 
     private func replace(
-        _ journal: Journal, by migrated: Migrated, _ record: SchemaRecord
-    ) async throws(GraphError) {
+        _ journal: Journal, by migrated: Migrated, _ record: SchemaRecord, _ consumers: [String: HistoryToken]
+    ) async throws(GraphError) -> CheckpointFigures {
         let successor = try await journal.makeSuccessor(
             schema: record.bytes,
             baseCommit: migrated.snapshot.commit,
@@ -63,10 +68,12 @@ extension StoreOpening {
         )
         do throws(GraphError) {
             let checkpoint = CheckpointWriter(
-                migrated.snapshot, record, counters: migrated.counters, time: PosixFileSystem.nanosecondsSince1970())
-            try await checkpoint.write(to: successor, meter)
+                migrated.snapshot, record, counters: migrated.counters, consumers: consumers,
+                time: PosixFileSystem.nanosecondsSince1970())
+            let figures = try await checkpoint.write(to: successor, meter)
             let seal = RowCounters.encode(migrated.counters)
             try await journal.replace(byMigrated: try await successor.seal(seal))
+            return figures
         } catch {
             await successor.abandon()
             throw error
@@ -299,7 +306,7 @@ extension StoreOpening {
 extension StoreReplay {
     var original: StoreOpening.Original {
         StoreOpening.Original(
-            snapshot: snapshot, counters: counters, record: fileRecord,
+            snapshot: snapshot, counters: counters, record: fileRecord, consumers: consumers,
             rowCounts: snapshot.entities.map(\.rows.count))
     }
 }

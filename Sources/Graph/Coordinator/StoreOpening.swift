@@ -28,8 +28,9 @@ struct OpenedStore: Sendable {
     /// What the file's last schema record says.
     let record: SchemaRecord
     let diagnostics: [StoreDiagnostic]
-    /// Where the records after the file's checkpoint begin, and when that was written; zeros without one.
-    var checkpoint: (bytes: UInt64, time: UInt64) = (0, 0)
+    var checkpoint = CheckpointFigures()
+    /// Of history, by name.
+    var consumers: [String: HistoryToken] = [:]
     /// Whether the file has more than the program knows of, which an older program only reads.
     var isPartial = false
     /// Whether the state is not the file's, but was made from it, in a commit of its own.
@@ -68,7 +69,8 @@ struct StoreOpening: Sendable {
                 diagnostics: source.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
                     + replay.unreadProperties.map(StoreDiagnostic.unreadValues)
                     + StoreDiagnostic.changes(try replay.changes()),
-                checkpoint: (replay.checkpointBytes, replay.compactionTime)
+                checkpoint: replay.checkpointFigures,
+                consumers: replay.consumers
             )
         } catch {
             switch error {

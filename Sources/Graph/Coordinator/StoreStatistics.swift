@@ -12,7 +12,12 @@ public struct StoreStatistics: Sendable, Hashable {
         public let length: UInt64
         /// How much of that the last compaction has written; 0 if there was none.
         public let compactedLength: UInt64
-        /// About how long the file would be if it were compacted now, estimated by 64 parts of each entity and each index.
+        /// How much of that is commits of before, which the compaction has retained; see ``HistoryRetention``.
+        public let historyLength: UInt64
+        /// The oldest state that ``Coordinator/snapshot(at:)`` goes back to.
+        public let oldest: HistoryToken
+        /// About how long the file would be if it were compacted now, estimated by 64 parts of each entity and each index, with all
+        /// the history that its retention allows.
         public let neededLength: UInt64
         /// When the file was compacted last, by the clock of the machine that did it.
         public let lastCompaction: Date?
@@ -45,6 +50,7 @@ extension StoreStatistics: CustomStringConvertible {
         if let file {
             lines += [
                 "bytes: \(file.length), \(file.compactedLength) of them compacted; needed about \(file.neededLength)",
+                "history: since commit \(file.oldest.commit), \(file.historyLength) bytes of it retained",
                 "syncs: \(file.syncCount) in \(file.totalSyncDuration), the longest in \(file.longestSyncDuration)",
             ]
             if let failure = file.lastCompactionFailure { lines.append("the last compaction failed: \(failure)") }
@@ -73,11 +79,13 @@ extension Coordinator {
     private func fileStatistics(of snapshot: Snapshot) async -> StoreStatistics.File? {
         guard let journal else { return nil }
         let writer = CheckpointWriter(snapshot, schemaRecord, counters: written.counters, time: 0)
-        let neededLength = await Self.estimatedBytes(of: writer) + JournalFormat.recordsOffset
+        let neededLength = await Self.estimatedBytes(of: writer) + JournalFormat.recordsOffset + expectedHistoryBytes
         let (length, times) = (await journal.lengthBytes, await journal.syncTimes)
         return StoreStatistics.File(
             length: length,
-            compactedLength: checkpoint.bytes,
+            compactedLength: checkpoint.endOffset,
+            historyLength: checkpoint.historyBytes,
+            oldest: checkpoint.oldest,
             neededLength: neededLength,
             lastCompaction: checkpoint.time == 0
                 ? nil : Date(timeIntervalSince1970: Double(checkpoint.time) / 1_000_000_000),

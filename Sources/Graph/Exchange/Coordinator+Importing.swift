@@ -14,12 +14,13 @@ extension Coordinator {
     ///   - onConflict: what an imported row does if another one has its value of a unique property; nil for what the schema says.
     ///   - batchSize: how many rows and links are saved together; nil saves all of them in one commit, or none. References may
     ///     then not be required from row to row in a circle, as a batch has to keep the rules by itself.
-    ///   - point: of an earlier import of the same sources in batches, which this one goes on with.
+    ///   - point: of an earlier import of the same sources, which this one goes on with. More sources may come behind them.
     ///   - ignoresUnknownTargets: whether references and links that lead to rows which no source has become nil, or are left out.
     ///     Otherwise they are failures.
     ///   - author: who makes the changes: a name for conflicts, observers and the journal.
     ///   - progress: is told after each batch, and every now and then between.
-    /// - Returns: how much was read. Its point can be passed on, to import further sources that refer to rows of these.
+    /// - Returns: how much was read. Its point is behind all sources: pass it on with the same sources and further ones behind
+    ///   them, to import these, which may refer to rows of before.
     /// - Throws: `GraphError.importFailed` with source, line, entity and property; what a source throws, and what
     ///   ``Context/save(mergePolicy:durability:fileID:line:)`` throws. `.tokenOfOtherStore` if the point is of another store.
     ///
@@ -46,7 +47,9 @@ extension Coordinator {
         }
         if let point {
             guard point.token.store == snapshot.token.store else { throw GraphError.tokenOfOtherStore(point.token) }
-            guard point.fits(schema, counters.all) else { throw GraphError.historyDiverged(point.token) }
+            guard point.fits(schema, counters.all, sourceCount: sources.count) else {
+                throw GraphError.historyDiverged(point.token)
+            }
         }
         let start = point ?? ImportPoint(schema, keepsIdentifiers: counters.areUnused)
         let context = Context(self, mergePolicy: .mergeByPropertyObjectTrump, author: author)
@@ -81,7 +84,7 @@ extension Context {
         }
         let failures = importer.finish(ignoringUnknown: request.ignoresUnknownTargets, &state.working)
         guard failures.isEmpty else { throw GraphError.importFailed(failures) }
-        try await save(&importer, request, source: 0, recordCount: 0, &progress)
+        try await save(&importer, request, source: request.sources.count, recordCount: 0, &progress)
     }
 
     private func importRows(

@@ -39,8 +39,11 @@ public struct ImportPoint: Sendable, Hashable, Codable {
         taken = keepsIdentifiers ? schema.entities.map { _ in [] } : nil
     }
 
-    /// Whether all numbers are ones of the schema, and of rows that the store has given out.
-    func fits(_ schema: Schema, _ counters: [RowNumber]) -> Bool {
+    /// No count gets there.
+    private static let countLimit = 1 << 60
+
+    /// Whether all numbers are ones of the sources, of the schema, and of rows that the store has given out.
+    func fits(_ schema: Schema, _ counters: [RowNumber], sourceCount: Int) -> Bool {
         let count = schema.entities.count
         func fits(_ reference: WaitingReference) -> Bool {
             schema.entities.indices.contains(reference.entity)
@@ -50,6 +53,10 @@ public struct ImportPoint: Sendable, Hashable, Codable {
             schema.entities.indices.contains(links.entity)
                 && schema.entities[links.entity].toManys.indices.contains(links.toMany)
         }
+        let counts = 0...Self.countLimit
+        guard (0...sourceCount).contains(source), counts.contains(recordCount), counts.contains(rowCount),
+            counts.contains(linkCount)
+        else { return false }
         return entities == schema.entities.map(\.name) && identifiers.count == count && taken?.count ?? count == count
             && zip(taken ?? [], counters).allSatisfy { ranges, next in ranges.allSatisfy { $0.upperBound < next } }
             && waiting.allSatisfy(fits) && waitingLinks.allSatisfy(fits)

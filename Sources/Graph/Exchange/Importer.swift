@@ -140,13 +140,21 @@ struct Importer {
 
     // MARK: Links
 
+    /// The row of an identifier; nil if none has come, or if somebody has deleted it since.
+    private func row(of id: UInt64, _ entity: Int, in state: WorkingState) -> RowNumber? {
+        guard let row = point.identifiers[entity].row(of: id),
+            state.snapshot.contains(RowID(entity: entity, row: row))
+        else { return nil }
+        return row
+    }
+
     /// Makes rows the last members of an owner; false if it or one of them is not there.
     private mutating func link(_ links: WaitingLinks, ignoringUnknown: Bool = false, _ state: inout WorkingState)
         -> Bool
     {
         let relationship = schema.entities[links.entity].toManys[links.toMany]
-        guard let owner = point.identifiers[links.entity].row(of: links.owner) else { return false }
-        let members = links.members.compactMap { point.identifiers[relationship.source].row(of: $0) }
+        guard let owner = row(of: links.owner, links.entity, in: state) else { return false }
+        let members = links.members.compactMap { row(of: $0, relationship.source, in: state) }
         guard ignoringUnknown || members.count == links.members.count else { return false }
         let id = RowID(entity: links.entity, row: owner)
         lines[id] = lines[id] ?? links.line
@@ -169,7 +177,7 @@ struct Importer {
         var failures = ErrorList<ImportFailure>()
         for links in point.waitingLinks where !link(links, ignoringUnknown: ignoringUnknown, &state) && !ignoringUnknown
         {
-            failures.append(failure(of: links))
+            failures.append(failure(of: links, state))
         }
         point.waitingLinks = []
         guard !ignoringUnknown else {
@@ -190,16 +198,18 @@ struct Importer {
         return failures
     }
 
-    private func failure(of links: WaitingLinks) -> ImportFailure {
+    private func failure(of links: WaitingLinks, _ state: WorkingState) -> ImportFailure {
         let entity = entities[links.entity]
         let relationship = entity.description.toManys[links.toMany]
-        let members = point.identifiers[relationship.source]
-        let missing = links.members.first { members.row(of: $0) == nil }
-        let isOwner = point.identifiers[links.entity].row(of: links.owner) == nil
-        let name = isOwner ? entity.name : entities[relationship.source].name
+        let missing = links.members.first { row(of: $0, relationship.source, in: state) == nil }
+        let isOwner = row(of: links.owner, links.entity, in: state) == nil
+        let (number, id) = isOwner ? (links.entity, links.owner) : (relationship.source, missing ?? 0)
+        let name = entities[number].name
+        let reason =
+            point.identifiers[number].row(of: id) == nil
+            ? "no source has a \(name) with the identifier \(id)" : "the \(name) with the identifier \(id) was deleted"
         return failure(
-            on: links.line, entity.name, entity.description.properties[relationship.property].name,
-            "no source has a \(name) with the identifier \(isOwner ? links.owner : missing ?? 0)")
+            on: links.line, entity.name, entity.description.properties[relationship.property].name, reason)
     }
 
     private func failure(on line: SourceLine, _ entity: String, _ property: String?, _ reason: String) -> ImportFailure

@@ -22,14 +22,20 @@ actor FileFollower {
         (self.file, self.show, self.didEnd) = (file, show, didEnd)
     }
 
-    /// Shows all that is durable by now.
-    func catchUp() throws(GraphError) {
+    /// Shows all that is durable by now. Others have their turn between one group of commits and the next.
+    nonisolated func catchUp() async throws(GraphError) {
+        while try await showNext() {
+            if Task.isCancelled { throw .cancelled }
+        }
+    }
+
+    /// Returns false if there is nothing more to show.
+    private func showNext() throws(GraphError) -> Bool {
         do throws(GraphError) {
-            while true {
-                guard let steps = try file?.advance() else { throw ending ?? .closed(path: path) }
-                guard !steps.isEmpty else { return }
-                show(steps)
-            }
+            guard let steps = try file?.advance() else { throw ending ?? .closed(path: path) }
+            guard !steps.isEmpty else { return false }
+            show(steps)
+            return true
         } catch {
             end(error)
             throw error
@@ -37,8 +43,12 @@ actor FileFollower {
     }
 
     /// Opens the history up to the newest commit that is durable.
-    func historyReader(_ request: HistoryRequest) throws(GraphError) -> HistoryReader? {
-        try catchUp()
+    nonisolated func historyReader(_ request: HistoryRequest) async throws(GraphError) -> HistoryReader? {
+        try await catchUp()
+        return try await openHistory(request)
+    }
+
+    private func openHistory(_ request: HistoryRequest) throws(GraphError) -> HistoryReader? {
         guard let file else { return nil }
         let newest = file.snapshot
         if let token = request.token {

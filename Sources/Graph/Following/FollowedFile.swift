@@ -249,7 +249,9 @@ struct FollowedFile: Sendable {
         }
         (tail, replay, seenEnd, succeededEnd) = (contents.tail, reading.replay, nil, 0)
         guard after.commit > before.commit else { return [] }
-        return [Step(before: before, after: after, head: nil, time: reading.time, bytes: 0)]
+        // Without commits behind its checkpoint the file says when that was written.
+        let time = reading.time > 0 ? reading.time : reading.replay.compactionTime
+        return [Step(before: before, after: after, head: nil, time: time, bytes: 0)]
     }
 
     /// Whether a file has a commit.
@@ -298,7 +300,7 @@ struct FollowedFile: Sendable {
                 }
                 token.commit = head.number
                 token.add(entry.payload)
-            case .snapshotChunk, .snapshotEnd, .mark, .close: break
+            case .snapshotChunk, .snapshotEnd, .mark, .close, .consumer: break
             }
         }
         return token.commit == commit

@@ -85,7 +85,7 @@ public final class Follower: Sendable {
 
     /// Shows all that is durable when this is called, without waiting until the system tells of it.
     ///
-    /// - Throws: ``failure``, once there is one; `.closed`.
+    /// - Throws: ``failure``, once there is one; `.closed`; `.cancelled`, if the task is.
     ///
     /// Complexity: that of reading and applying the commits since the last one; O(1) without any.
     public func catchUp() async throws(GraphError) { try await follower.catchUp() }

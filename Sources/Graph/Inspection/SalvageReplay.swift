@@ -60,7 +60,7 @@ struct SalvageReplay {
         isInCheckpoint = entry.kind == .snapshotChunk
         do {
             switch entry.kind {
-            case .schema, .snapshotEnd: break
+            case .schema, .snapshotEnd, .consumer: break
             case .commit: try applyCommit(entry)
             case .snapshotChunk: try CheckpointRecord.decode(entry.payload, of: schema, into: &self)
             case .mark, .close:
@@ -164,6 +164,12 @@ extension SalvageReplay: CheckpointHandler {
     }
 
     mutating func note(fingerprint: UInt64) { replay.snapshot.token.fingerprint = fingerprint }
+
+    /// The salvaged file has another history.
+    mutating func note(_ consumer: (name: String, token: HistoryToken?)) {}
+
+    /// What these did is in the rows of the checkpoint.
+    mutating func note(retained record: UnsafeRawBufferPointer, after fingerprint: UInt64, _ reader: ByteReader) {}
 
     mutating func insert(
         _ entity: Int,

@@ -15,6 +15,10 @@ package struct StoreInspection: Sendable {
     package let checkpointBytes: UInt64
     /// When that was written, in nanoseconds since 1970.
     package let compactionTime: UInt64
+    /// How much of the checkpoint is commits before it.
+    package let historyBytes: UInt64
+    /// Who reads the file's history, and the last commit that each has read; in the order of their names.
+    package let consumers: [(name: String, commit: UInt64)]
     private let snapshot: Snapshot
     private let record: SchemaRecord
 
@@ -40,6 +44,8 @@ package struct StoreInspection: Sendable {
         lengthBytes = contents.lengthBytes
         checkpointBytes = replay.checkpointBytes
         compactionTime = replay.compactionTime
+        historyBytes = replay.checkpointFigures.historyBytes
+        consumers = replay.consumers.sorted { $0.key < $1.key }.map { (name: $0.key, commit: $0.value.commit.number) }
         (snapshot, record) = (replay.snapshot, replay.fileRecord)
     }
 
@@ -55,15 +61,18 @@ package struct StoreInspection: Sendable {
 
     /// Compacts a file, without the program's types: values of these stay as they are encoded.
     ///
-    /// - Parameter progress: is told how far it is: of reading the file, which it does twice, and of writing the new one.
+    /// - Parameters:
+    ///   - retention: how much history is left.
+    ///   - progress: is told how far it is: of reading the file, which it does twice, and of writing the new one.
     /// - Throws: what opening and compacting throw.
     package static func compact(
-        _ path: String, progress: (@Sendable (StoreProgress) -> Void)? = nil
+        _ path: String, retention: HistoryRetention = HistoryRetention(),
+        progress: (@Sendable (StoreProgress) -> Void)? = nil
     ) async throws(GraphError) -> Compaction {
         let schema = try Schema(try await StoreInspection(reading: path, progress: progress).record)
         let coordinator = try await Coordinator(
             schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), compaction: .manual,
-            progress: progress)
+            retention: retention, progress: progress)
         let bytesBefore = await coordinator.journal?.lengthBytes ?? 0
         do throws(GraphError) {
             try await coordinator.compact(progress: progress)

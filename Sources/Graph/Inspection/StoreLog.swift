@@ -1,4 +1,4 @@
-/// The commits that a file has beside the state of its last compaction.
+/// The commits that a file has, those that its last compaction has retained among them.
 package struct StoreLog: Sendable {
     package struct Commit: Sendable {
         package let number: UInt64
@@ -84,7 +84,7 @@ package struct StoreLog: Sendable {
 
     /// The oldest first.
     package let commits: [Commit]
-    /// The commit whose state the last compaction has written; 0 without one.
+    /// The commit of the oldest state that the file leads back to; 0 for the empty one.
     package let firstCommit: UInt64
 
     /// Reads a file as ``StoreInspection`` does.
@@ -93,26 +93,24 @@ package struct StoreLog: Sendable {
     ///
     /// Complexity: O(file), and memory for what each commit is summarized to, or for all values that it changed.
     package init(reading path: String, hasDetails: Bool = false) async throws(GraphError) {
-        let start = Reading(replay: try StoreReplay(path: path, keepsIndexes: false), hasDetails: hasDetails)
-        let (_, reading) = try await Journal.read(
-            at: path, fileSystem: PosixFileSystem(), options: JournalOptions(), into: start,
-            replay: { (reading: inout Reading, entry) throws(GraphError) in try reading.take(entry) },
-            finish: { (reading: inout Reading) throws(GraphError) in _ = try reading.replay.finish() })
-        commits = reading.commits
-        firstCommit = reading.replay.baseCommit.number
-    }
-
-    private struct Reading {
-        var replay: StoreReplay
-        let hasDetails: Bool
-        var commits: [Commit] = []
-
-        mutating func take(_ entry: JournalEntry) throws(GraphError) {
-            let before = replay.snapshot
-            try replay.apply(entry)
-            guard entry.kind == .commit, let head = try? CommitRecord.head(of: entry.payload) else { return }
-            let difference = replay.snapshot.difference(from: before)
-            commits.append(Commit(head, difference, bytes: entry.payload.count, hasDetails: hasDetails))
+        let (fileSystem, options) = (PosixFileSystem(), JournalOptions())
+        let (contents, replay) = try await Journal.read(
+            at: path, fileSystem: fileSystem, options: options,
+            into: try StoreReplay(path: path, keepsIndexes: false),
+            replay: { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) },
+            finish: { (replay: inout StoreReplay) throws(GraphError) in _ = try replay.finish() })
+        let newest = replay.snapshot
+        let file = try await Journal.openToRead(at: contents.path, fileSystem: fileSystem, options: options)
+        (commits, firstCommit) = try await Journal.onExecutor { () throws(GraphError) in
+            let recorded = try RecordedCommits(file, since: nil, through: newest.token)
+            var walk = CommitWalk(recorded, from: newest)
+            try walk.goBack(to: recorded.start.commit)
+            var commits: [Commit] = []
+            while let passed = try walk.goOn() {
+                let difference = SnapshotDifference(before: passed.before, after: passed.after)
+                commits.append(Commit(passed.head, difference, bytes: passed.bytes, hasDetails: hasDetails))
+            }
+            return (commits, recorded.start.commit.number)
         }
     }
 }

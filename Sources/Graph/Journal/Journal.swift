@@ -9,6 +9,7 @@ actor Journal {
         case snapshotEnd = 4
         case close = 5
         case mark = 6
+        case consumer = 7
     }
 
     /// A record to be written.

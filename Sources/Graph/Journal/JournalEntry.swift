@@ -17,6 +17,9 @@ struct JournalEntry: @unchecked Sendable {
     /// Whether it is the last record of its group.
     var endsGroup = true
 
+    /// The length of the record, with its padding.
+    var frameBytes: UInt64 { UInt64(JournalFormat.frameBytes(payloadBytes: payload.count)) }
+
     /// Where the record ends, but for its padding.
     var endOffset: UInt64 { offset + UInt64(JournalFormat.frameHeaderBytes + payload.count) }
 }

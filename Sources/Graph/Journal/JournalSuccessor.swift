@@ -1,3 +1,9 @@
+/// Makes records one after the other.
+protocol JournalRecordSource: Sendable {
+    /// The next ones; nil after the last.
+    mutating func next() throws(GraphError) -> [Journal.Record]?
+}
+
 /// The next generation of a journal, while it is being written beside the one in use.
 ///
 /// It has a temporary name until everything in it is durable, so that a crash leaves one generation or the other, complete. Its
@@ -34,7 +40,25 @@ actor JournalSuccessor {
         try generation.append(records)
     }
 
-    /// Takes over the commits and schemas that the generation in use has up to an offset.
+    /// Appends all records of a source, which is read here. Nothing is durable before `seal`.
+    ///
+    /// - Returns: the source, of which everything was taken.
+    func append<Source: JournalRecordSource>(contentsOf source: Source) throws(GraphError) -> Source {
+        try requireFile()
+        var source = source
+        do throws(GraphError) {
+            while let records = try source.next() {
+                if Task.isCancelled { throw .cancelled }
+                try generation.append(records)
+            }
+        } catch {
+            if case .cancelled = error { throw .closed(path: path) }
+            throw error
+        }
+        return source
+    }
+
+    /// Takes over the commits, schemas and consumers that the generation in use has up to an offset.
     func copyCommits(through offset: UInt64) throws(GraphError) {
         try requireFile()
         try generation.copyCommits(through: offset)

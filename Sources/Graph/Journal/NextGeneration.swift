@@ -60,7 +60,7 @@ struct NextGeneration: Sendable {
         end += UInt64(bytes.count)
     }
 
-    /// Takes over the commits and schemas that the generation in use has up to an offset.
+    /// Takes over the commits, schemas and consumers that the generation in use has up to an offset.
     mutating func copyCommits(through offset: UInt64) throws(GraphError) {
         guard let source else { return }
         var window = JournalWindow(file: source.file, lengthBytes: offset)
@@ -116,7 +116,7 @@ struct NextGeneration: Sendable {
         at offset: UInt64, in window: inout JournalWindow, salt: UInt32
     ) throws(GraphError) -> (Journal.Record?, end: UInt64) {
         let (kind, payload, end) = try window.knownRecord(at: offset, salt: salt, path: path, "while compacting")
-        guard kind == .commit || kind == .schema else { return (nil, end) }
+        guard kind == .commit || kind == .schema || kind == .consumer else { return (nil, end) }
         return (Journal.Record(kind: kind, payload: Array(payload)), end)
     }
 

@@ -84,6 +84,8 @@ public enum GraphError: Error, Sendable {
     case historyDiverged(HistoryToken)
     /// The commits since the token are not kept any more. `oldest` is the first token since which they are; read the store anew.
     case historyExpired(oldest: HistoryToken)
+    /// Somebody has removed the ``HistoryConsumer`` of that name. Make it again, and begin with the newest state.
+    case consumerMissing(name: String)
     /// The commit cannot be reverted as a whole: these objects and properties have been changed since, or others depend on them by
     /// now. Nothing was saved; change what is left by hand.
     case revertConflicts(ErrorList<UndoConflict>)

@@ -1,36 +1,71 @@
 /// The last commits of a store in memory, each with its state. What states share takes memory once.
 struct KeptCommits: Sendable {
-    /// So many commits are kept at most, and some more for a while.
-    static let limit = 1_000
-    /// So many rows may they have changed together. A commit that changes more is not kept, since what it has replaced would take
-    /// memory as long as nothing else happens.
-    static let rowLimit = 10_000
-
+    private let retention: HistoryRetention
     /// The state before the first one.
     private(set) var base: Snapshot
     /// In their order, without gaps.
     private(set) var steps: [PublishedSnapshot.Step] = []
-    private var rowCount = 0
+    /// The last commit that every consumer has read; nil without consumers.
+    private var unreadSince: CommitNumber?
+    /// What the steps count together, and from how many bytes and commits on some may have to go.
+    private var lengthBytes = 0
+    private var next: (bytes: Int, commits: Int)
 
-    init(base: Snapshot) { self.base = base }
+    init(base: Snapshot, _ retention: HistoryRetention) {
+        (self.base, self.retention) = (base, retention)
+        next = (retention.bytes ?? .max, Self.withSlack(retention.commits))
+    }
 
-    /// - Returns: the commits that are not kept any more.
+    /// Commits go some at a time, since those that stay move each time.
+    private static func withSlack(_ count: Int?) -> Int { count.map { min($0, .max / 2) }.map { $0 + $0 / 4 } ?? .max }
+
+    /// - Returns: the commits that are not kept any more. One that counts more than all may together is not kept at all, since what
+    ///   it has replaced would take memory as long as nothing else happens.
     mutating func append(_ step: PublishedSnapshot.Step) -> ArraySlice<PublishedSnapshot.Step> {
         steps.append(step)
-        rowCount += step.rowCount
-        // Not one by one: what is left moves each time.
-        guard steps.count > Self.limit + Self.limit / 4 || rowCount > Self.rowLimit else { return [] }
-        var first = max(steps.count - Self.limit, 0)
-        rowCount -= steps[..<first].reduce(0) { $0 + $1.rowCount }
-        let rows = rowCount > Self.rowLimit ? Self.rowLimit / 4 * 3 : Self.rowLimit
-        while rowCount > rows, first < steps.count {
-            rowCount -= steps[first].rowCount
-            first += 1
+        lengthBytes += step.bytesInMemory
+        let oldestTime = retention.oldestTime(at: step.time) ?? 0
+        guard lengthBytes > next.bytes || steps.count > next.commits || steps[steps.count / 4].time < oldestTime else {
+            return []
         }
-        guard first > 0 else { return [] }
-        base = steps[first - 1].snapshot
-        let dropped = steps[..<first]
-        steps = Array(steps[first...])
+        return trim(oldestTime)
+    }
+
+    /// - Parameter commit: the last one that every consumer has read; nil without consumers.
+    /// - Returns: the commits that are not kept any more.
+    mutating func keepUnread(since commit: CommitNumber?) -> ArraySlice<PublishedSnapshot.Step> {
+        unreadSince = commit
+        guard let last = steps.last else { return [] }
+        return trim(retention.oldestTime(at: last.time) ?? 0)
+    }
+
+    /// Drops what is not retained, commits before a time among them.
+    private mutating func trim(_ oldestTime: UInt64) -> ArraySlice<PublishedSnapshot.Step> {
+        var limits = retention
+        if let bytes = limits.bytes, lengthBytes > bytes { limits.bytes = bytes / 4 * 3 }
+        let retained = limits.retainedCount(of: steps.count, unreadSince: unreadSince) { index in
+            HistoryRetention.Candidate(number: steps[index].snapshot.commit, lengthBytes: steps[index].bytesInMemory)
+        }
+        let young = steps.firstIndex { step in
+            step.time >= oldestTime || unreadSince.map { step.snapshot.commit > $0 } ?? false
+        }
+        let dropped = drop(max(steps.count - retained, young ?? steps.count))
+        next.bytes = retention.bytes.map { max($0, lengthBytes + lengthBytes / 4) } ?? .max
+        next.commits = retention.commits.map { max(Self.withSlack($0), Self.withSlack(steps.count)) } ?? .max
+        return dropped
+    }
+
+    /// Drops the commits up to one.
+    mutating func delete(through commit: CommitNumber) -> ArraySlice<PublishedSnapshot.Step> {
+        drop(steps.firstIndex { $0.snapshot.commit > commit } ?? steps.count)
+    }
+
+    private mutating func drop(_ count: Int) -> ArraySlice<PublishedSnapshot.Step> {
+        guard count > 0 else { return [] }
+        base = steps[count - 1].snapshot
+        let dropped = steps[..<count]
+        lengthBytes -= dropped.reduce(0) { $0 + $1.bytesInMemory }
+        steps = Array(steps[count...])
         return dropped
     }
 

@@ -14,6 +14,9 @@ final class PublishedSnapshot: Sendable {
         let time: UInt64
         /// How many rows it has changed, where commits are kept.
         var rowCount = 0
+
+        /// What it counts where commits are kept.
+        var bytesInMemory: Int { max(rowCount, 1) * HistoryRetention.bytesInMemory }
     }
 
     private struct State {
@@ -34,9 +37,9 @@ final class PublishedSnapshot: Sendable {
 
     private let state: Waitable<State>
 
-    /// - Parameter keepsCommits: whether commits are kept that nobody follows.
-    init(_ snapshot: Snapshot, keepsCommits: Bool = false) {
-        state = Waitable(State(current: snapshot, kept: keepsCommits ? KeptCommits(base: snapshot) : nil))
+    /// - Parameter retention: how many commits are kept that nobody follows; nil for none.
+    init(_ snapshot: Snapshot, keeping retention: HistoryRetention? = nil) {
+        state = Waitable(State(current: snapshot, kept: retention.map { KeptCommits(base: snapshot, $0) }))
     }
 
     var value: Snapshot { state.withLock { $0.current } }
@@ -117,6 +120,17 @@ final class PublishedSnapshot: Sendable {
 
     /// The commits that are kept of a store in memory; nil for others.
     var kept: KeptCommits? { state.withLock { $0.kept } }
+
+    /// Keeps none of the commits up to one.
+    func deleteKept(through commit: CommitNumber) {
+        // Freed when this returns, as in `publish`.
+        _ = state.withLock { $0.kept?.delete(through: commit) }
+    }
+
+    /// - Parameter commit: the last one that every consumer has read; nil without consumers.
+    func keepUnread(since commit: CommitNumber?) {
+        _ = state.withLock { $0.kept?.keepUnread(since: commit) }
+    }
 
     /// Waits until there is a commit after this one. Returns false if there will be none, or if the task is cancelled.
     func waitForCommit(after commit: CommitNumber, isolation: isolated (any Actor)?) async -> Bool {

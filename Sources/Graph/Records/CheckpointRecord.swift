@@ -33,10 +33,21 @@
 /// |---|---|
 /// | see `HistoryToken` | 8 bytes |
 ///
+/// | 5, a commit before the checkpoint's | encoding |
+/// |---|---|
+/// | fingerprint of the commit before that one | 8 bytes |
+/// | the commit's record | see `CommitRecord` |
+///
+/// | 6, a consumer of history | encoding |
+/// |---|---|
+/// | see `ConsumerRecord` | |
+///
 /// Values of one property lie side by side, since that is how they are decoded fastest. The fingerprint comes
 /// behind the head, unless it is 0; a checkpoint without one has the XXH64 of its head's payload, or 0 at commit 0. Payloads with rows come in ascending
 /// order of entities and rows, then those with links in the order of link tables and links, then those with entries. Nothing
-/// depends on entries: they follow from the rows, and a reader may pass over them. They spare it the sorting.
+/// depends on entries: they follow from the rows, and a reader may pass over them. They spare it the sorting. Last come the commits
+/// that led to the state, as far as they are retained: without gaps, and the last one is the checkpoint's own. The state has what they
+/// did, so that they are not applied.
 enum CheckpointRecord {
     enum Part: UInt8 {
         case head
@@ -44,7 +55,12 @@ enum CheckpointRecord {
         case links
         case entries
         case fingerprint
+        case retainedCommit
+        case consumer
     }
+
+    /// Before the record of a retained commit.
+    private static let retainedHeadBytes = 9
 
     /// How keys are encoded. It changes if `KeyOperations` writes other bytes.
     static let keyLayout: UInt64 = 1
@@ -82,6 +98,11 @@ enum CheckpointRecord {
             // One of another length is something else, which a later version writes.
             if reader.remaining == 8 { handler.note(fingerprint: try reader.readFixed()) }
             return
+        case .retainedCommit:
+            let commit = try retainedCommit(in: payload)
+            try handler.note(retained: commit.record, after: commit.fingerprint, reader)
+            return
+        case .consumer: return try handler.note(try ConsumerRecord.read(&reader))
         case nil:
             // Something else that follows from the rows.
             return
@@ -110,6 +131,27 @@ enum CheckpointRecord {
         case .fingerprint where reader.remaining == 8: token.fingerprint = try reader.readFixed()
         default: break
         }
+    }
+
+    /// A payload for a commit that leads to the checkpoint, perhaps by way of others.
+    ///
+    /// - Parameter fingerprint: of the commit before.
+    static func retained(_ record: UnsafeRawBufferPointer, after fingerprint: UInt64) -> [UInt8] {
+        var writer = ByteWriter(capacity: retainedHeadBytes + record.count)
+        writer.append(Part.retainedCommit.rawValue)
+        writer.appendFixed(fingerprint)
+        writer.append(contentsOf: record)
+        return writer.bytes
+    }
+
+    /// What a payload of this kind has.
+    static func retainedCommit(
+        in payload: UnsafeRawBufferPointer
+    ) throws -> (record: UnsafeRawBufferPointer, fingerprint: UInt64) {
+        var reader = ByteReader(payload)
+        _ = try reader.readByte()
+        let fingerprint: UInt64 = try reader.readFixed()
+        return (UnsafeRawBufferPointer(rebasing: payload[retainedHeadBytes...]), fingerprint)
     }
 
     /// Hands on the blocks of a payload that has rows.
@@ -149,6 +191,11 @@ protocol CheckpointHandler {
     ) throws
     /// - Parameter fingerprint: of the checkpoint's commit; the last one counts.
     mutating func note(fingerprint: UInt64)
+    mutating func note(_ consumer: (name: String, token: HistoryToken?)) throws
+    /// - Parameters:
+    ///   - record: of a commit that the checkpoint's state has; they come in their order.
+    ///   - fingerprint: of the commit before.
+    mutating func note(retained record: UnsafeRawBufferPointer, after fingerprint: UInt64, _ reader: ByteReader) throws
     /// - Parameter versions: of the block's rows, in their order. Their values, property by property, are next in the reader.
     mutating func insert(
         _ entity: Int,

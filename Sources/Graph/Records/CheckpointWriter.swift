@@ -1,3 +1,15 @@
+/// What is known of a file's checkpoint.
+struct CheckpointFigures: Sendable {
+    /// The oldest state that the file leads back to.
+    var oldest = HistoryToken()
+    /// When it was written, in nanoseconds since 1970; 0 without one.
+    var time: UInt64 = 0
+    /// How much of it is commits that led to its state.
+    var historyBytes: UInt64 = 0
+    /// Where the records after it begin; 0 without one.
+    var endOffset: UInt64 = 0
+}
+
 /// Encodes a state as a checkpoint, one payload after the other.
 struct CheckpointWriter {
     /// A payload ends with the block, link or entry that reaches this length. They are short enough to be checked and decoded in the
@@ -11,6 +23,7 @@ struct CheckpointWriter {
     private enum Position {
         case head
         case fingerprint
+        case consumers(from: Int)
         case rows(entity: Int, from: RowNumber)
         case links(table: Int, rank: Int)
         case entries(entity: Int, index: Int, rank: Int)
@@ -20,6 +33,7 @@ struct CheckpointWriter {
     private let snapshot: Snapshot
     private let record: SchemaRecord
     private let counters: [RowNumber]
+    private let consumers: [(name: String, token: HistoryToken)]
     private let time: UInt64
     private var position = Position.head
     private var writer = ByteWriter()
@@ -31,17 +45,27 @@ struct CheckpointWriter {
 
     private var schema: Schema { snapshot.schema }
 
-    /// - Parameter time: in nanoseconds since 1970.
-    init(_ snapshot: Snapshot, _ record: SchemaRecord, counters: [RowNumber], time: UInt64) {
+    /// - Parameters:
+    ///   - consumers: of history, by name.
+    ///   - time: in nanoseconds since 1970.
+    init(
+        _ snapshot: Snapshot, _ record: SchemaRecord, counters: [RowNumber], consumers: [String: HistoryToken] = [:],
+        time: UInt64
+    ) {
         (self.snapshot, self.record, self.counters, self.time) = (snapshot, record, counters, time)
+        self.consumers = consumers.sorted { $0.key < $1.key }.map { (name: $0.key, token: $0.value) }
         places = CheckpointRecord.Index.places(in: snapshot.schema)
     }
 
     /// Writes everything before the seal, and waits for the disk.
     ///
+    /// - Parameter history: commits that led to the state, which come last; nil for none.
     /// - Throws: `.notEncodable`, from a `Codable` value; `.closed`, if the task is cancelled; and what the journal throws.
     @concurrent
-    func write(to successor: JournalSuccessor, _ meter: ProgressMeter? = nil) async throws(GraphError) {
+    @discardableResult
+    func write(
+        to successor: JournalSuccessor, with history: RetainedCommits? = nil, _ meter: ProgressMeter? = nil
+    ) async throws(GraphError) -> CheckpointFigures {
         var checkpoint = self
         let count = self.count
         try await successor.append([Journal.Record(kind: .schema, payload: record.bytes)])
@@ -50,9 +74,17 @@ struct CheckpointWriter {
             try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)])
             meter?.report(.writing, checkpoint.writtenCount, of: count)
         }
+        var figures = CheckpointFigures(oldest: snapshot.token, time: time)
+        if let history {
+            let start = await successor.end
+            figures.oldest = try await successor.append(contentsOf: history).oldest
+            figures.historyBytes = await successor.end - start
+        }
         try await successor.append([Journal.Record(kind: .snapshotEnd, payload: [])])
         try await successor.sync()
+        figures.endOffset = await successor.end
         meter?.report(.writing, count, of: count)
+        return figures
     }
 
     /// How many rows, links and entries there are.
@@ -67,14 +99,14 @@ struct CheckpointWriter {
     ///
     /// - Throws: what ``Coordinator/copy(to:progress:)`` throws.
     func write(
-        toNewFile path: String, of storeID: StoreID, _ fileSystem: any StoreFileSystem, _ options: JournalOptions,
-        _ meter: ProgressMeter? = nil
+        toNewFile path: String, of storeID: StoreID, with history: RetainedCommits? = nil,
+        _ fileSystem: any StoreFileSystem, _ options: JournalOptions, _ meter: ProgressMeter? = nil
     ) async throws(GraphError) {
         let copy = try await Journal.makeCopy(
             at: path, of: storeID, schema: record.bytes, baseCommit: snapshot.commit, fileSystem: fileSystem,
             options: options)
         do throws(GraphError) {
-            try await write(to: copy, meter)
+            try await write(to: copy, with: history, meter)
             _ = try await copy.seal(RowCounters.encode(counters))
             try await copy.place()
         } catch {
@@ -97,8 +129,12 @@ struct CheckpointWriter {
                 position = .fingerprint
                 isPayload = true
             case .fingerprint:
-                position = .rows(entity: 0, from: 0)
+                position = .consumers(from: 0)
                 isPayload = appendFingerprint()
+            case .consumers(let place):
+                isPayload = place < consumers.count
+                position = isPayload ? .consumers(from: place + 1) : .rows(entity: 0, from: 0)
+                if isPayload { append(consumers[place]) }
             case .rows(let entity, let row): isPayload = try passRows(of: entity, from: row)
             case .links(let table, let rank): isPayload = passLinks(of: table, from: rank)
             case .entries(let entity, let index, let rank): isPayload = passEntries(of: entity, index, from: rank)
@@ -231,6 +267,11 @@ struct CheckpointWriter {
         writer.append(CheckpointRecord.Part.fingerprint.rawValue)
         writer.appendFixed(snapshot.token.fingerprint)
         return true
+    }
+
+    private mutating func append(_ consumer: (name: String, token: HistoryToken)) {
+        writer.append(CheckpointRecord.Part.consumer.rawValue)
+        ConsumerRecord.append(consumer.name, consumer.token, to: &writer)
     }
 
     /// Returns where the next payload begins, or nil at the end of the entity, and whether there were no rows.

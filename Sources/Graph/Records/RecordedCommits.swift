@@ -1,4 +1,4 @@
-/// Which commits a file has behind its checkpoint, and where.
+/// Which commits a file has, before its checkpoint or behind it, and where.
 struct RecordedCommits: Sendable {
     /// One commit's record. A place takes 16 bytes, however long the record is.
     struct Place: Sendable {
@@ -24,67 +24,127 @@ struct RecordedCommits: Sendable {
     ///   `.cancelled`.
     init(_ file: JournalFile, since token: HistoryToken?, through newest: HistoryToken) throws(GraphError) {
         self.file = file
-        let salt = file.header.salt
-        var (last, offset) = try Self.oldest(in: file)
-        last.store = newest.store
-        guard last.commit <= newest.commit else {
+        var scan = CommitScan(file, store: newest.store)
+        let oldest = try scan.start()
+        guard oldest.commit <= newest.commit else {
             // The file has been compacted since it was read.
             throw .historyExpired(oldest: newest)
         }
-        let start = token ?? last
-        guard start.commit >= last.commit else { throw .historyExpired(oldest: last) }
-        guard start.commit <= newest.commit, start.commit != last.commit || start == last else {
+        let start = token ?? oldest
+        guard start.commit >= oldest.commit else { throw .historyExpired(oldest: oldest) }
+        guard start.commit <= newest.commit, start.commit != oldest.commit || start == oldest else {
             throw .historyDiverged(start)
         }
         var places: [Place] = []
-        var window = file.window()
-        while last.commit < newest.commit {
-            let (kind, payload, end) = try window.knownRecord(
-                at: offset, salt: salt, path: file.path, "while history was read")
-            if kind == .commit {
-                guard let head = try? CommitRecord.head(of: payload), head.number == last.commit.next else {
-                    throw .corrupt(path: file.path, offset: offset, sequence: 0, reason: "a commit out of order")
-                }
-                last.commit = head.number
-                last.add(payload)
-                if last.commit > start.commit {
-                    places.append(Place(offset: offset, fingerprint: last.fingerprint))
-                } else if last.commit == start.commit, last != start {
-                    throw .historyDiverged(start)
-                }
-                if last.commit.number & 1_023 == 0, Task.isCancelled { throw .cancelled }
+        while scan.last.commit < newest.commit {
+            let offset = try scan.next()
+            if scan.last.commit > start.commit {
+                places.append(Place(offset: offset, fingerprint: scan.last.fingerprint))
+            } else if scan.last.commit == start.commit, scan.last != start {
+                throw .historyDiverged(start)
             }
-            offset = end
         }
-        guard last == newest else {
-            let reason = "commit \(newest.commit) is another one than was written"
-            throw .corrupt(path: file.path, offset: offset, sequence: 0, reason: reason)
+        guard scan.last == newest else {
+            throw scan.corrupt("commit \(newest.commit) is another one than was written")
         }
-        (self.start, self.places, endOffset) = (start, places, offset)
+        (self.start, self.places, endOffset) = (start, places, scan.offset)
+    }
+}
+
+/// Goes through the commits of a file from the oldest one.
+private struct CommitScan: ~Copyable {
+    private let file: JournalFile
+    private var window: JournalWindow
+    /// The last commit so far.
+    private(set) var last = HistoryToken()
+    /// Where the next record begins.
+    private(set) var offset = JournalFormat.recordsOffset
+
+    init(_ file: JournalFile, store: StoreID) {
+        self.file = file
+        window = file.window()
+        last.store = store
     }
 
-    /// The token of the oldest state that a file has, and where the records behind it begin.
-    private static func oldest(in file: JournalFile) throws(GraphError) -> (HistoryToken, offset: UInt64) {
-        let (salt, path) = (file.header.salt, file.path)
-        var (token, offset) = (HistoryToken(), JournalFormat.recordsOffset)
-        guard file.header.hasCheckpoint else { return (token, offset) }
-        // Most of it is passed over, and not read.
-        var window = file.window(pieceBytes: 512)
+    /// Goes to the first commit, and returns the token of the state before it.
+    mutating func start() throws(GraphError) -> HistoryToken {
+        guard file.header.hasCheckpoint else { return last }
+        // Rows and indexes are passed over, and not read.
+        var heads = file.window(pieceBytes: 512)
         while true {
-            let (kind, first, end) = try window.knownRecordHead(at: offset, salt: salt, path: path)
+            let (kind, first, end) = try heads.knownRecordHead(at: offset, salt: file.header.salt, path: file.path)
             switch kind {
             case .snapshotChunk where first.map(CheckpointRecord.concernsHistory) == true:
-                let (_, payload, _) = try window.knownRecord(
-                    at: offset, salt: salt, path: path, "while history was read")
-                if (try? CheckpointRecord.read(payload, into: &token)) == nil {
-                    throw .corrupt(path: path, offset: offset, sequence: 0, reason: "the checkpoint's head")
+                let payload = try heads.historyRecord(at: offset, of: file).payload
+                guard (try? CheckpointRecord.read(payload, into: &last)) != nil else {
+                    throw corrupt("the checkpoint's head")
                 }
-            case .snapshotEnd: return (token, end)
+            case .snapshotChunk where first == CheckpointRecord.Part.retainedCommit.rawValue:
+                let payload = try heads.historyRecord(at: offset, of: file).payload
+                guard let commit = try? CheckpointRecord.retainedCommit(in: payload),
+                    let head = try? CommitRecord.head(of: commit.record), head.number > .none
+                else { throw corrupt("a retained commit") }
+                (last.commit, last.fingerprint) = (CommitNumber(head.number.number - 1), commit.fingerprint)
+                return last
+            case .snapshotEnd:
+                offset = end
+                return last
             case .schema, .snapshotChunk: break
-            case .commit, .mark, .close:
-                throw .corrupt(path: path, offset: offset, sequence: 0, reason: "the checkpoint has no end")
+            case .commit, .mark, .close, .consumer: throw corrupt("the checkpoint has no end")
             }
             offset = end
+        }
+    }
+
+    /// Goes behind the next commit, and returns where its record begins.
+    mutating func next() throws(GraphError) -> UInt64 {
+        while true {
+            let (kind, payload, end) = try window.historyRecord(at: offset, of: file)
+            let start = offset
+            guard let commit = RecordedCommits.commit(in: payload, kind) else {
+                offset = end
+                continue
+            }
+            guard let head = try? CommitRecord.head(of: commit), head.number == last.commit.next else {
+                throw corrupt("a commit out of order")
+            }
+            last.commit = head.number
+            last.add(commit)
+            offset = end
+            if last.commit.number & 1_023 == 0, Task.isCancelled { throw .cancelled }
+            return start
+        }
+    }
+
+    func corrupt(_ reason: String) -> GraphError {
+        .corrupt(path: file.path, offset: offset, sequence: 0, reason: reason)
+    }
+}
+
+extension JournalWindow {
+    fileprivate mutating func historyRecord(
+        at offset: UInt64, of file: JournalFile
+    ) throws(GraphError) -> (kind: Journal.RecordKind, payload: UnsafeRawBufferPointer, end: UInt64) {
+        try knownRecord(at: offset, salt: file.header.salt, path: file.path, "while history was read")
+    }
+}
+
+extension RecordedCommits {
+    func record(at index: Int, in window: inout JournalWindow) throws(GraphError) -> UnsafeRawBufferPointer {
+        let (kind, payload, _) = try window.historyRecord(at: places[index].offset, of: file)
+        guard let commit = Self.commit(in: payload, kind) else {
+            throw .corrupt(path: file.path, offset: places[index].offset, sequence: 0, reason: "no commit any more")
+        }
+        return commit
+    }
+
+    /// The record of the commit that a payload has; nil if it has none.
+    static func commit(in payload: UnsafeRawBufferPointer, _ kind: Journal.RecordKind) -> UnsafeRawBufferPointer? {
+        switch kind {
+        case .commit: payload
+        case .snapshotChunk where payload.first == CheckpointRecord.Part.retainedCommit.rawValue:
+            try? CheckpointRecord.retainedCommit(in: payload).record
+        default: nil
         }
     }
 }
@@ -127,12 +187,10 @@ struct CommitWalk: ~Copyable {
     /// The commit ahead; nil at the end.
     mutating func goOn() throws(GraphError) -> Passed? {
         guard !isAtEnd else { return nil }
-        let place = commits.places[position]
         let before = snapshot
-        let (head, bytes) = try pass(place, isBack: false)
+        let (head, bytes) = try pass(position, isBack: false)
         position += 1
-        step.snapshot.token.commit = head.number
-        step.snapshot.token.fingerprint = place.fingerprint
+        step.snapshot.token = commits.token(before: position)
         return Passed(head: head, before: before, after: snapshot, bytes: bytes)
     }
 
@@ -153,11 +211,9 @@ struct CommitWalk: ~Copyable {
     private mutating func retreat() throws(GraphError) -> (CommitRecord.Head, bytes: Int)? {
         guard !isAtStart else { return nil }
         try hold(before: position)
-        let result = try pass(commits.places[position - 1], isBack: true)
+        let result = try pass(position - 1, isBack: true)
         position -= 1
-        step.snapshot.token.commit = CommitNumber(commits.start.commit.number + UInt64(position))
-        step.snapshot.token.fingerprint =
-            position == 0 ? commits.start.fingerprint : commits.places[position - 1].fingerprint
+        step.snapshot.token = commits.token(before: position)
         return result
     }
 
@@ -176,14 +232,13 @@ struct CommitWalk: ~Copyable {
     }
 
     private mutating func pass(
-        _ place: RecordedCommits.Place, isBack: Bool
+        _ index: Int, isBack: Bool
     ) throws(GraphError) -> (CommitRecord.Head, bytes: Int) {
-        let (file, offset) = (commits.file, place.offset)
-        let (_, payload, _) = try window.knownRecord(
-            at: offset, salt: file.header.salt, path: file.path, "while history was read")
+        let (file, offset) = (commits.file, commits.places[index].offset)
+        let commit = try commits.record(at: index, in: &window)
         do {
-            try step.apply(payload, isBack: isBack)
-            return (try CommitRecord.head(of: payload), payload.count)
+            try step.apply(commit, isBack: isBack)
+            return (try CommitRecord.head(of: commit), commit.count)
         } catch let error as GraphError {
             throw error
         } catch {

@@ -22,6 +22,29 @@ extension StoreReplay: CheckpointHandler {
 
     mutating func note(fingerprint: UInt64) { snapshot.token.fingerprint = fingerprint }
 
+    mutating func note(_ consumer: (name: String, token: HistoryToken?)) {
+        consumers[consumer.name] = consumer.token
+    }
+
+    mutating func note(
+        retained record: UnsafeRawBufferPointer, after fingerprint: UInt64, _ reader: ByteReader
+    ) throws {
+        guard promised != nil else { throw reader.failure("a retained commit before the checkpoint's head") }
+        let number = try CommitRecord.head(of: record).number
+        guard number > .none, number <= baseCommit else { throw reader.failure("commit \(number) is retained") }
+        let before = CommitNumber(number.number - 1)
+        if retained == nil {
+            oldest = HistoryToken(commit: before, fingerprint: fingerprint)
+            retained = oldest
+        }
+        guard var token = retained, token.commit == before, token.fingerprint == fingerprint else {
+            throw reader.failure("commit \(number) does not follow the one that is retained before")
+        }
+        token.commit = number
+        token.add(record)
+        retained = token
+    }
+
     mutating func insert(
         _ entity: Int,
         _ block: RowTable.Block,
@@ -115,6 +138,11 @@ extension StoreReplay: CheckpointHandler {
             throw reader.failure("the checkpoint has not as many rows and links as its head says")
         }
         self.promised = nil
+        if let retained, retained != snapshot.token {
+            throw reader.failure("the retained commits do not lead to the checkpoint")
+        }
+        oldest = oldest ?? snapshot.token
+        retained = nil
         try rules.checkEverything(in: snapshot)
         indexBase = storedIndexes.isEmpty ? nil : IndexBase(snapshot, storedIndexes)
         (storedIndexes, indexPlaces) = ([:], [:])

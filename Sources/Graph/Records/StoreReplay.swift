@@ -28,6 +28,14 @@ struct StoreReplay: Sendable {
     private(set) var checkpointBytes: UInt64 = 0
     /// When the checkpoint was written, in nanoseconds since 1970.
     var compactionTime: UInt64 = 0
+    /// By name, the last commit that each consumer of history has read.
+    var consumers: [String: HistoryToken] = [:]
+    /// How long the records of retained commits are.
+    private(set) var historyBytes: UInt64 = 0
+    /// The oldest state to which the file leads back; nil without a checkpoint. Neither token has the store.
+    var oldest: HistoryToken?
+    /// The last retained commit, while the checkpoint is read.
+    var retained: HistoryToken?
     private(set) var last: (offset: UInt64, sequence: JournalSequence) = (0, .none)
     /// The commit that the header names.
     private(set) var baseCommit = CommitNumber.none
@@ -85,6 +93,9 @@ struct StoreReplay: Sendable {
             try rules.checkRecord(in: snapshot)
             snapshot.token.commit = snapshot.commit.next
             snapshot.token.add(entry.payload)
+        case .consumer:
+            var reader = ByteReader(entry.payload)
+            note(try ConsumerRecord.read(&reader))
         case .mark, .close:
             var reader = ByteReader(entry.payload)
             let counters = try reader.readCounters(of: snapshot.schema)
@@ -93,9 +104,10 @@ struct StoreReplay: Sendable {
         case .snapshotChunk:
             baseCommit = entry.baseCommit
             try CheckpointRecord.decode(entry.payload, of: snapshot.schema, into: &self)
+            if retained != nil { historyBytes += entry.frameBytes }
         case .snapshotEnd:
             try endCheckpoint(ByteReader(entry.payload))
-            checkpointBytes = entry.offset + UInt64(JournalFormat.frameBytes(payloadBytes: entry.payload.count))
+            checkpointBytes = entry.offset + entry.frameBytes
         }
     }
 
@@ -159,6 +171,12 @@ struct StoreReplay: Sendable {
     mutating func noteUnread(_ property: Property, of entity: Int) {
         let name = name(of: property, of: entity)
         if !unreadProperties.contains(name) { unreadProperties.append(name) }
+    }
+
+    var checkpointFigures: CheckpointFigures {
+        CheckpointFigures(
+            oldest: oldest ?? HistoryToken(), time: compactionTime, historyBytes: historyBytes,
+            endOffset: checkpointBytes)
     }
 
     func name(of property: Property, of entity: Int) -> String {

@@ -36,8 +36,10 @@ struct EngineStore: Sendable {
         return (try await EngineStore(in: context, loading: data), context)
     }
 
-    static func open(_ path: String) async throws -> Coordinator {
-        try await Coordinator(for: Team.self, Person.self, at: path)
+    static func open(
+        _ path: String, retention: HistoryRetention = HistoryRetention()
+    ) async throws -> Coordinator {
+        try await Coordinator(for: Team.self, Person.self, at: path, retention: retention)
     }
 
     func answer() throws -> UInt64 {
@@ -106,13 +108,13 @@ extension Setting {
         }
     }
 
-    /// The path of a compacted copy of that file.
+    /// The path of a compacted copy of that file, without history: the other two have none.
     var compactedEngineFile: String {
         get async throws {
             let (original, path) = (try await engineFile.path, freshPath("compacted.graph"))
             return try await shared("compacted Graph file") {
                 try FileManager.default.copyItem(atPath: original, toPath: path)
-                let coordinator = try await EngineStore.open(path)
+                let coordinator = try await EngineStore.open(path, retention: .none)
                 try await coordinator.compact()
                 try await coordinator.close()
                 return path

@@ -6,13 +6,15 @@ import Testing
 struct AutomaticCompactionTests {
     private static func open(
         _ disk: any StoreFileSystem,
-        _ policy: CompactionPolicy = .automatic
+        _ policy: CompactionPolicy = .automatic,
+        historyBytes: Int = 0
     ) async throws -> Coordinator {
         let schema = try Schema([EntityDescription(Team.self), EntityDescription(Person.self)])
         var options = JournalFixture.options()
         options.compactionMinimumBytes = 16 << 10
         return try await Coordinator(
-            schema, path: JournalFixture.path, fileSystem: disk, options: options, compaction: policy)
+            schema, path: JournalFixture.path, fileSystem: disk, options: options, compaction: policy,
+            retention: HistoryRetention(bytes: historyBytes))
     }
 
     /// Changes 20 objects so often in commits of their own.
@@ -35,15 +37,19 @@ struct AutomaticCompactionTests {
         return try await #require(coordinator.journal).generation
     }
 
-    @Test func `a file that is written again and again stays short`() async throws {
+    @Test(arguments: [0, 8 << 10]) func `a file that is written again and again stays short`(
+        historyBytes: Int
+    ) async throws {
         let disk = SimulatedDisk()
-        let coordinator = try await Self.open(disk)
+        let coordinator = try await Self.open(disk, historyBytes: historyBytes)
         for _ in 0..<20 {
             try await Self.change(10, in: coordinator)
             _ = try await Self.generation(coordinator)
             // Headers and rows, 16 KiB of commits that are no longer needed, and those of one round.
-            #expect(try #require(disk.contents(JournalFixture.path)).count < 60_000)
+            #expect(try #require(disk.contents(JournalFixture.path)).count < 60_000 + historyBytes)
         }
+        let history = try #require(await coordinator.statistics.file?.historyLength)
+        #expect((history > 0) == (historyBytes > 0) && history <= UInt64(historyBytes + 1_000))
         #expect(try await Self.generation(coordinator) > 4)
         let commit = coordinator.snapshot.commit
         try await coordinator.close()

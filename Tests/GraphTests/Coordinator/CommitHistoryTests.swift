@@ -130,7 +130,7 @@ struct CommitHistoryTests {
                 }
             }
         }
-        let first = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        let first = try await Coordinator(for: Team.self, Person.self, at: folder.file(), retention: .none)
         let start = first.snapshot.token
         let one = try await save(first, "a")
         try await first.copy(to: folder.file("copy.graph"))
@@ -166,16 +166,18 @@ struct CommitHistoryTests {
     }
 
     @Test func `a store in memory keeps its last commits, and none of a mass of changes`() async throws {
-        let coordinator = try await Coordinator(for: Team.self, Person.self)
+        let (limit, rowLimit) = (100, 1_000)
+        let retention = HistoryRetention(commits: limit, bytes: rowLimit * HistoryRetention.bytesInMemory)
+        let coordinator = try await Coordinator(for: Team.self, Person.self, retention: retention)
         let context = Context(coordinator)
         let start = coordinator.snapshot.token
-        for _ in 0..<(KeptCommits.limit * 2) { try await context.transaction { _ = $0.insert(Team(name: "a")) } }
+        for _ in 0..<(limit * 2) { try await context.transaction { _ = $0.insert(Team(name: "a")) } }
         let kept = try await Self.all(coordinator.history())
-        #expect(kept.count >= KeptCommits.limit && kept.count <= KeptCommits.limit + KeptCommits.limit / 4)
+        #expect(kept.count >= limit && kept.count <= limit + limit / 4)
         #expect(kept.last?.token == coordinator.snapshot.token)
         await #expect(throws: GraphError.self) { try await Self.all(coordinator.history(since: start)) }
         try await context.transaction { context in
-            for _ in 0...KeptCommits.rowLimit { context.insert(Team(name: "a")) }
+            for _ in 0...rowLimit { context.insert(Team(name: "a")) }
         }
         #expect(try await Self.all(coordinator.history()).isEmpty)
         let token = coordinator.snapshot.token
@@ -187,7 +189,8 @@ struct CommitHistoryTests {
 
     @Test func `a history goes on in the old file when a compaction replaces that, and saves go on`() async throws {
         let folder = try TemporaryFolder()
-        let coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file(), compaction: .manual)
+        let coordinator = try await Coordinator(
+            for: Team.self, Person.self, at: folder.file(), compaction: .manual, retention: .none)
         let context = Context(coordinator)
         for number in 1...300 { try await context.transaction { _ = $0.insert(Team(name: "\(number)")) } }
         var iterator = coordinator.history().makeAsyncIterator()

@@ -70,7 +70,7 @@ struct ProgressTests {
         let newer = try await Coordinator(
             for: Newer.Team.self, at: path, progress: migrating.handler,
             trace: { trace in traces.withLock { $0.append(trace) } })
-        #expect(migrating.stages(stepsOf: 1...30).suffix(4) == [.reading, .checking, .converting, .writing])
+        #expect(migrating.stages(stepsOf: 1...102).suffix(4) == [.reading, .checking, .converting, .writing])
         #expect(migrating.all.contains { $0.stage == .converting && $0.fraction > 0.3 && $0.fraction < 0.6 })
         #expect(traces.withLock { $0.map(\.description) } == ["graph: commit 301 to \(newer.path) (migration)"])
         #expect(newer.snapshot.commit.number == 301)

@@ -344,6 +344,58 @@ struct ImportTests {
         #expect(try store.snapshot.fetchIDs(Firm.Worker.self).map(\.row) == [1, 2, 3, 4, 5])
     }
 
+    @Test func `a point behind all sources goes on with further ones, and imports none again`() async throws {
+        let store = try await Firm.open()
+        let first = RowSource.jsonLines(Firm.sample)
+        let point = try #require(try await store.importRows(from: [first]).point)
+        let same = try await store.importRows(from: [first], resumingAt: point)
+        #expect(store.snapshot.commit.number == 1 && same.rowCount == 3)
+        let more = #"{"entity":"Worker","id":8,"values":{"email":"cy","name":"Cy","boss":3}}"#
+        try await store.importRows(from: [first, .jsonLines(more)], resumingAt: point)
+        let boss = store.snapshot.first(\Firm.Worker.email, equals: "cy")?.boss.id
+        #expect(boss.flatMap { store.snapshot.value(for: $0) }?.name == "Ben")
+        await #expect(throws: GraphError.historyDiverged(point.token)) {
+            try await store.importRows(from: [], resumingAt: point)
+        }
+        for change in [\ImportPoint.source, \.recordCount, \.rowCount, \.linkCount] {
+            for value in [-1, .max] {
+                var forged = point
+                forged[keyPath: change] = value
+                await #expect(throws: GraphError.historyDiverged(point.token)) {
+                    try await store.importRows(from: [first], resumingAt: forged)
+                }
+            }
+        }
+    }
+
+    @Test func `links of rows that were deleted since they were imported lead nowhere`() async throws {
+        for (deletesOwner, ignores) in [(true, false), (false, false), (true, true), (false, true)] {
+            let store = try await Firm.open()
+            let rows = RowSource.jsonLines(Firm.sample)
+            let point = try #require(try await store.importRows(from: [rows]).point)
+            try await store.transaction { context in
+                if deletesOwner {
+                    try context.fetch(Firm.Worker.self).first { $0.name == "Ben" }?.delete()
+                } else {
+                    try context.fetch(Firm.Project.self).first?.delete()
+                }
+            }
+            let links = RowSource.jsonLines(
+                #"{"entity":"Worker","id":\#(deletesOwner ? 3 : 5),"links":{"projects":[9]}}"#)
+            do {
+                try await store.importRows(from: [rows, links], resumingAt: point, ignoresUnknownTargets: ignores)
+                #expect(ignores)
+            } catch GraphError.importFailed(let failures) {
+                let name = deletesOwner ? "Worker with the identifier 3" : "Project with the identifier 9"
+                #expect(failures.map(\.description) == ["lines:1: Worker.projects: the \(name) was deleted"])
+                #expect(!ignores)
+            } catch {
+                Issue.record("\(error)")
+            }
+            #expect(store.check() == [])
+        }
+    }
+
     @Test func `hostile JSON is refused`() {
         func reason(_ json: String) -> String { reason(Array(json.utf8)) }
         func reason(_ json: [UInt8]) -> String {

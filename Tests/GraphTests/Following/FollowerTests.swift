@@ -71,7 +71,10 @@ struct FollowerTests {
     }
 
     @Test func `what is not durable is not shown`() async throws {
-        let writer = try await writer(.relaxed)
+        // Without the sync that follows by itself within a second.
+        let writer = try await Coordinator(
+            Schema([EntityDescription(Reading.self)]), path: path, fileSystem: PosixFileSystem(),
+            options: JournalOptions(), durability: .relaxed, compaction: .manual)
         try await writer.transaction(durability: .full) { _ = $0.insert(Reading(place: "a")) }
         let follower = try await follower()
         try await insert("b", into: writer)
@@ -115,6 +118,11 @@ struct FollowerTests {
             for try await _ in follower.history(since: token) {}
         }
         try await writer.compact()
+        try await follower.catchUp()
+        numbers = []
+        for try await commit in follower.history(since: start) { numbers.append(commit.number.number) }
+        #expect(numbers == [3, 4])
+        try await writer.deleteHistory(before: writer.snapshot.token)
         await #expect(throws: GraphError.historyExpired(oldest: writer.snapshot.token)) {
             try await follower.catchUp()
             for try await _ in follower.history(since: start) {}

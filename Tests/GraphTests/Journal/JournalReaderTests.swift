@@ -158,7 +158,7 @@ struct JournalReaderTests {
 
     @Test func `a valid header with an unknown kind, flag or length is refused`() {
         let changes: [(Int, UInt8, String)] = [
-            (8, 7, "unknown kind 7"), (8, 0, "unknown kind 0"), (9, 1, "unknown flags"), (10, 1, "unknown flags"),
+            (8, 8, "unknown kind 8"), (8, 0, "unknown kind 0"), (9, 1, "unknown flags"), (10, 1, "unknown flags"),
             (15, 0xFF, "payload of"), (15, 0x10, "payload of 268435457"),
         ]
         for (offset, value, reason) in changes {

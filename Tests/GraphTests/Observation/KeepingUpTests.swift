@@ -65,7 +65,7 @@ struct KeepingUpTests {
         while await context.perform({ $0[id]?.token.number }) != 199 { await Task.yield() }
         // The store's own history keeps states, too, but not beyond a mass of changes.
         try await coordinator.transaction { context in
-            for _ in 0...KeptCommits.rowLimit { context.insert(Holder(token: TokenOfRow(0))) }
+            for _ in 0...(16 << 20) / HistoryRetention.bytesInMemory { context.insert(Holder(token: TokenOfRow(0))) }
         }
         #expect(first == nil)
     }

@@ -1,3 +1,5 @@
+import Testing
+
 @testable import Graph
 
 /// Each kind of relationship, for random histories.
@@ -28,32 +30,47 @@ enum Annals {
         @Relationship(inverse: \Writer.desk) var writer: ToOne<Writer> = nil
     }
 
-    static func open(_ path: String?) async throws(GraphError) -> Coordinator {
-        try await Coordinator(for: Writer.self, Volume.self, Topic.self, Desk.self, at: path, compaction: .manual)
+    static func open(
+        _ path: String?, _ retention: HistoryRetention = HistoryRetention()
+    ) async throws(GraphError) -> Coordinator {
+        try await Coordinator(
+            for: Writer.self, Volume.self, Topic.self, Desk.self, at: path, compaction: .manual, retention: retention)
     }
 }
 
 /// Commits at random, and remembers the state after each.
 struct AnnalsRun {
-    let path: String?
+    private(set) var path: String?
     var coordinator: Coordinator
     var random: SeededGenerator
-    /// The states since the last compaction, that of the compaction first.
+    /// The states that history goes back to, the oldest first.
     var states: [Snapshot]
+    private let retention: HistoryRetention
+    private var consumers: [String: HistoryToken] = [:]
 
     init(path: String?, seed: UInt64) async throws {
         self.path = path
-        coordinator = try await Annals.open(path)
         random = SeededGenerator(seed: seed)
+        let retentions = [
+            .none, .all, HistoryRetention(), HistoryRetention(commits: .random(in: 1...12, using: &random)),
+            HistoryRetention(commits: .random(in: 0...12, using: &random), unreadBytes: 0),
+            HistoryRetention(age: .zero), HistoryRetention(age: .seconds(1_000_000)),
+        ]
+        // A store in memory drops commits at any time.
+        retention = path == nil ? .all : retentions.randomElement(using: &random) ?? .all
+        coordinator = try await Annals.open(path, retention)
         states = [coordinator.snapshot]
     }
 
-    /// So many times a commit, or now and then a compaction or another opening.
+    /// So many times a commit, or now and then something else that history has to outlive, or not.
     mutating func run(_ count: Int) async throws {
         for _ in 0..<count {
-            switch Int.random(in: 0..<20, using: &random) {
+            switch Int.random(in: 0..<24, using: &random) {
             case 0 where path != nil: try await compact()
             case 1 where path != nil: try await reopen()
+            case 2 where path != nil: try await goOnInCopy()
+            case 3: try await changeConsumer()
+            case 4: if Bool.random(using: &random) { try await deleteHistory() }
             default: await commit()
             }
         }
@@ -61,13 +78,61 @@ struct AnnalsRun {
 
     mutating func compact() async throws {
         try await coordinator.compact()
-        states = [coordinator.snapshot]
+        states = retained
+        let file = try #require(await coordinator.statistics.file)
+        #expect(file.oldest == states[0].token)
+        #expect((file.historyLength > 0) == (states.count > 1))
+    }
+
+    /// What a compaction leaves.
+    private var retained: [Snapshot] {
+        // A consumer that has expired holds nothing back.
+        let unread = consumers.values.map(\.commit).filter { $0 >= states[0].commit }.min()
+        var count = min(retention.commits ?? .max, states.count - 1)
+        if retention.age == .zero { count = 0 }
+        if retention.unreadBytes != 0, let unread { count = max(count, states.count { $0.commit > unread }) }
+        return states.suffix(min(count, states.count - 1) + 1)
     }
 
     /// States of before belong to the coordinator of before; what they have stays comparable.
     mutating func reopen() async throws {
         try await coordinator.close()
-        coordinator = try await Annals.open(path)
+        coordinator = try await Annals.open(path, retention)
+        #expect(await coordinator.consumers == consumers)
+    }
+
+    private mutating func goOnInCopy() async throws {
+        let copy = try #require(path) + "\(random.next() % 1_000_000)"
+        try await coordinator.copy(to: copy)
+        path = copy
+        states = retained
+        try await reopen()
+    }
+
+    /// One that begins, reads on, or ends.
+    private mutating func changeConsumer() async throws {
+        let name = ["index", "äußere Kopie"].randomElement(using: &random) ?? ""
+        if consumers[name] == nil {
+            consumers[name] = try await coordinator.consumer(named: name).token
+            #expect(consumers[name] == coordinator.snapshot.token)
+        } else if Bool.random(using: &random), let token = states.randomElement(using: &random)?.token {
+            var consumer = try await coordinator.consumer(named: name)
+            #expect(consumer.token == consumers[name])
+            try await consumer.advance(to: token)
+            if let last = consumers[name], last < token { consumers[name] = token }
+            #expect(consumer.token == consumers[name])
+        } else {
+            try await coordinator.removeConsumer(named: name)
+            consumers[name] = nil
+        }
+        #expect(await coordinator.consumers == consumers)
+    }
+
+    private mutating func deleteHistory() async throws {
+        guard let token = states.randomElement(using: &random)?.token else { return }
+        try await coordinator.deleteHistory(before: token)
+        if path != nil { states = retained }
+        states = states.suffix(states.count { $0.commit >= token.commit })
     }
 
     mutating func commit() async {
