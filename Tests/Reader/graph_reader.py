@@ -721,9 +721,9 @@ class State:
     def read_counters(self, reader):
         for _ in range(reader.count(2)):
             entity, counter = self.schema.entity(reader.varint()), reader.varint()
-            if not self.counters[entity.tag] <= counter <= NUMBER_LIMIT:
+            if counter > NUMBER_LIMIT:
                 raise Refused("a counter that falls or is too large")
-            self.counters[entity.tag] = counter
+            self.counters[entity.tag] = max(self.counters[entity.tag], counter)
 
     # Commits
 

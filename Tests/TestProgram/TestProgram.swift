@@ -29,6 +29,10 @@ import Graph
 ///     streams        streams 0 2       which of the standard streams are open
 ///     stream         saved 1, saved 2 … until killed
 ///     churn NUMBER   saved NUMBER, … until killed, and compacts without a break meanwhile
+///     receive PATH   receiving PORT    a copy of the store, from one log after the other
+///     ship PATH PORT shipped           sends a log to that port until the connection ends
+///     await COUNT    has COUNT         once the copy has so many entries
+///     promote        promoted COUNT    the copy is the store that is open
 ///     check          sound
 ///     migrate PATH   migrated COUNT    opened by the next version of the program; with `plan` behind it, by another one
 ///     trap           ends the program as a programming error does
@@ -38,6 +42,7 @@ import Graph
 /// Arguments: `survives-limits`, `open-mask`, and `unprivileged`, for a program that gives up root's rights if it has them.
 @main struct TestProgram {
     private var store: Coordinator?
+    private var receiver: LogReceiver?
     /// What the next version of the program has opened.
     private var later: LaterStore?
     private var input: Int32 = 0
@@ -143,6 +148,27 @@ import Graph
             }
             return ""
         case "churn": try await churn(from: Int(argument) ?? 1)
+        case "receive":
+            let receiver = try await LogReceiver(for: Entry.self, at: argument)
+            let (peer, port) = try LogPeer.listen()
+            self.receiver = receiver
+            Task { [self] in
+                do { try await peer.receiveLogs(into: receiver) } catch { answer("refused log \(error)") }
+            }
+            return "receiving \(port)"
+        case "ship":
+            let words = argument.split(separator: " ").map(String.init)
+            try await LogPeer.ship(words[0], to: UInt16(words[1]) ?? 0)
+            return "shipped"
+        case "await":
+            guard let receiver, let count = Int(argument) else { throw CocoaError(.fileNoSuchFile) }
+            for try await found in receiver.values({ $0.count(of: Entry.self) }) where found >= count {
+                return "has \(found)"
+            }
+            return "refused ended"
+        case "promote":
+            store = try await receiver?.promote(author: "test")
+            return "promoted \(try required.snapshot.count(of: Entry.self))"
         case "check":
             let errors = try (later?.coordinator ?? required).check()
             return errors.isEmpty ? "sound" : "refused unsound \(errors)"

@@ -6,6 +6,8 @@ package struct CompactionFigures: Sendable {
     package internal(set) var ended = ContinuousClock.now
     /// How long no save was written when it began, and when the files changed places.
     package internal(set) var firstPause = Duration.zero, lastPause = Duration.zero
+    /// Of the checkpoint's state.
+    var commit = CommitNumber.none
     /// Of the new file.
     var checkpoint = CheckpointFigures()
     var replacement: Journal.Replacement?

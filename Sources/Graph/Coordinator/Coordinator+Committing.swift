@@ -170,8 +170,7 @@ extension Coordinator {
         }
         guard !records.isEmpty else { return }
         startMarkTimer()
-        automaticCompaction?.didWrite(
-            records.reduce(0) { $0 + UInt64(JournalFormat.frameBytes(payloadBytes: $1.payload.count)) })
+        automaticCompaction?.didWrite(records.reduce(0) { $0 + $1.frameBytes })
         compactIfWorthwhile()
     }
 

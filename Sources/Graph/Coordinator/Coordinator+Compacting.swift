@@ -46,7 +46,7 @@ extension Coordinator {
                     throw .closed(path: path)
                 }
                 do throws(GraphError) {
-                    figures.firstPause = pause
+                    (figures.firstPause, figures.commit) = (pause, checkpoint.snapshot.commit)
                     figures.checkpoint = try await checkpoint.write(to: successor, with: history, meter)
                     guard try await self?.copyCommits(to: successor) != nil,
                         try await self?.replaceJournal(by: successor, &figures) != nil
@@ -81,7 +81,8 @@ extension Coordinator {
             figures.number = (lastCompaction?.number ?? 0) + 1
             lastCompaction = figures
             checkpoint = figures.checkpoint
-            // Afterwards the file has nothing that the program does not read.
+            // The checkpoint has nothing that the program does not read.
+            if let unreadCommit, unreadCommit <= figures.commit { self.unreadCommit = nil }
             automaticCompaction = automaticMinimumBytes.map {
                 AutomaticCompaction(fileBytes: fileBytes, checkpoint, minimumBytes: $0)
             }
@@ -92,7 +93,8 @@ extension Coordinator {
 
     /// Compacts if that frees enough, and there is room.
     func compactIfWorthwhile() {
-        guard compaction == nil, state.ending == nil, automaticCompaction?.beginsEstimate() == true else { return }
+        guard compaction == nil, state.ending == nil, unreadCommit == nil, automaticCompaction?.beginsEstimate() == true
+        else { return }
         let checkpoint = CheckpointWriter(written.snapshot, schemaRecord, counters: written.counters, time: 0)
         Task(executorPreference: taskExecutor) { [weak self] in
             let needed = await Self.estimatedBytes(of: checkpoint)
@@ -105,7 +107,7 @@ extension Coordinator {
         let history = await expectedHistoryBytes
         let hasRoom = await journal?.hasRoom(for: expected * 2 + history) ?? false
         guard automaticCompaction?.didEstimate(neededBytes, hasRoom: hasRoom) == true else { return }
-        if compaction == nil, state.ending == nil { _ = runningCompaction }
+        if compaction == nil, state.ending == nil, unreadCommit == nil { _ = runningCompaction }
     }
 
     @concurrent

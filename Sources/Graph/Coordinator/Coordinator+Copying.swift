@@ -26,20 +26,29 @@ extension Coordinator {
         to path: String, _ fileSystem: any StoreFileSystem, _ options: JournalOptions, _ meter: ProgressMeter? = nil
     ) async throws(GraphError) {
         if isPartial { throw .schemaMismatch(path: self.path, differences: [SchemaChange.olderProgram]) }
-        var history: RetainedCommits?
-        // In this order, so that no row of the snapshot is beyond the counters.
-        var (snapshot, counters) = (snapshot, usedCounters)
-        var consumers = self.consumers
-        if state.ending == nil, (try? await writePublished()) != nil, written.snapshot.commit >= snapshot.commit {
-            (snapshot, counters) = written
-            consumers = self.consumers
+        var (snapshot, consumers, history) = (snapshot, consumers, RetainedCommits?.none)
+        if let durable = try? await durableState() {
+            (snapshot, consumers) = (durable.snapshot, durable.consumers)
             // A file whose history cannot be read is one more reason to copy the state.
-            history = try? await retainedCommits(through: snapshot)?.selected()
+            history = try? await durable.history?.selected()
         }
+        // Behind the snapshot, so that no row of it is beyond the counters, and with all numbers that contexts have been given.
         let checkpoint = CheckpointWriter(
-            snapshot, schemaRecord, counters: counters, consumers: consumers,
+            snapshot, schemaRecord, counters: usedCounters, consumers: consumers,
             time: PosixFileSystem.nanosecondsSince1970())
         try await checkpoint.write(toNewFile: path, of: storeID, with: history, fileSystem, options, meter)
+    }
+
+    /// The newest state, which a power cut cannot take back: a log goes on from there.
+    private func durableState() async throws(GraphError) -> (
+        snapshot: Snapshot, consumers: [String: HistoryToken], history: RetainedCommits?
+    ) {
+        try await withTurn(isReceiving: true) { () throws(GraphError) in
+            guard self.journal != nil else { return (self.snapshot, self.consumers, nil) }
+            if self.syncedCommit < self.written.snapshot.commit { try await self.append([]) }
+            let snapshot = self.written.snapshot
+            return (snapshot, self.consumers, try? await self.retainedCommits(through: snapshot))
+        }
     }
 
     /// Removes a store that no program has open: its file, and the files beside it that belong to it.

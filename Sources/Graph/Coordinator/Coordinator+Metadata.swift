@@ -21,38 +21,16 @@ extension Coordinator {
     /// Complexity: O(*s*) for a schema and texts of *s* bytes, besides one write and one sync.
     public func setMetadata(_ text: String?, for key: String) async throws(GraphError) {
         precondition(!key.isEmpty, "a key of metadata cannot be empty")
-        if let ending = state.ending { throw ending }
-        if case .readOnly(let path) = state.storage { throw .readOnly(path: path) }
-        if journal != nil { try await waitForTurn() }
-        defer { if journal != nil { passOn() } }
-        var record = schemaRecord
-        record.metadata[key] = text
-        let length = record.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-        guard length <= Self.metadataLimitBytes else {
-            throw .metadataTooLarge(key: key, lengthBytes: length, limitBytes: Self.metadataLimitBytes)
-        }
-        guard record.metadata != schemaRecord.metadata else { return }
-        try await append(Journal.Record(kind: .schema, payload: record.bytes))
-        schemaRecord = record
-    }
-
-    /// Appends a record that is no commit, if there is a file. The caller has the turn.
-    func append(_ record: Journal.Record, durably: Bool = true) async throws(GraphError) {
-        guard let journal else { return }
-        var isSynced = false
-        do throws(GraphError) {
-            isSynced = try await journal.write([record], durably: durably)
-        } catch {
-            switch error {
-            case .diskFull, .transactionTooLarge: break
-            default:
-                let ending = error.asEarlierFailure(path: path)
-                state.end(ending)
-                doubtCommits(ending)
+        try await withTurn { () throws(GraphError) in
+            var record = self.schemaRecord
+            record.metadata[key] = text
+            let length = record.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+            guard length <= Self.metadataLimitBytes else {
+                throw .metadataTooLarge(key: key, lengthBytes: length, limitBytes: Self.metadataLimitBytes)
             }
-            throw error
+            guard record.metadata != self.schemaRecord.metadata else { return }
+            try await self.append([Journal.Record(kind: .schema, payload: record.bytes)])
+            self.schemaRecord = record
         }
-        if isSynced { syncedCommit = written.snapshot.commit } else { startMarkTimer() }
-        automaticCompaction?.didWrite(UInt64(JournalFormat.frameBytes(payloadBytes: record.payload.count)))
     }
 }

@@ -41,6 +41,8 @@ public actor Coordinator {
     /// While somebody waits in that line.
     var retryWatch: Task<Void, Never>?
     private var isClosed = false
+    /// The last commit so far with values of which the program's types do not read everything: a compaction would lose that.
+    var unreadCommit: CommitNumber?
     /// nil if the coordinator does not compact by itself, or not before the program does.
     var automaticCompaction: AutomaticCompaction?
     /// The least that a compaction must free for the coordinator to make it by itself; nil if it makes none.
@@ -144,6 +146,7 @@ public actor Coordinator {
         trace: (@Sendable (CommitTrace) -> Void)? = nil,
         taskExecutor: (any TaskExecutor)? = nil,
         initial: (snapshot: Snapshot, counters: [RowNumber])? = nil,
+        isReceived: Bool = false,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
         tracer = trace ?? CommitTrace.printer
@@ -156,7 +159,8 @@ public actor Coordinator {
         if let path {
             opened = try await StoreOpening(
                 path: path, schema: schema, fileSystem: fileSystem, options: options, dropping: dropping,
-                plan: migration, isReadOnly: readOnly, meter: progress.map { ProgressMeter($0) }
+                plan: migration, isReadOnly: readOnly, isReceived: isReceived,
+                meter: progress.map { ProgressMeter($0) }
             ).open()
         } else {
             guard !readOnly else {
@@ -173,9 +177,7 @@ public actor Coordinator {
         snapshot.token.store = storeID
         checkpoint.oldest.store = storeID
         let store = storeID
-        consumers = opened.consumers.mapValues {
-            HistoryToken(commit: $0.commit, store: store, fingerprint: $0.fingerprint)
-        }
+        consumers = opened.consumers.mapValues { $0.of(store) }
         written = (snapshot, opened.counters)
         syncedCommit = snapshot.commit
         historySource = HistorySource(opened, isInMemory: path == nil, fileSystem, options)
@@ -183,7 +185,7 @@ public actor Coordinator {
         state = CoordinatorState(
             snapshot,
             counters: counters,
-            storage: .init(opened.source, isInMemory: path == nil, options),
+            storage: .init(opened.source, isInMemory: path == nil, isReceived: isReceived, options),
             durability: durability,
             checksEveryCommit: checksEveryCommit
         )
@@ -201,8 +203,8 @@ public actor Coordinator {
     }
 
     private func startAutomaticCompaction() async {
-        guard let journal, let automaticMinimumBytes, !diagnostics.contains(where: { $0.kind == .unreadValues })
-        else { return }
+        if diagnostics.contains(where: { $0.kind == .unreadValues }) { unreadCommit = written.snapshot.commit }
+        guard let journal, let automaticMinimumBytes, unreadCommit == nil else { return }
         automaticCompaction = AutomaticCompaction(
             fileBytes: await journal.lengthBytes, checkpoint, minimumBytes: automaticMinimumBytes)
         compactIfWorthwhile()

@@ -8,6 +8,16 @@ struct CoordinatorState {
         /// Records may have so many bytes.
         case file(path: String, transactionBytes: Int)
         case readOnly(path: String)
+        /// The file has the commits of another store, until it is promoted.
+        case received(path: String, transactionBytes: Int)
+
+        /// Why the program may not write; nil if it may.
+        var refusal: GraphError? {
+            switch self {
+            case .memory, .file: nil
+            case .readOnly(let path), .received(let path, _): .readOnly(path: path)
+            }
+        }
     }
 
     /// What follows from a save, for the coordinator to do.
@@ -32,9 +42,9 @@ struct CoordinatorState {
     private(set) var ending: GraphError?
     private let checksEveryCommit: Bool
     private let counters: RowCounters
-    let storage: Storage
+    private(set) var storage: Storage
     /// The least that saves wait for.
-    private let durability: Durability
+    private var durability: Durability
 
     init(
         _ snapshot: Snapshot, counters: RowCounters, storage: Storage, durability: Durability = .full,
@@ -75,7 +85,7 @@ struct CoordinatorState {
             commit.state.snapshot.token.add(commit.number.number)
             commits.accept(commit)
             return (commit, .accepted)
-        case .readOnly(let path): throw .readOnly(path: path)
+        case .readOnly(let path), .received(let path, _): throw .readOnly(path: path)
         case .file(_, let bytes): limitBytes = bytes
         }
         let counters = counters.all
@@ -97,6 +107,13 @@ struct CoordinatorState {
         let isFirst = !queue.isBusy
         let ticket = queue.append(entry)
         return (commit, entry.isPublished ? .published(isFirst: isFirst) : ticket.map(Admission.waits) ?? .leads)
+    }
+
+    /// Takes saves from a state on.
+    mutating func promote(_ head: Snapshot, durability: Durability) {
+        guard case .received(let path, let bytes) = storage else { return }
+        (commits, storage) = (CommitState(head: head), .file(path: path, transactionBytes: bytes))
+        self.durability = durability
     }
 
     /// Takes no more saves, for the first reason that there is.

@@ -97,21 +97,9 @@ extension Coordinator {
 
     private func set(_ name: String, to token: HistoryToken?, durably: Bool) async throws(GraphError) {
         try await append(
-            Journal.Record(kind: .consumer, payload: ConsumerRecord.encode(name, token)), durably: durably)
+            [Journal.Record(kind: .consumer, payload: ConsumerRecord.encode(name, token))], durably: durably)
         consumers[name] = token
         published.keepUnread(since: unreadSince)
-    }
-
-    /// Runs the body between two groups of commits.
-    private func withTurn<Result: Sendable>(
-        _ body: () async throws(GraphError) -> Result
-    ) async throws(GraphError) -> Result {
-        if let ending = state.ending { throw ending }
-        if case .readOnly(let path) = state.storage { throw .readOnly(path: path) }
-        guard journal != nil else { return try await body() }
-        try await waitForTurn()
-        defer { passOn() }
-        return try await body()
     }
 }
 
@@ -133,7 +121,7 @@ extension Coordinator {
         before token: HistoryToken, progress: (@Sendable (StoreProgress) -> Void)? = nil
     ) async throws(GraphError) {
         if let ending = state.ending { throw ending }
-        if case .readOnly(let path) = state.storage { throw .readOnly(path: path) }
+        if let refusal = state.storage.refusal { throw refusal }
         do throws(GraphError) {
             try await historyReader(HistoryRequest(token: token))?.requireToken()
         } catch {

@@ -15,11 +15,13 @@ extension StoreSource {
 }
 
 extension CoordinatorState.Storage {
-    init(_ source: StoreSource, isInMemory: Bool, _ options: JournalOptions) {
+    init(_ source: StoreSource, isInMemory: Bool, isReceived: Bool, _ options: JournalOptions) {
         if isInMemory {
             self = .memory
         } else if source.journal == nil {
             self = .readOnly(path: source.path)
+        } else if isReceived {
+            self = .received(path: source.path, transactionBytes: options.transactionLimitBytes)
         } else {
             self = .file(path: source.path, transactionBytes: options.transactionLimitBytes)
         }

@@ -49,23 +49,27 @@ struct StoreOpening: Sendable {
     let dropping: [String]
     var plan: MigrationPlan?
     var isReadOnly = false
+    /// Whether the file is a copy that goes on with what it receives, and is told nothing else.
+    var isReceived = false
     var meter: ProgressMeter?
 
     /// Opens a file, or makes one, and replays it.
     func open() async throws(GraphError) -> OpenedStore {
+        if isReceived { try await requireFile() }
         do throws(GraphError) {
             let (source, replay) = try await replay(keepsIndexes: false) {
                 (replay: inout StoreReplay) throws(GraphError) in
                 // Even if the file could take note of all that has changed, or nothing has, a plan may have something to say.
                 if plan != nil, try hasSteps(for: replay.fileRecord) { throw try replay.mismatch() }
-                return try replay.finish()
+                let records = try replay.finish()
+                return isReceived ? [] : records
             }
             guard !source.wasCreated else { return empty(source) }
             return OpenedStore(
                 source: source,
                 snapshot: replay.snapshot,
                 counters: replay.counters,
-                record: replay.record,
+                record: isReceived ? replay.fileRecord : replay.record,
                 diagnostics: source.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
                     + replay.unreadProperties.map(StoreDiagnostic.unreadValues)
                     + StoreDiagnostic.changes(try replay.changes()),
@@ -75,10 +79,11 @@ struct StoreOpening: Sendable {
         } catch {
             switch error {
             case .invalidRecord: throw await refusal(error)
-            case .schemaMismatch: return try await migrate()
+            case .schemaMismatch where !isReceived: return try await migrate()
             // A step may replace what the program's types no longer read, and a default what was nil.
             case .valueNotReadable where plan != nil: return try await migrate()
-            case .valueNotReadable where schema.entities.contains { $0.properties.contains(where: \.replacesNull) }:
+            case .valueNotReadable
+            where !isReceived && schema.entities.contains { $0.properties.contains(where: \.replacesNull) }:
                 do throws(GraphError) {
                     return try await migrate()
                 } catch let failure {
@@ -87,6 +92,16 @@ struct StoreOpening: Sendable {
                 }
             default: throw error
             }
+        }
+    }
+
+    private func requireFile() async throws(GraphError) {
+        let opening = JournalOpening(fileSystem: fileSystem, options: options)
+        try await Journal.onExecutor { [path] () throws(GraphError) in
+            let location = try JournalLocation(resolving: path, in: opening.fileSystem)
+            guard try opening.statusIfExists(location.path) == nil else { return }
+            throw .unusableFile(
+                path: location.text, reason: "there is no file: bring a copy there, which Coordinator.copy(to:) makes")
         }
     }
 

@@ -66,30 +66,17 @@ actor FileFollower {
         didEnd(error)
     }
 
-    /// Without a change that the system has told of, it looks after so long. Where the system tells, this is for what it does not
-    /// see, as on a network's disk.
-    private static let (interval, watchedInterval) = (Duration.milliseconds(10), Duration.seconds(1))
-
     /// Shows commits whenever the file changes, until it ends or the task is cancelled.
     nonisolated func run(_ location: JournalLocation, _ fileSystem: any StoreFileSystem) async {
-        let changes = Waitable<UInt64>(0)
-        let watch = fileSystem.watch(location.lockPath, in: location.directory) { changes.change { $0 += 1 } }
-        defer { watch?.cancel() }
-        let interval = watch == nil ? Self.interval : Self.watchedInterval
-        await withDiscardingTaskGroup { group in
-            group.addTask {
-                while (try? await Task.sleep(for: interval)) != nil { changes.change { $0 += 1 } }
+        let changes = FileChanges(of: location, in: fileSystem)
+        while !Task.isCancelled {
+            let seen = changes.count
+            do throws(GraphError) {
+                try await catchUp()
+            } catch {
+                return
             }
-            while !Task.isCancelled {
-                let seen = changes.withLock { $0 }
-                do throws(GraphError) {
-                    try await self.catchUp()
-                } catch {
-                    break
-                }
-                await changes.waitForChange(unless: { $0 != seen }, isolation: nil)
-            }
-            group.cancelAll()
+            await changes.wait(after: seen)
         }
     }
 }

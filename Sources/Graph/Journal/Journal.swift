@@ -16,6 +16,9 @@ actor Journal {
     struct Record: Sendable, Equatable {
         var kind: RecordKind
         var payload: [UInt8]
+
+        /// Its length in a file.
+        var frameBytes: UInt64 { UInt64(JournalFormat.frameBytes(payloadBytes: payload.count)) }
     }
 
     /// Absolute and without symbolic links.

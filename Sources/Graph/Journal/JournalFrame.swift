@@ -52,13 +52,23 @@ struct JournalFrame: Sendable, Equatable {
         _ record: Journal.Record, sequence: JournalSequence, durableThrough: JournalSequence, chain: UInt32,
         salt: UInt32, to writer: inout ByteWriter
     ) -> UInt32 {
+        append(
+            record.kind.rawValue, record.payload, sequence: sequence, durableThrough: durableThrough, chain: chain,
+            salt: salt, to: &writer)
+    }
+
+    /// The same for a record of any kind.
+    static func append(
+        _ kind: UInt8, _ payload: [UInt8], sequence: JournalSequence, durableThrough: JournalSequence, chain: UInt32,
+        salt: UInt32, to writer: inout ByteWriter
+    ) -> UInt32 {
         let start = writer.count
         writer.appendFixed(JournalFormat.frameMagic)
         writer.appendFixed(UInt32(0))
-        writer.append(record.kind.rawValue)
+        writer.append(kind)
         writer.append(0)
         writer.appendFixed(UInt16(0))
-        writer.appendFixed(UInt32(record.payload.count))
+        writer.appendFixed(UInt32(payload.count))
         writer.appendFixed(sequence.number)
         writer.appendFixed(durableThrough.number)
         writer.appendFixed(chain)
@@ -66,9 +76,9 @@ struct JournalFrame: Sendable, Equatable {
             CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[(start + 8)..<(start + 36)]), seed: salt)
         }
         writer.overwriteFixed(headerChecksum, at: start + 4)
-        let payloadChecksum = CRC32C.checksum(record.payload, seed: headerChecksum)
+        let payloadChecksum = CRC32C.checksum(payload, seed: headerChecksum)
         writer.appendFixed(payloadChecksum)
-        writer.append(contentsOf: record.payload)
+        writer.append(contentsOf: payload)
         while writer.count % JournalFormat.alignment != 0 { writer.append(0) }
         return payloadChecksum
     }

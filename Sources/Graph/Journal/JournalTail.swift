@@ -96,17 +96,22 @@ struct JournalTail: Sendable {
 
     /// The end of what later records show to be durable, for those who may not read the lock file; nil if they show no more than
     /// was read.
-    func shownEnd() throws(GraphError) -> JournalEnd? {
+    ///
+    /// - Parameter isSealed: whether the initial part was read, which was durable before the file got its name.
+    func shownEnd(isSealed: Bool = true) throws(GraphError) -> JournalEnd? {
         var (ahead, ends) = (self, [JournalEnd]())
+        var seal: JournalSequence?
         var window = try window()
         // A record may be on its way.
-        while case .entry? = try? ahead.next(in: &window) {
+        while case .entry(let entry)? = try? ahead.next(in: &window) {
+            if !isSealed, seal == nil, entry.kind == .mark { seal = entry.sequence }
             ends.append(
                 JournalEnd(
                     fileID: header.fileID, sequence: ahead.sequence, offset: ahead.offset, chain: ahead.chain,
                     isClosed: false))
         }
-        return ends.last { $0.sequence <= ahead.durableThrough }
+        let durable = max(ahead.durableThrough, seal ?? .none)
+        return ends.last { $0.sequence <= durable }
     }
 
     func corrupt(_ reason: String) -> GraphError {

@@ -64,6 +64,8 @@ extension GraphError: CustomStringConvertible {
             "the commits since the token are not kept any more, but only those after commit \(oldest.commit): read the store anew"
         case .consumerMissing(let name):
             "the store has no consumer \(name.shortened().debugDescription) any more: make it again, and begin with the newest state"
+        case .invalidLog(let reason):
+            "the log cannot be received: \(reason.shortened(to: 400)); begin a new one at the receiver's token"
         case .revertConflicts(let conflicts):
             conflicts.description("the commit cannot be reverted, since others have changed what it did", "conflict")
                 + "\n  Nothing was saved: change these objects by hand."

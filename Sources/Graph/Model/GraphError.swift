@@ -73,7 +73,7 @@ public enum GraphError: Error, Sendable {
 
     /// The store is closed.
     case closed(path: String)
-    /// The store was opened read-only. Nothing was saved; open the file for writing.
+    /// The store was opened read-only, or a ``LogReceiver`` has it. Nothing was saved; open the file for writing, or promote it.
     case readOnly(path: String)
     // MARK: History
 
@@ -86,6 +86,9 @@ public enum GraphError: Error, Sendable {
     case historyExpired(oldest: HistoryToken)
     /// Somebody has removed the ``HistoryConsumer`` of that name. Make it again, and begin with the newest state.
     case consumerMissing(name: String)
+    /// What a ``LogReceiver`` was given is not what a ``LogSender`` sends, or a part of it is missing, damaged, or came twice. The
+    /// commits before that part are kept: begin a new log at the receiver's token.
+    case invalidLog(reason: String)
     /// The commit cannot be reverted as a whole: these objects and properties have been changed since, or others depend on them by
     /// now. Nothing was saved; change what is left by hand.
     case revertConflicts(ErrorList<UndoConflict>)

@@ -18,6 +18,11 @@ public struct HistoryToken: Sendable, Hashable {
         fingerprint = XXH64.hash(record, seed: fingerprint)
     }
 
+    /// The same place in a store, for a token that does not say of which one it is.
+    func of(_ store: StoreID) -> HistoryToken {
+        HistoryToken(commit: commit, store: store, fingerprint: fingerprint)
+    }
+
     /// Takes in a number.
     mutating func add(_ number: UInt64) {
         withUnsafeBytes(of: number.littleEndian) { add($0) }

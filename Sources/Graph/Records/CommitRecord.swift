@@ -140,6 +140,8 @@ struct CommitRecord {
         return try Head(&reader)
     }
 
+    static func head(of payload: [UInt8]) throws -> Head { try payload.withUnsafeBytes { try head(of: $0) } }
+
     /// Hands on what a payload says, in its order. What can be seen without knowing the state is checked; the rest is for the
     /// handler, which reads the values.
     static func decode(

@@ -41,6 +41,11 @@ final class RowCounters: Sendable {
         }
     }
 
+    /// Hands out none below these, by entity.
+    func raise(to next: [RowNumber]) {
+        for (counter, next) in zip(counters, next) { counter.next.max(next, ordering: .relaxed) }
+    }
+
     /// Takes back numbers that were taken and that nothing has.
     func giveBack(_ rows: ClosedRange<RowNumber>, of entity: Int) {
         unused.withLock { unused in

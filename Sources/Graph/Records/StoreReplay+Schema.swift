@@ -81,7 +81,7 @@ extension StoreReplay {
         agreement = Self.agreement(record, program, snapshot.schema)
     }
 
-    private static func agreement(_ record: SchemaRecord, _ program: SchemaRecord, _ schema: Schema) -> Agreement {
+    static func agreement(_ record: SchemaRecord, _ program: SchemaRecord, _ schema: Schema) -> Agreement {
         if record.entities == program.entities { return .same }
         let areKnown = zip(record.entities, schema.entities).allSatisfy { recorded, entity in
             entity.knownNames.contains(recorded.name)

@@ -68,6 +68,19 @@ struct StoreReplay: Sendable {
         self.init(Snapshot(schema: try Schema([])), nil, path: path, keepsIndexes: keepsIndexes)
     }
 
+    /// Goes on from the state that a file has led to.
+    ///
+    /// - Parameter record: the last one in the file.
+    init(
+        from snapshot: Snapshot, counters: [RowNumber], _ record: SchemaRecord, consumers: [String: HistoryToken],
+        path: String
+    ) {
+        let program = SchemaRecord(snapshot.schema)
+        self.init(snapshot, program, path: path, keepsIndexes: true)
+        (self.counters, self.consumers, lastRecord) = (counters, consumers, record)
+        agreement = Self.agreement(record, program, snapshot.schema)
+    }
+
     private init(_ snapshot: Snapshot, _ program: SchemaRecord?, path: String, keepsIndexes: Bool) {
         (self.snapshot, self.program, self.path, self.keepsIndexes) = (snapshot, program, path, keepsIndexes)
         rules = ReplayRules(hasIndexes: keepsIndexes)
@@ -83,6 +96,16 @@ struct StoreReplay: Sendable {
             try checked(entry) { try $0.applyAlone(entry) }
         }
         if entry.endsGroup { try insertWaiting() }
+    }
+
+    /// Applies a record that is in memory.
+    mutating func apply(
+        _ kind: Journal.RecordKind, _ payload: [UInt8], sequence: JournalSequence = .none, offset: UInt64 = 0
+    ) throws(GraphError) {
+        try payload.withUnsafeBufferPointer { buffer throws(GraphError) in
+            try apply(
+                JournalEntry(kind: kind, sequence: sequence, offset: offset, payload: UnsafeRawBufferPointer(buffer)))
+        }
     }
 
     private mutating func applyAlone(_ entry: JournalEntry) throws {
@@ -183,12 +206,11 @@ struct StoreReplay: Sendable {
         "\(snapshot.schema.entities[entity].name).\(property.name)"
     }
 
+    /// Of several records the highest counters count: a copy may have handed out more than the store whose commits it receives.
     mutating func apply(_ next: [(entity: Int, next: RowNumber)], _ reader: ByteReader) throws {
         for (entity, next) in next {
-            guard next >= counters[entity], next <= RowCounters.maximum else {
-                throw reader.failure("row counter \(next) after \(counters[entity])")
-            }
-            counters[entity] = next
+            guard next <= RowCounters.maximum else { throw reader.failure("row counter \(next)") }
+            counters[entity] = max(counters[entity], next)
         }
     }
 }

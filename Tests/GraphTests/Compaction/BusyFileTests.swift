@@ -4,7 +4,7 @@ import Testing
 
 /// R29: a file that is compacted all the time has what was saved. `.ci/campaign` does more of it.
 struct BusyFileTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `sixteen writers and two readers of a file that is compacted all the time`() async throws {
         let folder = try TemporaryFolder()
         var file = BusyFile(path: folder.file())

@@ -11,9 +11,10 @@ struct StatisticsTests {
         folder = try TemporaryFolder()
     }
 
+    /// Without history, of which a file needs more the more often the same is written.
     private func open(readOnly: Bool = false) async throws(GraphError) -> Coordinator {
         try await Coordinator(
-            for: Team.self, Person.self, at: folder.file(), readOnly: readOnly, compaction: .manual)
+            for: Team.self, Person.self, at: folder.file(), readOnly: readOnly, compaction: .manual, retention: .none)
     }
 
     @Test func `a store in memory has objects and no file`() async throws {

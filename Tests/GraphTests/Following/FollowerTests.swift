@@ -18,8 +18,11 @@ struct FollowerTests {
         path = folder.file()
     }
 
-    private func writer(_ durability: Durability = .full) async throws -> Coordinator {
-        try await Coordinator(for: Reading.self, at: path, durability: durability, compaction: .manual)
+    private func writer(
+        _ durability: Durability = .full, _ retention: HistoryRetention = HistoryRetention()
+    ) async throws -> Coordinator {
+        try await Coordinator(
+            for: Reading.self, at: path, durability: durability, compaction: .manual, retention: retention)
     }
 
     /// One that shows commits only when it is asked to.
@@ -180,8 +183,11 @@ struct FollowerTests {
         try await writer.close()
     }
 
-    @Test func `one that misses a whole file gets one element for the range`() async throws {
-        let writer = try await writer()
+    @Test(arguments: [false, true])
+    func `one that misses a whole file gets the commits that the next one retains, or one element for the range`(
+        hasHistory: Bool
+    ) async throws {
+        let writer = try await writer(.full, hasHistory ? HistoryRetention() : .none)
         try await insert("a", into: writer)
         let follower = try await follower()
         var feed = follower.commits.makeAsyncIterator()
@@ -190,9 +196,16 @@ struct FollowerTests {
         try await insert("c", into: writer)
         try await writer.compact()
         try await follower.catchUp()
-        let commit = try #require(await feed.next())
-        #expect(commit.commits.lowerBound.number == 2 && commit.number.number == 3 && commit.origin == nil)
-        #expect(commit.changes(of: Reading.self).count == 2 && follower.snapshot.token == writer.snapshot.token)
+        if hasHistory {
+            #expect(await feed.next()?.changes(of: Reading.self).map(\.after?.place) == ["b"])
+            let commit = try #require(await feed.next())
+            #expect(commit.number.number == 3 && commit.origin?.author == "w")
+        } else {
+            let commit = try #require(await feed.next())
+            #expect(commit.commits.lowerBound.number == 2 && commit.number.number == 3 && commit.origin == nil)
+            #expect(commit.changes(of: Reading.self).count == 2)
+        }
+        #expect(follower.snapshot.token == writer.snapshot.token && follower.snapshot.check() == [])
         try await insert("d", into: writer)
         try await follower.catchUp()
         #expect(await feed.next()?.commits.lowerBound.number == 4)

@@ -93,7 +93,7 @@ struct SmallDiskTests {
     }
 
     /// By pages, from no room at all to more than a compaction takes.
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `a disk without room for a compaction keeps the file and takes saves, at two hundred sizes`() async throws {
         let disk = try MountedFolder(bytes: 32 << 20, at: folder.path)
         var store = try await Coordinator(for: Person.self, Team.self, at: path, compaction: .manual)

@@ -11,7 +11,7 @@ struct SharedFileTests {
         var filling = ""
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `readers of a file under saves and compactions see each time what was saved before, and no gap`()
         async throws
     {

@@ -1,0 +1,158 @@
+/// Commits of the store of which this one is a copy, and the end of being one.
+extension Coordinator {
+    /// Takes over what a log says, in its order. What the store has already is passed over. Durable when it returns.
+    ///
+    /// - Parameters:
+    ///   - log: its next records.
+    ///   - position: where the log is before them.
+    ///   - isNewest: whether no other log has begun.
+    /// - Returns: where it is behind them.
+    /// - Throws: `.historyDiverged`, if the store has other commits than the log, or was promoted; `.invalidLog`;
+    ///   `.schemaMismatch`, `.valueNotReadable`; and what a save throws for reasons of the file. What comes before the record
+    ///   that is wrong is taken over.
+    func receive(
+        _ log: [LogRecord], at position: HistoryToken, while isNewest: @Sendable () -> Bool
+    ) async throws(GraphError) -> HistoryToken {
+        try await withTurn(isReceiving: true) { () throws(GraphError) in
+            guard case .received = self.state.storage else { throw .historyDiverged(position) }
+            guard isNewest() else { throw .invalidLog(reason: "another one has begun, which goes on instead") }
+            var receiving = ReceivedRecords(self.replay, at: position)
+            var failure: GraphError?
+            do throws(GraphError) {
+                for record in log { try receiving.take(record) }
+            } catch {
+                failure = error
+            }
+            try await self.take(receiving)
+            if let failure { throw failure }
+            return receiving.position
+        }
+    }
+
+    /// Has the store take saves from here on, in a commit of its own, with which a new history begins: the store of which this one
+    /// was a copy cannot have it. Durable when it returns.
+    func promote(author: String?, durability: Durability) async throws(GraphError) {
+        try await withTurn(isReceiving: true) { () throws(GraphError) in
+            guard case .received = self.state.storage else { return }
+            var promotion = ReceivedRecords(self.replay, at: self.written.snapshot.token)
+            try promotion.promote(author: author, time: PosixFileSystem.nanosecondsSince1970())
+            try await self.take(promotion)
+            self.state.promote(self.written.snapshot, durability: durability)
+        }
+    }
+
+    private var replay: StoreReplay {
+        StoreReplay(
+            from: written.snapshot, counters: written.counters, schemaRecord, consumers: consumers, path: path)
+    }
+
+    private func take(_ received: ReceivedRecords) async throws(GraphError) {
+        guard !received.records.isEmpty else { return }
+        try await append(received.records)
+        let replay = received.replay
+        written = (replay.snapshot, replay.counters)
+        (syncedCommit, schemaRecord) = (replay.snapshot.commit, replay.fileRecord)
+        // A compaction would write the state without them.
+        if !replay.unreadProperties.isEmpty { unreadCommit = replay.snapshot.commit }
+        consumers = replay.consumers.mapValues { [storeID] in $0.of(storeID) }
+        counters.raise(to: replay.counters)
+        published.publish(received.steps)
+        startMarkTimer()
+        compactIfWorthwhile()
+    }
+}
+
+/// Records of a log, and what they make of a state.
+private struct ReceivedRecords {
+    private(set) var replay: StoreReplay
+    /// Of the log.
+    private(set) var position: HistoryToken
+    /// For the store's file.
+    private(set) var records: [Journal.Record] = []
+    private(set) var steps: [PublishedSnapshot.Step] = []
+
+    init(_ replay: StoreReplay, at position: HistoryToken) { (self.replay, self.position) = (replay, position) }
+
+    private var own: HistoryToken { replay.snapshot.token }
+
+    /// Takes the next record. If it throws, all is as before.
+    mutating func take(_ record: LogRecord) throws(GraphError) {
+        guard position.commit != own.commit || position == own else { throw .historyDiverged(position) }
+        guard record.kind == .commit else {
+            // The store has what was recorded before its last commit.
+            guard position.commit == own.commit else { return }
+            return try note(record)
+        }
+        var next = position
+        guard let head = try? CommitRecord.head(of: record.payload), head.number == position.commit.next,
+            record.fingerprint == position.fingerprint
+        else { throw .invalidLog(reason: "behind commit \(position.commit) comes a commit that does not follow it") }
+        next.commit = head.number
+        record.payload.withUnsafeBytes { next.add($0) }
+        if position.commit == own.commit {
+            try add(Journal.Record(kind: .commit, payload: record.payload))
+            steps.append(
+                PublishedSnapshot.Step(snapshot: replay.snapshot, origin: ChangeOrigin(head), time: head.time))
+        } else if next.commit == own.commit, next != own {
+            throw .historyDiverged(next)
+        }
+        position = next
+    }
+
+    private mutating func note(_ record: LogRecord) throws(GraphError) {
+        switch record.kind {
+        case .commit: break
+        case .schema:
+            guard record.payload != replay.fileRecord.bytes else { return }
+            try add(Journal.Record(kind: .schema, payload: record.payload))
+        case .consumer: try add(Journal.Record(kind: .consumer, payload: record.payload))
+        case .consumers: try note(consumers: record)
+        case .counters: try note(counters: record)
+        }
+    }
+
+    /// What comes again says nothing new.
+    private mutating func note(counters record: LogRecord) throws(GraphError) {
+        let counters = replay.counters
+        try add(Journal.Record(kind: .mark, payload: record.payload))
+        if replay.counters == counters { records.removeLast() }
+    }
+
+    private mutating func note(consumers record: LogRecord) throws(GraphError) {
+        guard let there = try? LogRecord.readConsumers(record.payload) else {
+            throw .invalidLog(reason: "its consumers of history are unsound")
+        }
+        let names = Set(there.keys).union(replay.consumers.keys)
+        for name in names.sorted() where there[name]?.position != replay.consumers[name]?.position {
+            records.append(Journal.Record(kind: .consumer, payload: ConsumerRecord.encode(name, there[name])))
+        }
+        replay.consumers = there
+    }
+
+    private mutating func add(_ record: Journal.Record) throws(GraphError) {
+        var replay = replay
+        do throws(GraphError) {
+            try replay.apply(record.kind, record.payload)
+            if record.kind == .schema { _ = try replay.recordsToAppend() }
+        } catch {
+            guard case .invalidRecord(_, _, _, let reason) = error else { throw error }
+            throw .invalidLog(reason: "behind commit \(own.commit) comes what does not fit: \(reason)")
+        }
+        self.replay = replay
+        records.append(record)
+    }
+
+    /// Adds a commit that changes nothing.
+    mutating func promote(author: String?, time: UInt64) throws(GraphError) {
+        for record in try replay.recordsToAppend() { try add(record) }
+        var state = WorkingState(base: replay.snapshot)
+        state.number(own.commit.next)
+        let payload = try CommitRecord.encode(state, counters: replay.counters, time: time, author: author ?? "")
+        try take(LogRecord(kind: .commit, payload: payload, fingerprint: own.fingerprint))
+    }
+}
+
+extension HistoryToken {
+    /// What a record has of it.
+    fileprivate var position: [UInt64] { [commit.number, fingerprint] }
+}
