@@ -1,0 +1,82 @@
+/// The rows of one entity in a state of the past: those of the newest state, but for the ones that have changed since.
+///
+/// Those have places in a table of their own, in the order in which they first changed. So a change takes the memory of one row,
+/// and none of a leaf of the newest table, and commits that follow each other find their rows side by side.
+struct PastRows: Sendable {
+    private let newest: RowTable
+    private var places: [RowNumber: UInt64] = [:]
+    /// By place. A place without a row stands for a row that does not exist.
+    private var rows: RowTable
+
+    init(_ newest: RowTable) {
+        self.newest = newest
+        rows = RowTable(layout: newest.layout)
+    }
+
+    /// How many rows may differ from the newest ones.
+    var count: Int { places.count }
+
+    func contains(_ row: RowNumber) -> Bool {
+        places[row].map(rows.contains) ?? newest.contains(row)
+    }
+
+    /// Valid until this value changes.
+    func row(_ row: RowNumber) -> (version: RowVersion, address: UnsafeRawPointer)? {
+        if let place = places[row] { return rows.row(place) }
+        return newest.row(row)
+    }
+
+    /// Moves in a row that does not exist; the memory that it came from is uninitialized afterwards.
+    mutating func insert(_ row: RowNumber, version: RowVersion, moving value: UnsafeMutableRawPointer) {
+        rows.set(place(of: row), version: version, moving: value)
+    }
+
+    /// Has a closure change a row and its version in place. Returns false, and calls it not, if there is no such row.
+    mutating func change(
+        _ row: RowNumber, _ body: (UnsafeMutableRawPointer, inout UInt64) throws -> Void
+    ) rethrows -> Bool {
+        var isFound = false
+        try rows.change(CollectionOfOne(ownPlace(of: row))) { _, address, version in
+            isFound = true
+            try body(address, &version)
+            return false
+        }
+        return isFound
+    }
+
+    /// Returns false if there is no such row.
+    mutating func remove(_ row: RowNumber) -> Bool {
+        rows.remove(ownPlace(of: row))
+    }
+
+    /// Calls the body with each row that may differ from the newest one, in ascending order; nil stands for one that does not exist.
+    func forEachRow(_ body: (RowNumber, (version: RowVersion, address: UnsafeRawPointer)?) -> Void) {
+        for (row, place) in places.sorted(by: { $0.key < $1.key }) {
+            body(row, rows.row(place))
+        }
+    }
+
+    private mutating func place(of row: RowNumber) -> UInt64 {
+        if let place = places[row] { return place }
+        let place = UInt64(places.count)
+        places[row] = place
+        return place
+    }
+
+    /// The same, and the row is there if it exists.
+    private mutating func ownPlace(of row: RowNumber) -> UInt64 {
+        let (count, place) = (places.count, place(of: row))
+        if places.count > count, let (version, address) = newest.row(row) {
+            rows.set(place, version: version, copying: address)
+        }
+        return place
+    }
+}
+
+extension RowTable {
+    /// Valid as `address(of:)` says.
+    func row(_ number: RowNumber) -> (version: RowVersion, address: UnsafeRawPointer)? {
+        guard let version = version(of: number), let address = address(of: number) else { return nil }
+        return (version, address)
+    }
+}
