@@ -120,8 +120,13 @@ extension CommitChanges: StateChanges {
         } else if let table = relationship.linkTable {
             let isRecorded = schema.linkTables[table].isRecorded(as: table)
             let recorded = isRecorded ? table : schema.linkTables[table].inverse
-            for (number, difference) in links where number == recorded {
-                owners.formUnion((difference.removed + difference.added).map { isRecorded ? $0.owner : $0.member })
+            // A link that has only moved is removed and added. A table that is not recorded has no order, and has it all the while.
+            func links(_ links: [LinkTable.Link]) -> Set<LinkTable.Link> {
+                Set(isRecorded ? links : links.map { LinkTable.Link(owner: $0.member, member: $0.owner) })
+            }
+            for (number, difference) in self.links where number == recorded {
+                let changed = links(difference.removed).symmetricDifference(links(difference.added))
+                owners.formUnion(changed.map(\.owner))
             }
         }
         return owners.sorted()

@@ -76,7 +76,10 @@ struct PastRows: Sendable {
 extension RowTable {
     /// Valid as `address(of:)` says.
     func row(_ number: RowNumber) -> (version: RowVersion, address: UnsafeRawPointer)? {
-        guard let version = version(of: number), let address = address(of: number) else { return nil }
-        return (version, address)
+        // One descent for both.
+        guard let run = run(from: number), run.firstRow >> 5 == number >> 5 else { return nil }
+        let place = Int(number & 31)
+        guard run.occupancy & (1 << UInt32(place)) != 0 else { return nil }
+        return (RowVersion(run.versions[place]), run.values + place * layout.stride)
     }
 }
