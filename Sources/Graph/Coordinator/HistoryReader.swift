@@ -85,7 +85,7 @@ actor HistoryReader {
         case .kept(_, let before): return before
         case .file(let file, let newest):
             let commits = try RecordedCommits(file, since: request.token, through: newest.token)
-            var walk = CommitWalk(commits, from: newest)
+            var walk = CommitWalk(commits, from: newest, isWhole: true)
             try walk.goBack(to: commits.start.commit)
             return walk.state.snapshot
         case .end: preconditionFailure("the commits were read")

@@ -21,10 +21,12 @@ struct CommitWalk: ~Copyable {
     /// So much is read at once on the way back, or one record.
     private static let pieceBytes: UInt64 = 1 << 20
 
-    /// - Parameter end: the state after the last one of the commits.
-    init(_ commits: RecordedCommits, from end: Snapshot) {
+    /// - Parameters:
+    ///   - end: the state after the last one of the commits.
+    ///   - isWhole: whether a state of the walk becomes a snapshot.
+    init(_ commits: RecordedCommits, from end: Snapshot, isWhole: Bool = false) {
         self.commits = commits
-        step = CommitStep(PastState(end), path: commits.file.path)
+        step = CommitStep(PastState(end, isWhole: isWhole), path: commits.file.path)
         position = commits.places.count
         window = commits.file.window()
     }

@@ -3,18 +3,17 @@
 /// Those have places in a table of their own, in the order in which they first changed. So a change takes the memory of one row,
 /// and none of a leaf of the newest table, and commits that follow each other find their rows side by side.
 struct PastRows: Sendable {
-    private let newest: RowTable
+    private var newest: RowTable
+    /// Whether rows change in leaves of the whole table, which are copied once, and not beside it: for who asks for all rows in the end.
+    private let isWhole: Bool
     private var places: [RowNumber: UInt64] = [:]
     /// By place. A place without a row stands for a row that does not exist.
     private var rows: RowTable
 
-    init(_ newest: RowTable) {
-        self.newest = newest
+    init(_ newest: RowTable, isWhole: Bool) {
+        (self.newest, self.isWhole) = (newest, isWhole)
         rows = RowTable(layout: newest.layout)
     }
-
-    /// How many rows may differ from the newest ones.
-    var count: Int { places.count }
 
     func contains(_ row: RowNumber) -> Bool {
         places[row].map(rows.contains) ?? newest.contains(row)
@@ -28,7 +27,11 @@ struct PastRows: Sendable {
 
     /// Moves in a row that does not exist; the memory that it came from is uninitialized afterwards.
     mutating func insert(_ row: RowNumber, version: RowVersion, moving value: UnsafeMutableRawPointer) {
-        rows.set(place(of: row), version: version, moving: value)
+        if isWhole {
+            newest.set(row, version: version, moving: value)
+        } else {
+            rows.set(place(of: row), version: version, moving: value)
+        }
     }
 
     /// Has a closure change a row and its version in place. Returns false, and calls it not, if there is no such row.
@@ -36,24 +39,35 @@ struct PastRows: Sendable {
         _ row: RowNumber, _ body: (UnsafeMutableRawPointer, inout UInt64) throws -> Void
     ) rethrows -> Bool {
         var isFound = false
-        try rows.change(CollectionOfOne(ownPlace(of: row))) { _, address, version in
+        func change(_: RowNumber, _ address: UnsafeMutableRawPointer, _ version: inout UInt64) throws -> Bool {
             isFound = true
             try body(address, &version)
             return false
+        }
+        if isWhole {
+            try newest.change(CollectionOfOne(row), change)
+        } else {
+            try rows.change(CollectionOfOne(ownPlace(of: row)), change)
         }
         return isFound
     }
 
     /// Returns false if there is no such row.
     mutating func remove(_ row: RowNumber) -> Bool {
-        rows.remove(ownPlace(of: row))
+        isWhole ? newest.remove(row) : rows.remove(ownPlace(of: row))
     }
 
-    /// Calls the body with each row that may differ from the newest one, in ascending order; nil stands for one that does not exist.
-    func forEachRow(_ body: (RowNumber, (version: RowVersion, address: UnsafeRawPointer)?) -> Void) {
+    /// All rows.
+    var table: RowTable {
+        var table = newest
         for (row, place) in places.sorted(by: { $0.key < $1.key }) {
-            body(row, rows.row(place))
+            if let (version, address) = rows.row(place) {
+                table.set(row, version: version, copying: address)
+            } else {
+                table.remove(row)
+            }
         }
+        return table
     }
 
     private mutating func place(of row: RowNumber) -> UInt64 {

@@ -118,6 +118,24 @@ extension Snapshot {
         }
     }
 
+    /// The same rows and links with indexes, which come from those of a similar state or, where much differs, from the rows.
+    func indexed(like other: Snapshot) -> Snapshot {
+        var (changed, result) = (0, other)
+        let difference = SnapshotDifference(before: other, after: self)
+        let limit = entities.reduce(0) { $0 + $1.rows.count } / 8
+        difference.forEachRow { _, _, _ in changed += 1 }
+        guard changed <= limit else {
+            result = self
+            _ = result.buildIndexes()
+            return result
+        }
+        var scratch = EntryScratch()
+        difference.forEachRow { id, _, new in _ = result.updateIndexes(of: id, to: new, &scratch) }
+        for entity in entities.indices { result.entities[entity].rows = entities[entity].rows }
+        (result.linkTables, result.token) = (linkTables, token)
+        return result
+    }
+
     /// Builds all indexes from the rows, several at once, or from those of an earlier state. Returns the rows whose unique value
     /// another row may have.
     mutating func buildIndexes(from base: IndexBase? = nil) -> [RowID] {
