@@ -120,7 +120,8 @@ extension CommitChanges: StateChanges {
         } else if let table = relationship.linkTable {
             let isRecorded = schema.linkTables[table].isRecorded(as: table)
             let recorded = isRecorded ? table : schema.linkTables[table].inverse
-            // A link that has only moved is removed and added. A table that is not recorded has no order, and has it all the while.
+            // A link that has only moved is removed and added. A table that is not recorded has no order, and so has that
+            // link before and after.
             func links(_ links: [LinkTable.Link]) -> Set<LinkTable.Link> {
                 Set(isRecorded ? links : links.map { LinkTable.Link(owner: $0.member, member: $0.owner) })
             }

@@ -4,7 +4,8 @@
 /// and none of a leaf of the newest table, and commits that follow each other find their rows side by side.
 struct PastRows: Sendable {
     private var newest: RowTable
-    /// Whether rows change in leaves of the whole table, which are copied once, and not beside it: for who asks for all rows in the end.
+    /// Whether rows change in leaves of the whole table, which are copied once, and not beside it: for who asks for all
+    /// rows in the end.
     private let isWhole: Bool
     private var places: [RowNumber: UInt64] = [:]
     /// By place. A place without a row stands for a row that does not exist.

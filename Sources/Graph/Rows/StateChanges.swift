@@ -16,8 +16,8 @@ protocol StateChanges: Sendable {
     /// The version of a row that differs in the state after, or before if that lacks it.
     func version(of id: RowID) -> RowVersion?
 
-    /// Calls the body with each link table that differs, in the order of their numbers. One that records leave out, since it follows
-    /// from another one, may be missing.
+    /// Calls the body with each link table that differs, in the order of their numbers. One that records leave out, since it
+    /// follows from another one, may be missing.
     func forEachLinkTable(_ body: (Int, LinkTableDescription, LinkTable.Difference) throws -> Void) rethrows
 
     /// The owners whose members or order differ, in ascending order.
