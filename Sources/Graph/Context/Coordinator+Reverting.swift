@@ -37,7 +37,7 @@ extension Coordinator {
         // The states of another opening may be of other types, or of a history that this store does not have.
         if let states = commit.difference, states.after.schema === snapshot.schema { return states }
         let after = try await snapshot(at: commit.token)
-        let before = try await snapshot(at: commit.states.before.token)
+        let before = try await snapshot(at: commit.changes.tokens.before)
         return SnapshotDifference(before: before, after: after)
     }
 }

@@ -85,9 +85,9 @@ actor HistoryReader {
         case .kept(_, let before): return before
         case .file(let file, let newest):
             let commits = try RecordedCommits(file, since: request.token, through: newest.token)
-            var walk = CommitWalk(commits, from: newest)
+            var walk = CommitWalk(commits, from: newest, isWhole: true)
             try walk.goBack(to: commits.start.commit)
-            return walk.snapshot.indexed(like: newest)
+            return walk.state.snapshot
         case .end: preconditionFailure("the commits were read")
         }
     }
@@ -121,12 +121,9 @@ actor HistoryReader {
         case .file(let file, let newest):
             if walk == nil { try begin(file, newest) }
             let passed = request.isNewestFirst ? try walk?.goBack() : try walk?.goOn()
-            guard let passed = passed ?? nil else { return nil }
-            let states = SnapshotDifference(before: passed.before, after: passed.after)
-            return (
-                Commit(states, origin: ChangeOrigin(passed.head), time: passed.head.time, hasIndexes: false),
-                passed.bytes
-            )
+            guard let passed = passed ?? nil, let changes = passed.changes else { return nil }
+            let commit = Commit(changes, origin: ChangeOrigin(passed.head), time: passed.head.time)
+            return (commit, passed.bytes)
         }
     }
 

@@ -204,14 +204,23 @@ extension Snapshot {
     /// - Parameter number: of the property.
     func storedValue(of number: Int, _ id: RowID, at address: UnsafeRawPointer) -> StoredValue {
         let entity = schema.entities[id.entity]
-        if let toOne = entity.toOnes.first(where: { $0.property == number }) {
-            let target = toOne.target(ofRowAt: address)
-            return target == 0 ? .null : .number("\(target)")
-        }
         if let toMany = entity.toManys.first(where: { $0.property == number }) {
             return .list(members(of: id.row, through: toMany).map { .number("\($0)") })
         }
-        let property = entity.properties[number]
+        return entity.storedValue(of: number, at: address)
+    }
+}
+
+extension EntityDescription {
+    /// The value of a property that is in the row itself.
+    ///
+    /// - Parameter number: of the property.
+    func storedValue(of number: Int, at address: UnsafeRawPointer) -> StoredValue {
+        if let toOne = toOnes.first(where: { $0.property == number }) {
+            let target = toOne.target(ofRowAt: address)
+            return target == 0 ? .null : .number("\(target)")
+        }
+        let property = properties[number]
         func load<Value>(_ type: Value.Type) -> StoredValue {
             StoredValue((address + property.offset).assumingMemoryBound(to: Value.self).pointee)
         }

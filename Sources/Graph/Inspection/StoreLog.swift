@@ -106,9 +106,8 @@ package struct StoreLog: Sendable {
             var walk = CommitWalk(recorded, from: newest)
             try walk.goBack(to: recorded.start.commit)
             var commits: [Commit] = []
-            while let passed = try walk.goOn() {
-                let difference = SnapshotDifference(before: passed.before, after: passed.after)
-                commits.append(Commit(passed.head, difference, bytes: passed.bytes, hasDetails: hasDetails))
+            while let passed = try walk.goOn(), let changes = passed.changes {
+                commits.append(Commit(passed.head, changes, bytes: passed.bytes, hasDetails: hasDetails))
             }
             return (commits, recorded.start.commit.number)
         }
@@ -117,10 +116,10 @@ package struct StoreLog: Sendable {
 
 extension StoreLog.Commit {
     /// - Parameter bytes: the length of the record's payload.
-    init(_ head: CommitRecord.Head, _ difference: SnapshotDifference, bytes: Int, hasDetails: Bool) {
-        let changes = difference.before.schema.entities.enumerated().map { number, entity in
+    init(_ head: CommitRecord.Head, _ states: some StateChanges, bytes: Int, hasDetails: Bool) {
+        let changes = states.schema.entities.enumerated().map { number, entity in
             var changes = StoreLog.Changes(entity: entity.name)
-            difference.forEachRow(of: number) { _, old, new in
+            states.forEachRow(of: number) { _, old, new in
                 changes.inserted += old == nil ? 1 : 0
                 changes.deleted += new == nil ? 1 : 0
                 changes.updated += old == nil || new == nil ? 0 : 1
@@ -130,30 +129,29 @@ extension StoreLog.Commit {
         self.init(
             number: head.number.number, time: head.time, author: head.author, bytes: bytes,
             changes: changes.filter { $0 != StoreLog.Changes(entity: $0.entity) },
-            details: hasDetails ? difference.details : nil)
+            details: hasDetails ? states.details : nil)
     }
 }
 
-extension SnapshotDifference {
+extension StateChanges {
     /// What differs, by entity and then by relationship.
     fileprivate var details: [StoreLog.Detail] {
         var details: [StoreLog.Detail] = []
         forEachRow { id, old, new in
-            let oldValues = old.map { before.storedValues(of: id, at: $0) }
-            let newValues = new.map { after.storedValues(of: id, at: $0) }
-            func object(_ values: [(property: String, value: StoredValue)], of snapshot: Snapshot)
-                -> StoreLog.Detail.Object
-            {
-                let version = snapshot.entities[id.entity].rows.version(of: id.row)?.number ?? 0
-                return StoreLog.Detail.Object(
-                    entity: schema.entities[id.entity].name, row: id.row, version: version, values: values)
+            func object(_ values: [(property: String, value: StoredValue)]) -> StoreLog.Detail.Object {
+                StoreLog.Detail.Object(
+                    entity: schema.entities[id.entity].name, row: id.row, version: version(of: id)?.number ?? 0,
+                    values: values)
             }
+            let (oldValues, newValues) = (
+                old.map { storedValues(of: id, at: $0) }, new.map { storedValues(of: id, at: $0) }
+            )
             switch (oldValues, newValues) {
             case (let old?, let new?):
                 let changed = zip(old, new).filter { $0.value != $1.value }
-                details.append(.updated(object(changed.map(\.1), of: after), before: changed.map(\.0.value)))
-            case (nil, let new?): details.append(.inserted(object(new, of: after)))
-            case (let old?, nil): details.append(.deleted(object(old, of: before)))
+                details.append(.updated(object(changed.map(\.1)), before: changed.map(\.0.value)))
+            case (nil, let new?): details.append(.inserted(object(new)))
+            case (let old?, nil): details.append(.deleted(object(old)))
             case (nil, nil): break
             }
         }
@@ -169,15 +167,13 @@ extension SnapshotDifference {
         }
         return details
     }
-}
 
-extension Snapshot {
     /// The properties that are in the row itself. Members follow from other rows, and from links.
-    fileprivate func storedValues(
+    private func storedValues(
         of id: RowID, at address: UnsafeRawPointer
     ) -> [(property: String, value: StoredValue)] {
         let entity = schema.entities[id.entity]
         return entity.properties.indices.filter { number in !entity.toManys.contains { $0.property == number } }
-            .map { (property: entity.properties[$0].name, value: storedValue(of: $0, id, at: address)) }
+            .map { (property: entity.properties[$0].name, value: entity.storedValue(of: $0, at: address)) }
     }
 }

@@ -12,39 +12,38 @@ public struct Commit: Sendable {
     public let origin: ChangeOrigin?
     /// When the commit was made, by the clock of the machine that made it; of several, the last one.
     public let time: Date
-    let states: SnapshotDifference
-    /// Whether the states have indexes. Those from a file have rows and links alone, to be read faster.
-    private let hasIndexes: Bool
+    /// What differs between two states, or what the commit's record says.
+    let changes: any StateChanges
 
     /// - Parameter time: in nanoseconds since 1970.
-    init(_ states: SnapshotDifference, origin: ChangeOrigin?, time: UInt64, hasIndexes: Bool = true) {
-        commits = states.before.commit.next...states.after.commit
+    init(_ changes: any StateChanges, origin: ChangeOrigin?, time: UInt64) {
+        commits = changes.tokens.before.commit.next...changes.tokens.after.commit
         self.time = Date(timeIntervalSince1970: Double(time) / 1e9)
-        (self.states, self.origin, self.hasIndexes) = (states, origin, hasIndexes)
+        (self.changes, self.origin) = (changes, origin)
     }
 
     /// The number of the commit; of several, the last one's.
     public var number: CommitNumber { commits.upperBound }
 
     /// The place of the commit in the store's history; of several, that of the last one.
-    public var token: HistoryToken { states.after.token }
+    public var token: HistoryToken { changes.tokens.after }
 
     /// The store before and after; nil for a commit that ``CommitHistory`` has read from the store's file.
-    public var difference: SnapshotDifference? { hasIndexes ? states : nil }
+    public var difference: SnapshotDifference? { changes as? SnapshotDifference }
 
     /// The objects of an entity that were inserted, changed or deleted; see ``SnapshotDifference/changes(of:)``.
     ///
     /// Complexity: O(changed objects).
     public func changes<E: Entity>(of type: E.Type = E.self) -> [Change<E>] {
-        states.changes(of: type)
+        changes.objectChanges(of: type)
     }
 
-    func hasChanges<E: Entity>(of type: E.Type) -> Bool { states.hasChanges(of: type) }
+    func hasChanges<E: Entity>(of type: E.Type) -> Bool { changes.hasChanges(of: type) }
 
     /// The change of one object; nil if the commit did not change it.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
-    public func change<E>(of id: PersistentID<E>) -> Change<E>? { states.change(of: id) }
+    public func change<E>(of id: PersistentID<E>) -> Change<E>? { changes.objectChange(of: id) }
 
     /// The objects with other members than before, or with the same in another order, in the order of their insertion.
     ///
@@ -54,7 +53,7 @@ public struct Commit: Sendable {
     public func changedOwners<E, Target>(
         of keyPath: any KeyPath<E, ToMany<Target>> & Sendable
     ) -> [PersistentID<E>] {
-        states.changedOwners(of: keyPath, hasIndexes: hasIndexes)
+        changes.owners(withChanged: keyPath)
     }
 }
 

@@ -12,32 +12,12 @@ public struct SnapshotDifference: Sendable {
     /// opened without the entity.
     ///
     /// Complexity: O(changed objects).
-    public func changes<E: Entity>(of type: E.Type = E.self) -> [Change<E>] {
-        guard let entity = after.schema.index(of: type) else { return [] }
-        let layout = after.schema.entities[entity].layout
-        func value(_ address: UnsafeRawPointer?) -> E? { address?.row(as: type, in: layout).pointee }
-        var changes: [Change<E>] = []
-        forEachRow(of: entity) { id, old, new in
-            changes.append(Change(id: PersistentID(row: id.row), before: value(old), after: value(new)))
-        }
-        return changes
-    }
+    public func changes<E: Entity>(of type: E.Type = E.self) -> [Change<E>] { objectChanges(of: type) }
 
     /// The change of one object; nil if it is the same in both snapshots, or in neither.
     ///
     /// Complexity: O(log *n*) for *n* objects of the entity.
-    public func change<E>(of id: PersistentID<E>) -> Change<E>? {
-        guard let entity = after.schema.index(of: E.self) else { return nil }
-        let (old, new) = (before.entities[entity].rows, after.entities[entity].rows)
-        switch (old.address(of: id.row), new.address(of: id.row)) {
-        case (nil, nil):
-            return nil
-        case (let old?, let new?) where after.schema.entities[entity].areIdentical(old, new):
-            return nil
-        default:
-            return Change(id: id, before: old.value(of: id.row), after: new.value(of: id.row))
-        }
-    }
+    public func change<E>(of id: PersistentID<E>) -> Change<E>? { objectChange(of: id) }
 
     /// The objects with other members than before, or with the same in another order, in the order of their insertion.
     ///
@@ -47,15 +27,7 @@ public struct SnapshotDifference: Sendable {
     public func changedOwners<E, Target>(
         of keyPath: any KeyPath<E, ToMany<Target>> & Sendable
     ) -> [PersistentID<E>] {
-        changedOwners(of: keyPath, hasIndexes: true)
-    }
-
-    func changedOwners<E, Target>(
-        of keyPath: any KeyPath<E, ToMany<Target>> & Sendable, hasIndexes: Bool
-    ) -> [PersistentID<E>] {
-        guard let entity = after.schema.index(of: E.self) else { return [] }
-        return changedOwners(through: after.schema.toMany(keyPath, of: entity), hasIndexes: hasIndexes)
-            .map { PersistentID(row: $0) }
+        owners(withChanged: keyPath)
     }
 }
 
@@ -101,11 +73,10 @@ extension Snapshot {
     }
 }
 
-/// The visitor.
-extension SnapshotDifference {
+extension SnapshotDifference: StateChanges {
     var schema: Schema { after.schema }
+    var tokens: (before: HistoryToken, after: HistoryToken) { (before.token, after.token) }
 
-    /// Calls the body with each row of an entity that differs, in ascending order; nil stands for a row that one state lacks.
     /// Compares rows, not versions: uncommitted states may have different rows of one version.
     func forEachRow(
         of entity: Int,
@@ -118,29 +89,13 @@ extension SnapshotDifference {
         }
     }
 
-    /// Whether `changes(of:)` has any; false if the store was opened without the entity.
-    func hasChanges<E: Entity>(of type: E.Type) -> Bool {
-        guard let entity = schema.index(of: type) else { return false }
-        return !isEmpty(entity)
+    func row(_ id: RowID) -> (old: UnsafeRawPointer?, new: UnsafeRawPointer?) {
+        (before.address(of: id), after.address(of: id))
     }
 
-    private func isEmpty(_ entity: Int) -> Bool {
-        struct Found: Error {}
-        do {
-            try forEachRow(of: entity) { _, _, _ in throw Found() }
-            return true
-        } catch { return false }
-    }
+    func version(of id: RowID) -> RowVersion? { after.version(of: id) ?? before.version(of: id) }
 
-    /// The same for all entities, one after the other.
-    func forEachRow(
-        _ body: (RowID, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
-    ) rethrows {
-        for entity in schema.entities.indices { try forEachRow(of: entity, body) }
-    }
-
-    /// Calls the body with each link table that differs, in the order of their numbers, for both sides of a many-to-many
-    /// relationship.
+    /// Both sides of a many-to-many relationship are among them.
     func forEachLinkTable(
         _ body: (Int, LinkTableDescription, LinkTable.Difference) throws -> Void
     ) rethrows {
@@ -150,20 +105,8 @@ extension SnapshotDifference {
         }
     }
 
-    /// The owners whose members or order differ, in ascending order.
-    ///
-    /// - Parameter hasIndexes: whether both states have them, which is faster.
-    func changedOwners(through relationship: ToManyDescription, hasIndexes: Bool = true) -> [RowNumber] {
+    func changedOwners(through relationship: ToManyDescription) -> [RowNumber] {
         var owners: Set<RowNumber> = []
-        if !hasIndexes, let toOne = relationship.toOne, !relationship.isOrdered {
-            let reference = schema.entities[relationship.source].toOnes[toOne]
-            forEachRow(of: relationship.source) { _, old, new in
-                let targets = [old, new].map { $0.map { reference.target(ofRowAt: $0) } ?? 0 }
-                if targets[0] != targets[1] { owners.formUnion(targets) }
-            }
-            owners.remove(0)
-            return owners.sorted()
-        }
         after.memberIndex(of: relationship).forEachDifference(from: before.memberIndex(of: relationship)) { entry, _ in
             owners.insert(RowNumber(bigEndian: entry.loadUnaligned(as: RowNumber.self)))
             return true
@@ -173,7 +116,7 @@ extension SnapshotDifference {
 
     /// Whether both states have the same rows, links and orders.
     var isEmpty: Bool {
-        schema.entities.indices.allSatisfy(isEmpty)
+        !schema.entities.indices.contains(where: hasChanges)
             && zip(before.linkTables, after.linkTables).allSatisfy { $0.isIdentical(to: $1) }
     }
 }

@@ -1,0 +1,88 @@
+/// The rows and links that differ between two states of one store, wherever those states are.
+protocol StateChanges: Sendable {
+    var schema: Schema { get }
+    /// The places of the two states in history.
+    var tokens: (before: HistoryToken, after: HistoryToken) { get }
+
+    /// Calls the body with each row of an entity that differs, in ascending order; nil stands for a row that one state lacks.
+    func forEachRow(
+        of entity: Int,
+        _ body: (RowID, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
+    ) rethrows
+
+    /// One row in both states, which may be equal; valid while this value is.
+    func row(_ id: RowID) -> (old: UnsafeRawPointer?, new: UnsafeRawPointer?)
+
+    /// The version of a row that differs in the state after, or before if that lacks it.
+    func version(of id: RowID) -> RowVersion?
+
+    /// Calls the body with each link table that differs, in the order of their numbers. One that records leave out, since it
+    /// follows from another one, may be missing.
+    func forEachLinkTable(_ body: (Int, LinkTableDescription, LinkTable.Difference) throws -> Void) rethrows
+
+    /// The owners whose members or order differ, in ascending order.
+    func changedOwners(through relationship: ToManyDescription) -> [RowNumber]
+}
+
+extension StateChanges {
+    /// The objects of an entity that differ, in the order of their insertion; none if the store was opened without the entity.
+    func objectChanges<E: Entity>(of type: E.Type) -> [Change<E>] {
+        guard let entity = schema.index(of: type) else { return [] }
+        var changes: [Change<E>] = []
+        forEachRow(of: entity) { id, old, new in
+            changes.append(change(of: PersistentID(row: id.row), old, new, in: schema.entities[entity].layout))
+        }
+        return changes
+    }
+
+    /// nil if the object is the same in both states, or in neither.
+    func objectChange<E>(of id: PersistentID<E>) -> Change<E>? {
+        guard let entity = schema.index(of: E.self) else { return nil }
+        return withExtendedLifetime(self) {
+            let (old, new) = row(RowID(entity: entity, row: id.row))
+            let description = schema.entities[entity]
+            switch (old, new) {
+            case (nil, nil): return nil
+            case (let old?, let new?) where description.areIdentical(old, new): return nil
+            default: return change(of: id, old, new, in: description.layout)
+            }
+        }
+    }
+
+    private func change<E>(
+        of id: PersistentID<E>, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?, in layout: RowLayout
+    ) -> Change<E> {
+        func value(_ address: UnsafeRawPointer?) -> E? { address?.row(as: E.self, in: layout).pointee }
+        return Change(id: id, before: value(old), after: value(new))
+    }
+
+    /// The objects with other members, or with the same in another order, in the order of their insertion.
+    func owners<E, Target>(
+        withChanged keyPath: any KeyPath<E, ToMany<Target>> & Sendable
+    ) -> [PersistentID<E>] {
+        guard let entity = schema.index(of: E.self) else { return [] }
+        return changedOwners(through: schema.toMany(keyPath, of: entity)).map { PersistentID(row: $0) }
+    }
+
+    /// Whether any object of an entity differs; false if the store was opened without the entity.
+    func hasChanges<E: Entity>(of type: E.Type) -> Bool {
+        schema.index(of: type).map(hasChanges) ?? false
+    }
+
+    func hasChanges(of entity: Int) -> Bool {
+        do {
+            try forEachRow(of: entity) { _, _, _ in throw Found() }
+            return false
+        } catch { return true }
+    }
+
+    /// Calls the body with each row of any entity that differs, one entity after the other.
+    func forEachRow(
+        _ body: (RowID, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
+    ) rethrows {
+        for entity in schema.entities.indices { try forEachRow(of: entity, body) }
+    }
+}
+
+/// Ends a walk over rows.
+private struct Found: Error {}
