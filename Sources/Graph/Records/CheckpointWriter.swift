@@ -30,7 +30,7 @@ struct CheckpointWriter {
         case end
     }
 
-    private let snapshot: Snapshot
+    let snapshot: Snapshot
     private let record: SchemaRecord
     private let counters: [RowNumber]
     private let consumers: [(name: String, token: HistoryToken)]

@@ -195,6 +195,32 @@ struct AutomaticCompactionTests {
         try await coordinator.close()
     }
 
+    @Test func `an older program does not drop by itself what a newer one has sent it`() async throws {
+        let (disk, copyDisk) = (SimulatedDisk(), SimulatedDisk())
+        let sender = try await Self.open(Newer.Item.self, disk)
+        var options = JournalFixture.options()
+        options.compactionMinimumBytes = 4 << 10
+        try await sender.copy(to: JournalFixture.path, copyDisk, options)
+        let receiver = try await LogReceiver(
+            Schema([EntityDescription(Older.Item.self)]), path: JournalFixture.path, fileSystem: copyDisk,
+            options: options)
+        let generation = try await Self.generation(receiver.store)
+        let card = Newer.Card(text: "a", color: 7)
+        let id = try await sender.transaction { $0.insert(Newer.Item(card: card)).id.row }
+        for number in 1...200 {
+            try await sender.transaction { $0[Newer.Item.ID(row: id)]?.count = number }
+            guard number % 20 == 0 else { continue }
+            try await receiver.receive(
+                LogSender(JournalFixture.path, receiver.token, false, disk, JournalOptions()))
+        }
+        #expect(try await Self.generation(receiver.store) == generation)
+        try await receiver.close()
+        let coordinator = try await Self.open(Newer.Item.self, copyDisk)
+        #expect(coordinator.diagnostics == [] && coordinator.snapshot.token == sender.snapshot.token)
+        #expect(coordinator.snapshot.value(for: Newer.Item.ID(row: id))?.card == card)
+        for store in [coordinator, sender] { try await store.close() }
+    }
+
     @Test func `once the program has compacted a file with values it does not read, the coordinator does so, too`()
         async throws
     {

@@ -71,6 +71,53 @@ struct LogCrashTests {
         }
     }
 
+    @Test func `a copy whose log is cut at any byte, and which is killed then, goes on where it was`() async throws {
+        let disk = SimulatedDisk()
+        let writer = try await FollowerCrashTests.writer(on: disk, seed: 1)
+        let copied = SimulatedDisk()
+        try await writer.copy(to: Self.path, copied, JournalFixture.options(seed: 2))
+        let start = writer.snapshot.token
+        for number in 0..<3 {
+            _ = try await writer.transaction { $0.insert(Team(name: "\(number)")).id }
+            try await writer.setMetadata("\(number)", for: "number")
+        }
+        try await writer.sync()
+        func log(since token: HistoryToken) async throws -> [UInt8] {
+            var bytes: [UInt8] = []
+            for try await piece in LogSender(Self.path, token, false, disk, JournalOptions()) { bytes += piece }
+            return bytes
+        }
+        let bytes = try await log(since: start)
+        var (tried, commits) = (0, Set<UInt64>())
+        for cut in bytes.indices where Sweep.tries(cut) {
+            tried += 1
+            let place = SimulatedDisk(copied.medium)
+            func open(_ disk: SimulatedDisk) async throws -> LogReceiver {
+                try await LogReceiver(
+                    FollowerCrashTests.schema(), path: Self.path, fileSystem: disk,
+                    options: JournalFixture.options(seed: UInt64(cut) + 3))
+            }
+            func receive(_ bytes: [UInt8], _ receiver: LogReceiver) async throws {
+                try await receiver.receive(
+                    AsyncStream { continuation in
+                        continuation.yield(bytes)
+                        continuation.finish()
+                    })
+            }
+            var receiver = try await open(place)
+            try await receive(Array(bytes[..<cut]), receiver)
+            let last = receiver.token
+            commits.insert(last.commit.number)
+            receiver = try await open(SimulatedDisk(place.medium))
+            #expect(receiver.token == last && receiver.snapshot.check() == [], "cut at \(cut)")
+            try await receive(try await log(since: last), receiver)
+            #expect(receiver.token == writer.snapshot.token, "cut at \(cut)")
+            #expect(await receiver.store.metadata == writer.metadata, "cut at \(cut)")
+        }
+        #expect(tried > 40 && commits == [0, 1, 2])
+        try await writer.close()
+    }
+
     private static func run(seed: UInt64) async throws -> (copy: Copy, last: Medium) {
         var random = SeededGenerator(seed: seed)
         let first = SimulatedDisk()

@@ -23,6 +23,49 @@ import Testing
         (path, copy) = (folder.file(), folder.file("copy.graph"))
     }
 
+    @Test func `a log goes over a pipe, in pieces of any length and with breaks between them`() async throws {
+        let writer = try await Coordinator(for: Entry.self, at: path, compaction: .manual)
+        try await writer.copy(to: copy)
+        let receiver = try await LogReceiver(for: Entry.self, at: copy)
+        let pipe = Pipe()
+        let sending = Task { [path, token = receiver.token] in
+            for try await bytes in LogSender(at: path, since: token) {
+                var rest = bytes[...]
+                while !rest.isEmpty {
+                    let piece = rest.prefix(.random(in: 1...2_000))
+                    try pipe.fileHandleForWriting.write(contentsOf: piece)
+                    rest = rest.dropFirst(piece.count)
+                    await Task.yield()
+                }
+            }
+            try pipe.fileHandleForWriting.close()
+        }
+        let pieces = AsyncStream<Data> {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    let piece = try? pipe.fileHandleForReading.read(upToCount: .random(in: 1...5_000))
+                    continuation.resume(returning: piece?.isEmpty == false ? piece : nil)
+                }
+            }
+        }
+        let receiving = Task { try await receiver.receive(pieces) }
+        var commits = receiver.commits.makeAsyncIterator()
+        for number in 1...50 {
+            try await writer.transaction {
+                _ = $0.insert(Entry(number: number, filling: Data(count: .random(in: 0...20_000))))
+            }
+            if number % 10 == 0 { #expect(await commits.next() != nil) }
+            if number == 25 { try await writer.compact() }
+        }
+        while receiver.token != writer.snapshot.token { #expect(await commits.next() != nil) }
+        #expect(receiver.snapshot.check() == [])
+        sending.cancel()
+        try await sending.value
+        try await receiving.value
+        try await receiver.close()
+        try await writer.close()
+    }
+
     private enum Role: CaseIterable { case writer, sender, receiver }
 
     /// The three programs.
