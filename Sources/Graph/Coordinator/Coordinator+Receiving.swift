@@ -20,6 +20,7 @@ extension Coordinator {
             var failure: GraphError?
             do throws(GraphError) {
                 for record in log { try receiving.take(record) }
+                try receiving.addNotes()
             } catch {
                 failure = error
             }
@@ -70,12 +71,18 @@ private struct ReceivedRecords {
     /// For the store's file.
     private(set) var records: [Journal.Record] = []
     private(set) var steps: [PublishedSnapshot.Step] = []
+    /// What the log says of schema and consumers by now. A log that begins earlier repeats what the store has had, and what came of
+    /// it; only that counts.
+    private var schema: [UInt8]?
+    private var consumers: [String: HistoryToken]
 
-    init(_ replay: StoreReplay, at position: HistoryToken) { (self.replay, self.position) = (replay, position) }
+    init(_ replay: StoreReplay, at position: HistoryToken) {
+        (self.replay, self.position, consumers) = (replay, position, replay.consumers)
+    }
 
     private var own: HistoryToken { replay.snapshot.token }
 
-    /// Takes the next record. If it throws, all is as before.
+    /// Takes the next record. If it throws, what was taken before stays.
     mutating func take(_ record: LogRecord) throws(GraphError) {
         guard position.commit != own.commit || position == own else { throw .historyDiverged(position) }
         guard record.kind == .commit else {
@@ -90,6 +97,7 @@ private struct ReceivedRecords {
         next.commit = head.number
         record.payload.withUnsafeBytes { next.add($0) }
         if position.commit == own.commit {
+            try addNotes()
             try add(Journal.Record(kind: .commit, payload: record.payload))
             steps.append(
                 PublishedSnapshot.Step(snapshot: replay.snapshot, origin: ChangeOrigin(head), time: head.time))
@@ -102,31 +110,43 @@ private struct ReceivedRecords {
     private mutating func note(_ record: LogRecord) throws(GraphError) {
         switch record.kind {
         case .commit: break
-        case .schema:
-            guard record.payload != replay.fileRecord.bytes else { return }
-            try add(Journal.Record(kind: .schema, payload: record.payload))
-        case .consumer: try add(Journal.Record(kind: .consumer, payload: record.payload))
-        case .consumers: try note(consumers: record)
-        case .counters: try note(counters: record)
+        case .schema: schema = record.payload
+        case .consumer, .consumers:
+            guard (try? noteConsumers(record)) != nil else {
+                throw .invalidLog(reason: "its consumers of history are unsound")
+            }
+        case .counters:
+            let counters = replay.counters
+            try add(Journal.Record(kind: .mark, payload: record.payload))
+            // What comes again says nothing new.
+            if replay.counters == counters { records.removeLast() }
         }
     }
 
-    /// What comes again says nothing new.
-    private mutating func note(counters record: LogRecord) throws(GraphError) {
-        let counters = replay.counters
-        try add(Journal.Record(kind: .mark, payload: record.payload))
-        if replay.counters == counters { records.removeLast() }
+    private mutating func noteConsumers(_ record: LogRecord) throws {
+        if record.kind == .consumers {
+            consumers = try LogRecord.readConsumers(record.payload)
+        } else {
+            let (name, token) = try record.payload.withUnsafeBytes { payload in
+                var reader = ByteReader(payload)
+                return try ConsumerRecord.read(&reader)
+            }
+            consumers[name] = token
+        }
     }
 
-    private mutating func note(consumers record: LogRecord) throws(GraphError) {
-        guard let there = try? LogRecord.readConsumers(record.payload) else {
-            throw .invalidLog(reason: "its consumers of history are unsound")
+    /// Records schema and consumers where they are others than the store's.
+    mutating func addNotes() throws(GraphError) {
+        if let schema, schema != replay.fileRecord.bytes {
+            try add(Journal.Record(kind: .schema, payload: schema))
         }
-        let names = Set(there.keys).union(replay.consumers.keys)
-        for name in names.sorted() where there[name]?.position != replay.consumers[name]?.position {
-            records.append(Journal.Record(kind: .consumer, payload: ConsumerRecord.encode(name, there[name])))
+        schema = nil
+        let names = Set(consumers.keys).union(replay.consumers.keys)
+        for name in names.sorted() where consumers[name]?.position != replay.consumers[name]?.position {
+            let payload = ConsumerRecord.encode(name, consumers[name])
+            records.append(Journal.Record(kind: .consumer, payload: payload))
         }
-        replay.consumers = there
+        replay.consumers = consumers
     }
 
     private mutating func add(_ record: Journal.Record) throws(GraphError) {
