@@ -114,7 +114,7 @@ struct LogCrashTests {
             #expect(receiver.token == writer.snapshot.token, "cut at \(cut)")
             #expect(await receiver.store.metadata == writer.metadata, "cut at \(cut)")
         }
-        #expect(tried > 40 && commits == [0, 1, 2])
+        #expect(tried > 40 && commits.isSuperset(of: [0, 1, 2]))
         try await writer.close()
     }
 

@@ -194,9 +194,9 @@ struct LogTests {
     }
 
     @Test func `bytes that are changed, missing or come twice are found`() async throws {
-        let writer = try await writer()
-        let start = writer.snapshot.token
-        try await insert("a", "b", "c", into: writer)
+        let store = try await writer()
+        let start = store.snapshot.token
+        try await insert("a", "b", "c", into: store)
         let bytes = try await log(since: start).flatMap { $0 }
         /// Reads as far as it goes. Returns whether it was refused.
         func read(_ bytes: [UInt8], _ all: [LogRecord]?) throws -> (records: [LogRecord], isRefused: Bool) {
@@ -229,11 +229,33 @@ struct LogTests {
             let result = try read(Array(twice), all)
             #expect(result.isRefused || result.records == all, "\(place)..<\(end)")
         }
+        // Whole frames.
+        var log = LogReader()
+        log.append(bytes)
+        let head = try #require(
+            try { () -> LogFormat.Head? in
+                _ = try log.next()
+                return log.head
+            }())
+        var (writer, frames) = (LogWriter(since: head.start, salt: head.salt), [[UInt8]]())
+        frames.append(writer.take())
+        for record in all {
+            writer.append(record)
+            frames.append(writer.take())
+        }
+        #expect(frames.flatMap { $0 } == bytes)
+        for place in 1..<frames.count - 1 {
+            var (missing, twice, swapped) = (frames, frames, frames)
+            missing.remove(at: place)
+            twice.insert(frames[place], at: place)
+            swapped.swapAt(place, place + 1)
+            for other in [missing, twice, swapped] { #expect(try read(other.flatMap { $0 }, all).isRefused) }
+        }
         for _ in 0..<2_000 {
             let garbage = (0..<Int.random(in: 0...200)).map { _ in UInt8.random(in: 0...255) }
             _ = try read(Array(bytes.prefix(Int.random(in: 0...bytes.count))) + garbage, nil)
         }
-        try await writer.close()
+        try await store.close()
     }
 
     @Test func `a copy whose logs end anywhere goes on where it was, also after it was closed`() async throws {
@@ -320,6 +342,7 @@ struct LogTests {
         #expect(await commits.next()?.number.number == 1)
         try await catchUp(receiver)
         continuation.yield(try Self.goingOn(old, with: LogRecord(kind: .consumers, payload: [0])))
+        continuation.finish()
         await #expect(
             throws: GraphError.invalidLog(reason: "another one has begun, which goes on instead")
         ) { try await first.value }
@@ -357,6 +380,7 @@ struct LogTests {
         async let saving: Void = {
             for number in 0..<200 { try await insert("\(number)", into: writer) }
         }()
+        var last: [RowNumber] = []
         for number in 0..<5 {
             let receiver = try await receiver(of: writer, "\(number).graph")
             try await catchUp(receiver)
@@ -364,7 +388,10 @@ struct LogTests {
             // A program opens it, and saves nothing.
             let store = try await self.writer(folder.file("\(number).graph"))
             let unsaved = Context(store)
-            _ = await unsaved.perform { context in (0..<100).map { context.insert(Reading(place: "\($0)")).id } }
+            last.append(
+                await unsaved.perform { context in
+                    (0..<300).map { context.insert(Reading(place: "\($0)")).id.row }.max() ?? 0
+                })
             try await store.close()
         }
         try await saving
@@ -375,9 +402,30 @@ struct LogTests {
             try await receiver.close()
             receiver = try await LogReceiver(for: Reading.self, at: folder.file("\(number).graph"))
             #expect(receiver.token == writer.snapshot.token)
-            try await receiver.close()
+            let promoted = try await receiver.promote()
+            let row = try await promoted.transaction { $0.insert(Reading(place: "new")).id.row }
+            #expect(row > last[number])
+            try await promoted.close()
         }
         try await writer.close()
+    }
+
+    @Test func `what the lock file does not know is sent, as far as the records show that it is durable`() async throws
+    {
+        let writer = try await writer()
+        let receiver = try await receiver(of: writer)
+        try await insert("a", "b", into: writer)
+        try await writer.compact()
+        try await insert("c", into: writer)
+        try await writer.close()
+        // As after a power cut, or when a program was stopped after a compaction's renaming.
+        let lock = try FileHandle(forWritingTo: URL(fileURLWithPath: path + ".lock"))
+        try lock.seek(toOffset: JournalEnd.slotOffset)
+        try lock.write(contentsOf: Data(count: JournalEnd.slotBytes))
+        try lock.close()
+        try await catchUp(receiver)
+        #expect(receiver.token == writer.snapshot.token)
+        try await receiver.close()
     }
 
     @Test(arguments: [Durability.none, .relaxed])

@@ -40,11 +40,13 @@ import Testing
             }
             try pipe.fileHandleForWriting.close()
         }
-        let pieces = AsyncStream<Data> {
+        let pieces = AsyncStream<[UInt8]> {
             await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
-                    let piece = try? pipe.fileHandleForReading.read(upToCount: .random(in: 1...5_000))
-                    continuation.resume(returning: piece?.isEmpty == false ? piece : nil)
+                    var piece = [UInt8](repeating: 0, count: .random(in: 1...5_000))
+                    // As much as is there, which a handle's reading would wait for.
+                    let count = read(pipe.fileHandleForReading.fileDescriptor, &piece, piece.count)
+                    continuation.resume(returning: count > 0 ? Array(piece.prefix(count)) : nil)
                 }
             }
         }
