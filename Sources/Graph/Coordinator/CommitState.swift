@@ -7,9 +7,25 @@ struct CommitState: Sendable {
     private var recent = [RecentCommit?](repeating: nil, count: recentLimit)
 
     private struct RecentCommit {
-        let origin: ChangeOrigin
-        /// What it changed; nil if that is much.
-        let changes: ChangeSet?
+        let origin: ChangeOrigin?
+        let changes: RecentChanges
+
+        /// Whether it changed a row; nil if that is not kept.
+        func hasChanged(_ id: RowID) -> Bool? {
+            switch changes {
+            case .rows(let changes): changes.kind(of: id) != nil
+            case .states(let before, let after): before.version(of: id) != after.version(of: id)
+            case .many: nil
+            }
+        }
+    }
+
+    private enum RecentChanges {
+        case rows(ChangeSet)
+        /// Of a commit that was made elsewhere.
+        case states(before: Snapshot, after: Snapshot)
+        /// More than are kept.
+        case many
     }
 
     private static let recentLimit = 32
@@ -62,8 +78,16 @@ struct CommitState: Sendable {
     mutating func accept(_ commit: PreparedCommit) {
         head = commit.state.snapshot
         let changes = commit.state.changes
-        recent[Self.place(of: commit.number.number)] =
-            RecentCommit(origin: commit.origin, changes: changes.count <= Self.recentRowLimit ? changes : nil)
+        recent[Self.place(of: commit.number.number)] = RecentCommit(
+            origin: commit.origin, changes: changes.count <= Self.recentRowLimit ? .rows(changes) : .many)
+    }
+
+    /// Takes over a commit that was made elsewhere.
+    mutating func accept(_ step: PublishedSnapshot.Step) {
+        let isSmall = step.rowCount <= Self.recentRowLimit
+        recent[Self.place(of: step.snapshot.commit.number)] = RecentCommit(
+            origin: step.origin, changes: isSmall ? .states(before: head, after: step.snapshot) : .many)
+        head = step.snapshot
     }
 
     /// Takes back the commits after a state that turned out to be the last durable one.
@@ -80,8 +104,10 @@ struct CommitState: Sendable {
     private func origin(ofChangeOf place: RowID) -> ChangeOrigin? {
         for number in stride(from: head.commit.number, to: 0, by: -1).prefix(Self.recentLimit) {
             // One that is too large to keep may have changed it.
-            guard let commit = recent[Self.place(of: number)], let changes = commit.changes else { return nil }
-            if changes.kind(of: place) != nil { return commit.origin }
+            guard let commit = recent[Self.place(of: number)], let hasChanged = commit.hasChanged(place) else {
+                return nil
+            }
+            if hasChanged { return commit.origin }
         }
         return nil
     }

@@ -17,6 +17,7 @@ extension Coordinator {
     }
 
     private func submit(_ request: SaveRequest) async throws(GraphError) -> Submission {
+        if sharing != nil { return .done(outcome(of: try await share(request))) }
         var trace = tracer.map { _ in CommitTrace(store: path, origin: request.origin) }
         do throws(GraphError) {
             if let ending = state.ending { throw ending }
@@ -75,7 +76,7 @@ extension Coordinator {
     }
 
     /// Tells the tracer what became of a save, once.
-    private func report(_ trace: inout CommitTrace?, _ error: GraphError? = nil) {
+    func report(_ trace: inout CommitTrace?, _ error: GraphError? = nil) {
         guard var report = trace.take(), let tracer else { return }
         report.error = error
         tracer(report)
@@ -109,7 +110,7 @@ extension Coordinator {
     }
 
     /// What became of a save that stood in line.
-    private nonisolated(nonsending) func turn(of ticket: CommitTicket) async -> Result<Void, GraphError> {
+    nonisolated(nonsending) func turn(of ticket: CommitTicket) async -> Result<Void, GraphError> {
         switch await ticket.turn() {
         case .lead: await lead()
         case .done(let result): result
@@ -127,7 +128,7 @@ extension Coordinator {
     }
 
     /// Writes the group whose first save calls this, and answers all others of it.
-    private func lead() async -> Result<Void, GraphError> {
+    func lead() async -> Result<Void, GraphError> {
         while state.queue.isWorthWaiting() { await Task.yield() }
         var group = state.queue.takeGroup(limitBytes: JournalFormat.groupLimitBytes)
         let records = group.compactMap(\.record).map { Journal.Record(kind: .commit, payload: $0) }
@@ -160,6 +161,7 @@ extension Coordinator {
     /// Takes note of what was written, publishes the group and answers its saves.
     private func publish(_ group: inout [CommitQueue.Entry], after records: [Journal.Record], isSynced: Bool) {
         if let last = group.last(where: { $0.record != nil }), let step = last.step, let counters = last.counters {
+            servedRecords?.add(group, after: written.snapshot.token)
             written = (step.snapshot, counters)
         }
         if isSynced { syncedCommit = written.snapshot.commit }

@@ -37,7 +37,8 @@ extension Coordinator {
 
     /// The store ends, and nobody knows which of the last commits are in the file.
     func doubtCommits(_ ending: GraphError) {
-        guard commitsInDoubt == nil, hasUnsyncedCommits else { return }
+        // What others save to the same log is there.
+        guard commitsInDoubt == nil, sharing == nil, hasUnsyncedCommits else { return }
         let reason =
             switch ending {
             case .storeFailed(_, let reason): reason

@@ -36,13 +36,16 @@ extension Coordinator {
         try await withTurn(isReceiving: true) { () throws(GraphError) in
             guard case .received = self.state.storage else { return }
             var promotion = ReceivedRecords(self.replay, at: self.written.snapshot.token)
-            try promotion.promote(author: author, time: PosixFileSystem.nanosecondsSince1970())
+            try promotion.addSchema()
+            try promotion.addEmptyCommit(
+                author: author, time: PosixFileSystem.nanosecondsSince1970(), counters: self.written.counters)
             try await self.take(promotion)
             self.state.promote(self.written.snapshot, durability: durability)
         }
     }
 
-    private var replay: StoreReplay {
+    /// To go on from the state that is written.
+    var replay: StoreReplay {
         StoreReplay(
             from: written.snapshot, counters: written.counters, schemaRecord, consumers: consumers, path: path)
     }
@@ -53,18 +56,22 @@ extension Coordinator {
         let replay = received.replay
         written = (replay.snapshot, replay.counters)
         (syncedCommit, schemaRecord) = (replay.snapshot.commit, replay.fileRecord)
-        // A compaction would write the state without them.
-        if !replay.unreadProperties.isEmpty { unreadCommit = replay.snapshot.commit }
+        noteUnread(in: replay)
         consumers = replay.consumers.mapValues { [storeID] in $0.of(storeID) }
         counters.raise(to: replay.counters)
         published.publish(received.steps)
         startMarkTimer()
         compactIfWorthwhile()
     }
+
+    /// A compaction would write the state without what the program's types have not read.
+    func noteUnread(in replay: StoreReplay) {
+        if !replay.unreadProperties.isEmpty { unreadCommit = replay.snapshot.commit }
+    }
 }
 
 /// Records of a log, and what they make of a state.
-private struct ReceivedRecords {
+struct ReceivedRecords {
     private(set) var replay: StoreReplay
     /// Of the log.
     private(set) var position: HistoryToken
@@ -100,7 +107,9 @@ private struct ReceivedRecords {
             try addNotes()
             try add(Journal.Record(kind: .commit, payload: record.payload))
             steps.append(
-                PublishedSnapshot.Step(snapshot: replay.snapshot, origin: ChangeOrigin(head), time: head.time))
+                PublishedSnapshot.Step(
+                    snapshot: replay.snapshot, origin: ChangeOrigin(head), time: head.time,
+                    rowCount: replay.changedRowCount))
         } else if next.commit == own.commit, next != own {
             throw .historyDiverged(next)
         }
@@ -162,12 +171,16 @@ private struct ReceivedRecords {
         records.append(record)
     }
 
-    /// Adds a commit that changes nothing.
-    mutating func promote(author: String?, time: UInt64) throws(GraphError) {
+    /// Has the file say the program's names.
+    mutating func addSchema() throws(GraphError) {
         for record in try replay.recordsToAppend() { try add(record) }
+    }
+
+    /// Adds a commit that changes nothing.
+    mutating func addEmptyCommit(author: String?, time: UInt64, counters: [RowNumber]) throws(GraphError) {
         var state = WorkingState(base: replay.snapshot)
         state.number(own.commit.next)
-        let payload = try CommitRecord.encode(state, counters: replay.counters, time: time, author: author ?? "")
+        let payload = try CommitRecord.encode(state, counters: counters, time: time, author: author ?? "")
         try take(LogRecord(kind: .commit, payload: payload, fingerprint: own.fingerprint))
     }
 }

@@ -23,6 +23,10 @@ public actor Coordinator {
     nonisolated let taskExecutor: (any TaskExecutor)?
     nonisolated let clock: any Clock<Duration>
     var state: CoordinatorState
+    /// nil unless others save to the same log.
+    var sharing: SharedSaves?
+    /// The newest commits, while others read them as a log.
+    var servedRecords: ServedRecords?
     /// nil if the store has no file, or only reads it.
     let journal: Journal?
     let historySource: HistorySource
@@ -145,8 +149,9 @@ public actor Coordinator {
         checksEveryCommit: Bool = false,
         trace: (@Sendable (CommitTrace) -> Void)? = nil,
         taskExecutor: (any TaskExecutor)? = nil,
-        initial: (snapshot: Snapshot, counters: [RowNumber])? = nil,
+        initial: (snapshot: Snapshot, counters: [RowNumber], storeID: StoreID?)? = nil,
         isReceived: Bool = false,
+        log: (any CommitLog)? = nil,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
         tracer = trace ?? CommitTrace.printer
@@ -159,15 +164,16 @@ public actor Coordinator {
         if let path {
             opened = try await StoreOpening(
                 path: path, schema: schema, fileSystem: fileSystem, options: options, dropping: dropping,
-                plan: migration, isReadOnly: readOnly, isReceived: isReceived,
+                plan: migration, isReadOnly: readOnly, isReceived: isReceived || log != nil,
                 meter: progress.map { ProgressMeter($0) }
             ).open()
         } else {
             guard !readOnly else {
                 throw .unusableFile(path: "memory", reason: "read-only opening needs a file: name one")
             }
+            let initial = initial ?? (Snapshot(schema: schema), schema.firstRows, nil)
             opened = OpenedStore(
-                inMemory: initial ?? (Snapshot(schema: schema), schema.firstRows), StoreID(random: options.random))
+                inMemory: (initial.snapshot, initial.counters), initial.storeID ?? StoreID(random: options.random))
         }
         (self.path, storeID, journal) = (opened.source.path, opened.source.storeID, opened.source.journal)
         (schemaRecord, isPartial, checkpoint) = (opened.record, opened.isPartial, opened.checkpoint)
@@ -190,6 +196,11 @@ public actor Coordinator {
             checksEveryCommit: checksEveryCommit
         )
         report(opened)
+        if let log {
+            try await join(log, transactionBytes: options.transactionLimitBytes, random: options.random)
+        } else {
+            try await joinOwnFile()
+        }
         await startAutomaticCompaction()
     }
 
@@ -214,7 +225,7 @@ public actor Coordinator {
     init(of snapshot: Snapshot, counters: [RowNumber]) async throws(GraphError) {
         try await self.init(
             snapshot.schema, path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
-            initial: (snapshot, counters))
+            initial: (snapshot, counters, nil))
     }
 
     /// Finds out what opening a file with this program's schema would do to it, and leaves the file alone. It reads all of it,
@@ -271,6 +282,7 @@ public actor Coordinator {
             try await writePublished()
         }
         isClosed = true
+        await endSharing()
         state.end(.closed(path: path))
         markTimer?.cancel()
         compaction?.cancel()
@@ -306,6 +318,7 @@ public actor Coordinator {
 
     deinit {
         published.finish()
+        sharing?.following?.cancel()
         markTimer?.cancel()
         compaction?.cancel()
     }

@@ -10,11 +10,13 @@ struct CoordinatorState {
         case readOnly(path: String)
         /// The file has the commits of another store, until it is promoted.
         case received(path: String, transactionBytes: Int)
+        /// Commits go to a log first, and to the file, if there is one, when the log has them.
+        case shared(transactionBytes: Int)
 
         /// Why the program may not write; nil if it may.
         var refusal: GraphError? {
             switch self {
-            case .memory, .file: nil
+            case .memory, .file, .shared: nil
             case .readOnly(let path), .received(let path, _): .readOnly(path: path)
             }
         }
@@ -43,6 +45,10 @@ struct CoordinatorState {
     private let checksEveryCommit: Bool
     private let counters: RowCounters
     private(set) var storage: Storage
+    /// No row counter in a record is higher.
+    private var counterLimit = RowCounters.maximum
+    /// The highest row counters in the commits of others.
+    private var othersCounters: [RowNumber] = []
     /// The least that saves wait for.
     private var durability: Durability
 
@@ -71,37 +77,17 @@ struct CoordinatorState {
         isNewestPublished: Bool = false,
         _ trace: inout CommitTrace?
     ) throws(GraphError) -> (commit: PreparedCommit, admission: Admission) {
-        var commit = try commits.prepare(request)
-        if checksEveryCommit {
-            let findings = commit.state.snapshot.check()
-            guard findings.isEmpty else { throw .inconsistent(ErrorList(findings)) }
-        }
+        let proposal = try propose(request, after: commits, at: time(), &trace)
+        let commit = proposal.commit
         guard !commit.isEmpty else { return (commit, .nothing) }
-        trace?.count(commit)
-        commit.time = time()
-        let limitBytes: Int
-        switch storage {
-        case .memory:
-            commit.state.snapshot.token.add(commit.number.number)
+        guard let record = proposal.record else {
             commits.accept(commit)
             return (commit, .accepted)
-        case .readOnly(let path), .received(let path, _): throw .readOnly(path: path)
-        case .file(_, let bytes): limitBytes = bytes
         }
-        let counters = counters.all
-        let record = try CommitRecord.encode(
-            commit.state, counters: counters, time: commit.time, author: request.origin.author ?? "")
-        if let entity = counters.firstIndex(where: { $0 > RowCounters.maximum }) {
-            throw .rowNumbersUsedUp(entity: commit.state.snapshot.schema.entities[entity].name)
-        }
-        guard record.count <= limitBytes else {
-            throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limitBytes)
-        }
-        record.withUnsafeBytes { commit.state.snapshot.token.add($0) }
         commits.accept(commit)
-        trace?.recordBytes = record.count
         // From here on it is for the leader to report.
-        var entry = CommitQueue.Entry(step: commit.step, record: record, counters: counters, trace: trace.take())
+        var entry = CommitQueue.Entry(
+            step: commit.step, record: record, counters: proposal.counters, trace: trace.take())
         entry.durability = max(request.durability, durability)
         entry.isPublished = entry.durability == .none && isNewestPublished && queue.hasRoom(for: entry)
         let isFirst = !queue.isBusy
@@ -109,11 +95,111 @@ struct CoordinatorState {
         return (commit, entry.isPublished ? .published(isFirst: isFirst) : ticket.map(Admission.waits) ?? .leads)
     }
 
+    /// What a save comes to, and the record of it.
+    struct Proposal {
+        var commit: PreparedCommit
+        /// nil if there is nothing to commit, or if the store is in memory alone.
+        var record: [UInt8]?
+        /// For the file; the record may have lower ones.
+        var counters: [RowNumber] = []
+    }
+
+    /// Checks a save, merges it with what others have committed, and encodes it. Nothing else changes.
+    ///
+    /// - Throws: as `admit`.
+    func propose(
+        _ request: SaveRequest, after commits: CommitState, at time: @autoclosure () -> UInt64,
+        _ trace: inout CommitTrace?
+    ) throws(GraphError) -> Proposal {
+        var commit = try commits.prepare(request)
+        if checksEveryCommit {
+            let findings = commit.state.snapshot.check()
+            guard findings.isEmpty else { throw .inconsistent(ErrorList(findings)) }
+        }
+        guard !commit.isEmpty else { return Proposal(commit: commit) }
+        trace?.count(commit)
+        commit.time = time()
+        let limitBytes: Int
+        switch storage {
+        case .memory:
+            commit.state.snapshot.token.add(commit.number.number)
+            return Proposal(commit: commit)
+        case .readOnly(let path), .received(let path, _): throw .readOnly(path: path)
+        case .file(_, let bytes), .shared(let bytes): limitBytes = bytes
+        }
+        let counters = counters.all
+        let record = try CommitRecord.encode(
+            commit.state, counters: counters, time: commit.time, author: request.origin.author ?? "")
+        if let entity = counters.firstIndex(where: { $0 > counterLimit }) {
+            throw .rowNumbersUsedUp(entity: commit.state.snapshot.schema.entities[entity].name)
+        }
+        guard record.count <= limitBytes else {
+            throw .transactionTooLarge(lengthBytes: record.count, limitBytes: limitBytes)
+        }
+        record.withUnsafeBytes { commit.state.snapshot.token.add($0) }
+        trace?.recordBytes = record.count
+        return Proposal(commit: commit, record: record, counters: file(counters))
+    }
+
     /// Takes saves from a state on.
     mutating func promote(_ head: Snapshot, durability: Durability) {
         guard case .received(let path, let bytes) = storage else { return }
         (commits, storage) = (CommitState(head: head), .file(path: path, transactionBytes: bytes))
         self.durability = durability
+    }
+
+    /// Takes saves to a log from a state on, as a writer that hands out row numbers up to the limit.
+    mutating func share(_ head: Snapshot, counterLimit: RowNumber, transactionBytes: Int) {
+        (commits, storage) = (CommitState(head: head), .shared(transactionBytes: transactionBytes))
+        self.counterLimit = counterLimit
+    }
+
+    /// Takes over a commit that was proposed, once a log has it.
+    mutating func accept(_ commit: PreparedCommit) { commits.accept(commit) }
+
+    /// Takes over commits that were made elsewhere.
+    mutating func accept(_ steps: [PublishedSnapshot.Step], counters: [RowNumber]) {
+        for step in steps { commits.accept(step) }
+        othersCounters = counters
+    }
+
+    /// Appends a commit to the order of commits that was made elsewhere, if it follows the newest one.
+    ///
+    /// - Returns: what is left to do; nil if it follows another one.
+    /// - Throws: `.invalidLog`, `.schemaMismatch`, `.valueNotReadable`, `.transactionTooLarge`, and why nothing is taken.
+    mutating func admit(
+        _ record: SharedRecord, _ schema: SchemaRecord, path: String
+    ) throws(GraphError) -> (admission: Admission, hasUnreadValues: Bool)? {
+        guard case .file(_, let limitBytes) = storage else {
+            throw storage.refusal ?? .unusableFile(path: path, reason: "a log of commits needs a file of its own")
+        }
+        let head = commits.head
+        guard record.token.commit == head.commit.next, record.fingerprintBefore == head.token.fingerprint else {
+            return nil
+        }
+        let payload = record.payload
+        guard payload.count <= limitBytes else {
+            throw .transactionTooLarge(lengthBytes: payload.count, limitBytes: limitBytes)
+        }
+        var received = ReceivedRecords(
+            StoreReplay(from: head, counters: fileCounters, schema, consumers: [:], path: path),
+            at: head.token)
+        try received.take(
+            LogRecord(kind: .commit, payload: payload, fingerprint: record.fingerprintBefore))
+        accept(received.steps, counters: received.replay.counters)
+        var entry = CommitQueue.Entry(
+            step: received.steps.first, record: payload, counters: fileCounters, trace: nil)
+        entry.durability = .full
+        let ticket = queue.append(entry)
+        return (ticket.map(Admission.waits) ?? .leads, !received.replay.unreadProperties.isEmpty)
+    }
+
+    /// What the file says of row counters by now.
+    var fileCounters: [RowNumber] { file(counters.all) }
+
+    /// What a file says of row counters: no lower ones than any record of it.
+    private func file(_ counters: [RowNumber]) -> [RowNumber] {
+        othersCounters.isEmpty ? counters : zip(counters, othersCounters).map(max)
     }
 
     /// Takes no more saves, for the first reason that there is.

@@ -190,6 +190,8 @@ extension ProgressMeter {
 }
 
 extension Coordinator {
-    /// As files may have them.
-    var usedCounters: [RowNumber] { counters.all.map { min($0, RowCounters.maximum) } }
+    /// As files may have them. Those of other writers may be higher than what this program has handed out.
+    var usedCounters: [RowNumber] {
+        zip(counters.all, written.counters).map { min(max($0, $1), RowCounters.maximum) }
+    }
 }

@@ -66,6 +66,10 @@ extension GraphError: CustomStringConvertible {
             "the store has no consumer \(name.shortened().debugDescription) any more: make it again, and begin with the newest state"
         case .invalidLog(let reason):
             "the log cannot be received: \(reason.shortened(to: 400)); begin a new one at the receiver's token"
+        case .logUnavailable(let reason):
+            "the log of commits cannot be reached: \(reason.shortened(to: 400)); nothing was saved, try again later"
+        case .commitInDoubt(let token, let reason):
+            "it is unknown whether the log has commit \(token.commit): \(reason.shortened(to: 400)); catch up, and look for the commit"
         case .revertConflicts(let conflicts):
             conflicts.description("the commit cannot be reverted, since others have changed what it did", "conflict")
                 + "\n  Nothing was saved: change these objects by hand."

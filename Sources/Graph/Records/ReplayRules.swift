@@ -56,6 +56,9 @@ struct ReplayRules: Sendable {
         }
     }
 
+    /// How many rows the last record changed, until they are checked.
+    var changedRowCount: Int { written.count + deleted.count }
+
     // MARK: Checking
 
     /// Checks what the last record changed.

@@ -4,6 +4,9 @@ import Synchronization
 final class RowCounters: Sendable {
     /// The largest row number that a file may contain; far from where adding could overflow.
     static let maximum: RowNumber = 1 << 62
+    /// Of a row number, the bits that count. Those above are the number of the writer that handed it out: 0 in a store that never
+    /// had more than one.
+    static let countingBits: RowNumber = 44
 
     private final class Counter: Sendable {
         let next: Atomic<RowNumber>

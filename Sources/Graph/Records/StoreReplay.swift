@@ -24,6 +24,8 @@ struct StoreReplay: Sendable {
     var remarks: [String] = []
     /// Those with values of which their types have not read everything.
     private(set) var unreadProperties: [String] = []
+    /// How many rows the last commit changed.
+    private(set) var changedRowCount = 0
     /// Where the records after the checkpoint begin; 0 without one.
     private(set) var checkpointBytes: UInt64 = 0
     /// When the checkpoint was written, in nanoseconds since 1970.
@@ -113,6 +115,7 @@ struct StoreReplay: Sendable {
         case .schema: try applySchema(entry.payload)
         case .commit:
             try CommitRecord.decode(entry.payload, of: snapshot.schema, into: &self)
+            changedRowCount = rules.changedRowCount
             try rules.checkRecord(in: snapshot)
             snapshot.token.commit = snapshot.commit.next
             snapshot.token.add(entry.payload)

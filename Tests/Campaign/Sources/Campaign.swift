@@ -46,7 +46,7 @@ import Graph
             Kind(name: "list", share: 0.012, run: list),
         ]
         + HistoryChecker.Level.allCases.flatMap { level in
-            [(LedgerRun.Medium.memory, 1.0), (.disk, 0.5), (.threads, 0.25)].map { medium, share in
+            [(LedgerRun.Medium.memory, 1.0), (.disk, 0.5), (.threads, 0.25), (.log, 1.0)].map { medium, share in
                 Kind(name: "schedules-\(level)-\(medium)", share: share) { seeds in
                     await Schedules.run(seeds, suite: "ScheduleTests", "\(level), \(medium)") {
                         try await LedgerRun.result(seed: $0, level, on: medium)

@@ -23,6 +23,14 @@ struct ScheduleTests {
         try await run(level, on: .threads, share: 20)
     }
 
+    /// R25 to R28 for several stores that save to one log. Requests and answers come late, twice or never, and connections are cut.
+    @Test(arguments: HistoryChecker.Level.allCases)
+    func `the same for five stores that save to one log by bad connections`(
+        level: HistoryChecker.Level
+    ) async throws {
+        try await run(level, on: .log, share: 8)
+    }
+
     /// R27. Who deletes what others have just deleted has nothing to do, and is told so when that is sure.
     @Test func `a delete that has succeeded is in the file, also if it was somebody else's`() async throws {
         await Schedules.check(suite: "ScheduleTests", "deletes, on disk", share: 8) { seed in
@@ -61,7 +69,7 @@ struct ScheduleTests {
         }
     }
 
-    @Test(arguments: [LedgerRun.Medium.memory, .disk]) func `a seed fixes all that happens`(
+    @Test(arguments: [LedgerRun.Medium.memory, .disk, .log]) func `a seed fixes all that happens`(
         medium: LedgerRun.Medium
     ) async throws {
         for seed in 1...20 as ClosedRange<UInt64> {

@@ -33,9 +33,10 @@ final class HistoryRecorder: Sendable {
 
     /// R28. Sees each commit of a feed, until it ends.
     ///
+    /// - Parameter first: the commit behind which the feed begins.
     /// - Returns: the last one.
-    func follow(_ commits: Commits) async -> CommitNumber {
-        var last = state.withLock { $0.snapshots.keys.min() ?? .none }
+    func follow(_ commits: Commits, after first: CommitNumber) async -> CommitNumber {
+        var last = first
         for await change in commits {
             if change.commits != last.next...last.next { note("the feed gives \(change.commits) after \(last)") }
             guard let difference = change.difference else {

@@ -14,12 +14,14 @@ struct LedgerRun: Sendable {
         case disk
         /// In memory, without a schedule: on as many threads as there are.
         case threads
+        /// Five stores in memory, which save to one log by bad connections.
+        case log
     }
 
     init(seed: UInt64, level: IsolationLevel, on medium: Medium) async throws {
         var random = SeededGenerator(seed: seed)
         let disk = medium == .disk ? LedgerDisk(seed: random.next()) : nil
-        let sessionCount = Int.random(in: 3...5, using: &random)
+        let sessionCount = Int.random(in: medium == .log ? 5...7 : 3...5, using: &random)
         let executor = SeededExecutor(seed: random.next() << 1 | seed & 1, sessions: sessionCount)
         let ownExecutor = medium == .threads ? nil : executor
         let accounts = Int.random(in: 3...5, using: &random)
@@ -42,18 +44,25 @@ struct LedgerRun: Sendable {
         disk?.activateFaults()
         let recorder = HistoryRecorder(rows, level: level)
         recorder.see(coordinator.snapshot)
+        let shared =
+            medium == .log
+            ? try await SharedLedger(coordinator, writers: 5, seed: random.next(), on: executor) : nil
         let sessions = (1...sessionCount).map { number in
-            LedgerSession(
-                number: number, coordinator: coordinator, recorder: recorder, level: level, mayFail: disk != nil,
-                executor: ownExecutor, random: SeededGenerator(seed: random.next()))
+            let writer = shared.map { $0.writers[number % $0.writers.count] }
+            return LedgerSession(
+                number: number, coordinator: writer?.coordinator ?? coordinator, recorder: recorder, level: level,
+                mayFail: disk != nil || writer != nil, freshness: writer?.freshness, executor: ownExecutor,
+                random: SeededGenerator(seed: random.next()))
         }
-        let disturbance = Disturbance(&random, mayClose: disk != nil)
+        let coordinators = shared?.writers.map(\.coordinator) ?? [coordinator]
+        let disturbance = Disturbance(&random, mayClose: disk != nil || shared != nil)
         let queue = disk?.hold(coordinator)
-        let commits = Int.random(in: 0..<3, using: &random) == 0 ? coordinator.commits : nil
+        let first = coordinators[0].snapshot.commit
+        let commits = Int.random(in: 0..<3, using: &random) == 0 ? coordinators[0].commits : nil
         let drain: () -> Void = { queue?.run() }
         let run: @Sendable () async -> Void = {
             let follower = commits.map { commits in
-                Task(executorPreference: ownExecutor) { await recorder.follow(commits) }
+                Task(executorPreference: ownExecutor) { await recorder.follow(commits, after: first) }
             }
             let tasks = sessions.map { session in
                 Task(executorPreference: ownExecutor) {
@@ -61,20 +70,27 @@ struct LedgerRun: Sendable {
                     await session.run()
                 }
             }
-            await disturbance.disturb(tasks, coordinator)
+            await disturbance.disturb(tasks, coordinators[0])
             for task in tasks { await task.value }
-            if await coordinator.isRetryTurnTaken { recorder.note("a turn to retry outlasts its transaction") }
-            await coordinator.closeWhenThereIsRoom()
+            await shared?.catchUp(recorder)
+            for coordinator in coordinators {
+                if await coordinator.isRetryTurnTaken { recorder.note("a turn to retry outlasts its transaction") }
+                await coordinator.closeWhenThereIsRoom()
+            }
             let last = await follower?.value
-            if let last, last != coordinator.snapshot.commit { recorder.note("the feed of commits ends with \(last)") }
+            if let last, last != coordinators[0].snapshot.commit {
+                recorder.note("the feed of commits ends with \(last)")
+            }
         }
         let end: Void?
         if medium == .threads { end = await run() } else { end = executor.run(drain: drain, run) }
         queue?.release()
-        var contradictions = recorder.contradictions + coordinator.snapshot.checkByHand()
+        var contradictions = recorder.contradictions + coordinators.flatMap { $0.snapshot.checkByHand() }
         if end == nil {
             contradictions.append("the sessions hang")
             history = History()
+        } else if let shared {
+            history = recorder.history(try shared.states(), &contradictions)
         } else if let disk {
             history = recorder.history(try disk.states(), &contradictions)
             do {

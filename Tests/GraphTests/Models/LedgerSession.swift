@@ -8,8 +8,10 @@ struct LedgerSession: Sendable {
     let coordinator: Coordinator
     let recorder: HistoryRecorder
     let level: IsolationLevel
-    /// Whether the disk may.
+    /// Whether the disk, or the log, may.
     let mayFail: Bool
+    /// Since when the coordinator's state is the newest one; nil if it always is.
+    let freshness: Freshness?
     /// Where the tasks are that have no other place.
     let executor: SeededExecutor?
     var random: SeededGenerator
@@ -42,12 +44,30 @@ struct LedgerSession: Sendable {
         var isLeaked = false
     }
 
+    /// A moment before the coordinator's state was taken, and behind all commits that it may lack.
+    private func moment() -> Int { freshness?.moment ?? recorder.now() }
+
+    /// Has the coordinator take over what a log has, if there is one, and the connection holds.
+    private mutating func catchUp() async {
+        guard let freshness, Bool.random(using: &random) else { return }
+        let now = recorder.now()
+        do {
+            try await coordinator.catchUp()
+            freshness.advance(to: now)
+        } catch GraphError.logUnavailable {
+        } catch GraphError.closed where mayFail {
+        } catch {
+            recorder.note("session \(number) does not catch up: \(error)")
+        }
+    }
+
     mutating func run() async {
-        var begin = recorder.now()
+        var begin = moment()
         let context = Context(coordinator, isolation: level)
         for _ in 0..<Int.random(in: 2...4, using: &random) {
+            await catchUp()
             if Bool.random(using: &random) {
-                let now = recorder.now()
+                let now = moment()
                 await context.refresh()
                 begin = now
             }
@@ -62,7 +82,7 @@ struct LedgerSession: Sendable {
             case let form:
                 let base = await context.baseState.commit
                 let transaction = recorder.begin(session: number, at: begin, on: base)
-                let now = recorder.now()
+                let now = moment()
                 let outcome = await outcome { try await run(plan, as: form, on: context, transaction) }
                 let newest = await context.baseState
                 recorder.see(newest)
@@ -83,7 +103,7 @@ struct LedgerSession: Sendable {
     ///
     /// - Returns: a moment before the context's base was taken, if it has a new one.
     private mutating func giveUp(_ form: Form, on context: Context) async -> Int? {
-        let now = recorder.now()
+        let now = moment()
         switch Int.random(in: 0..<4, using: &random) {
         case 0:
             await context.rollback()
@@ -156,7 +176,7 @@ struct LedgerSession: Sendable {
         session: Int,
         _ this: LedgerSession
     ) async {
-        let attempts = Attempts(this.recorder, session: session)
+        let attempts = Attempts(this.recorder, session: session) { this.moment() }
         let recorder = this.recorder
         let outcome = await this.outcome {
             try await this.coordinator.transaction(isolation: this.level, retries: 2) { context in
@@ -204,7 +224,7 @@ struct LedgerSession: Sendable {
 
     /// A transaction that only reads: one state, whatever happens meanwhile.
     private func readSnapshot(_ plan: Plan) async {
-        let begin = recorder.now()
+        let begin = moment()
         let snapshot = coordinator.snapshot
         recorder.see(snapshot)
         let transaction = recorder.begin(session: -number, at: begin, on: snapshot.commit)
@@ -227,9 +247,9 @@ struct LedgerSession: Sendable {
                 GraphError.notUnique where recorder.hasSignatures,
                 GraphError.danglingReferences where recorder.hasSignatures:
                 recorder.count("rules broken")
-            case GraphError.outcomeUnknown where mayFail: return .unknown
+            case GraphError.outcomeUnknown where mayFail, GraphError.commitInDoubt where mayFail: return .unknown
             case GraphError.diskFull where mayFail, GraphError.storeFailed where mayFail,
-                GraphError.closed where mayFail:
+                GraphError.closed where mayFail, GraphError.logUnavailable where mayFail:
                 recorder.count("saves that failed")
             default: recorder.note("session \(number): \(error)")
             }
@@ -243,16 +263,25 @@ extension Context {
     var baseState: Snapshot { state.base }
 }
 
+/// Up to when a coordinator has what others have saved to its log: who was over then comes before who begins with its state.
+final class Freshness: Sendable {
+    private let state = Mutex(0)
+
+    var moment: Int { state.withLock { $0 } }
+
+    func advance(to moment: Int) { state.withLock { $0 = max($0, moment) } }
+}
+
 /// The attempts of one transaction on the coordinator.
 private final class Attempts: Sendable {
     private let recorder: HistoryRecorder
     private let session: Int
+    private let moment: @Sendable () -> Int
     private let state: Mutex<(begin: Int, context: Context?, current: HistoryRecorder.Transaction?)>
 
-    init(_ recorder: HistoryRecorder, session: Int) {
-        self.recorder = recorder
-        self.session = session
-        state = Mutex((recorder.now(), nil, nil))
+    init(_ recorder: HistoryRecorder, session: Int, moment: @escaping @Sendable () -> Int) {
+        (self.recorder, self.session, self.moment) = (recorder, session, moment)
+        state = Mutex((moment(), nil, nil))
     }
 
     /// The context of the last attempt.
@@ -273,7 +302,7 @@ private final class Attempts: Sendable {
 
     /// The next attempt, if there is one, takes its base after this moment.
     func bodyEnds() {
-        let now = recorder.now()
+        let now = moment()
         state.withLock { $0.begin = now }
     }
 

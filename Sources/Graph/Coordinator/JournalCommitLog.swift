@@ -1,0 +1,175 @@
+/// A ``CommitLog`` over a coordinator's file, for a program that others reach over a connection, or for several stores in one program.
+///
+/// ```swift
+/// let log = JournalCommitLog(coordinator)
+/// // For whoever asks: try await log.append(records, after: commit), try await log.read(after: commit)
+/// ```
+///
+/// What is appended is a commit of the coordinator like its own saves: checked with all rules, durable when it is confirmed, and
+/// shown by its feeds. The coordinator goes on saving at the same time. Compaction bounds the file; ``HistoryRetention`` says how
+/// far back the log can be read.
+public struct JournalCommitLog: CommitLog {
+    private let coordinator: Coordinator
+
+    /// - Parameter coordinator: has a file, open for writing, and no log of its own.
+    ///
+    /// Complexity: O(1).
+    public init(_ coordinator: Coordinator) {
+        self.coordinator = coordinator
+    }
+
+    /// Appends commits; see ``CommitLog/append(_:after:)``.
+    ///
+    /// - Throws: `.invalidLog`, `.tokenOfOtherStore`, `.schemaMismatch`, `.valueNotReadable`, if the first record is no commit of the
+    ///   store, or breaks a rule; `.readOnly`, `.unusableFile`, if the coordinator has no file to write. Nothing was appended then.
+    ///   What a save throws for reasons of the file.
+    ///
+    /// Complexity: that of applying the commits, besides one write and one sync, which saves at the same time share.
+    public func append(_ records: [[UInt8]], after commit: UInt64) async throws(GraphError) -> Int {
+        try await coordinator.append(records, after: CommitNumber(commit))
+    }
+
+    /// The records behind a commit, durable, a mebibyte or one; see ``CommitLog/read(after:)``.
+    ///
+    /// - Throws: `.historyExpired`; `.unusableFile`, if the coordinator has no file; `.closed`, and errors of the file.
+    ///
+    /// Complexity: O(bytes of the records). Those that are not among the newest take O(*b*) for *b* bytes of commits in the file.
+    public func read(after commit: UInt64) async throws(GraphError) -> [[UInt8]] {
+        try await coordinator.records(after: CommitNumber(commit))
+    }
+
+    /// Returns when there are records behind a commit.
+    ///
+    /// - Throws: `.closed`, if there will be none; `.cancelled`.
+    ///
+    /// Complexity: O(1).
+    public func waitForRecords(after commit: UInt64) async throws(GraphError) {
+        guard await coordinator.published.waitForCommit(after: CommitNumber(commit), isolation: nil) else {
+            throw Task.isCancelled ? .cancelled : .closed(path: coordinator.path)
+        }
+    }
+}
+
+/// The newest commits of a file, as a log has them: those who follow it ask for one after the other.
+struct ServedRecords {
+    private static let limitBytes = 4 << 20
+
+    let schema: UInt64
+    private var records: [SharedRecord] = []
+    private var bytes = 0
+
+    init(_ schema: Schema) {
+        self.schema = SharedRecord.schemaNumber(schema)
+    }
+
+    /// Takes in the commits of a group that was written.
+    mutating func add(_ group: [CommitQueue.Entry], after token: HistoryToken) {
+        var token = token
+        for entry in group {
+            guard let payload = entry.record, let step = entry.step else { continue }
+            let record = SharedRecord(payload, of: step.snapshot.commit, after: token, schema: schema)
+            records.append(record)
+            bytes += record.bytes.count
+            token = record.token
+        }
+        guard bytes > Self.limitBytes else { return }
+        // Half of them, so that not each commit moves all that stay.
+        var dropped = 0
+        while bytes > Self.limitBytes / 2, dropped < records.count {
+            bytes -= records[dropped].bytes.count
+            dropped += 1
+        }
+        records.removeFirst(dropped)
+    }
+
+    /// Those behind a commit; nil if it is not among them, or the last one.
+    func records(after commit: CommitNumber) -> ArraySlice<SharedRecord>? {
+        guard let first = records.first?.token.commit, commit >= CommitNumber(first.number - 1) else { return nil }
+        let place = Int(commit.number + 1 - first.number)
+        return place < records.count ? records[place...] : nil
+    }
+}
+
+extension Coordinator {
+    /// So many bytes are read together, or one record.
+    private static let readBytes = 1 << 20
+
+    /// Appends commits that were made elsewhere.
+    fileprivate func append(_ records: [[UInt8]], after commit: CommitNumber) async throws(GraphError) -> Int {
+        if let ending = state.ending { throw ending }
+        let schema = servedSchema
+        var (count, leads, tickets, failure): (Int, Bool, [CommitTicket], GraphError?) = (0, false, [], nil)
+        do throws(GraphError) {
+            for bytes in records {
+                let record = try SharedRecord(bytes, of: storeID, schema: schema, path: path)
+                guard record.token.commit == CommitNumber(commit.number + UInt64(count) + 1),
+                    let admitted = try state.admit(record, schemaRecord, path: path)
+                else { break }
+                if admitted.hasUnreadValues { unreadCommit = record.token.commit }
+                switch admitted.admission {
+                case .waits(let ticket): tickets.append(ticket)
+                default: leads = true
+                }
+                count += 1
+            }
+        } catch {
+            failure = error
+        }
+        if leads { try await lead().get() }
+        for ticket in tickets { try await turn(of: ticket).get() }
+        if count > 0 { return count }
+        // The refusal may rest on a commit that is not written yet.
+        try await waitForPublication()
+        if let failure { throw failure }
+        return 0
+    }
+
+    /// What the file has behind a commit, durable.
+    fileprivate func records(after commit: CommitNumber) async throws(GraphError) -> [[UInt8]] {
+        guard let journal else { throw .unusableFile(path: path, reason: "a log of commits needs a file of its own") }
+        let schema = servedSchema
+        try await sync()
+        let newest = written.snapshot.token
+        guard commit < newest.commit else { return [] }
+        if let records = servedRecords?.records(after: commit) {
+            var bytes = 0
+            return records.prefix { record in
+                defer { bytes += record.bytes.count }
+                return bytes < Self.readBytes
+            }.map(\.bytes)
+        }
+        let file = try await journal.openToRead()
+        return try await Journal.onExecutor { () throws(GraphError) in
+            let commits = try RecordedCommits(file, since: nil, through: newest)
+            guard commit >= commits.start.commit else { throw .historyExpired(oldest: commits.start) }
+            return try commits.sharedRecords(after: commit, schema: schema, limitBytes: Self.readBytes)
+        }
+    }
+
+    /// From the first call on the newest commits are kept.
+    private var servedSchema: UInt64 {
+        let served = servedRecords ?? ServedRecords(snapshot.schema)
+        servedRecords = served
+        return served.schema
+    }
+}
+
+extension RecordedCommits {
+    /// - Parameter commit: not before the first one.
+    fileprivate func sharedRecords(
+        after commit: CommitNumber, schema: UInt64, limitBytes: Int
+    ) throws(GraphError) -> [[UInt8]] {
+        var (records, bytes): ([[UInt8]], Int) = ([], 0)
+        var window = file.window()
+        var token = start
+        for index in Int(commit.number - start.commit.number)..<places.count where bytes < limitBytes {
+            token.fingerprint = index > 0 ? places[index - 1].fingerprint : start.fingerprint
+            let number = CommitNumber(start.commit.number + UInt64(index) + 1)
+            let record = SharedRecord(
+                Array(try record(at: index, in: &window)), of: number, after: token, schema: schema)
+            records.append(record.bytes)
+            bytes += record.bytes.count
+        }
+        return records
+    }
+}

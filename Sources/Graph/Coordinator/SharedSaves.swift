@@ -1,0 +1,111 @@
+/// What a coordinator does that saves to a ``CommitLog``: the saves that wait to be sent, and who has the turn to change the state.
+/// Part of its state.
+struct SharedSaves {
+    struct Save: Sendable {
+        let request: SaveRequest
+        var trace: CommitTrace?
+        let continuation: CheckedContinuation<Result<PreparedCommit, GraphError>, Never>
+    }
+
+    let log: any CommitLog
+    /// What the fingerprint of the program's schema begins with.
+    let schema: UInt64
+    /// In their order.
+    var waiting: [Save] = []
+    /// Whoever sends saves, or takes over what others have saved, does so alone.
+    var turns = TurnQueue()
+    /// Sends what waits, while something does.
+    var sending: Task<Void, Never>?
+    /// Takes over what others save, as it comes.
+    var following: Task<Void, Never>?
+    /// Whether something was sent, and may still arrive in the log.
+    var isInDoubt = false
+    /// Whether no more saves are taken.
+    var isClosing = false
+    /// Of the last record that was made. Those of one writer ascend, so that no two records are the same.
+    private var lastTime: UInt64 = 0
+
+    /// So many saves are checked and sent together at most.
+    private static let groupLimit = 256
+
+    init(_ log: any CommitLog, _ schema: Schema) {
+        (self.log, self.schema) = (log, SharedRecord.schemaNumber(schema))
+    }
+
+    mutating func takeGroup() -> [Save] {
+        defer { waiting.removeFirst(min(waiting.count, Self.groupLimit)) }
+        return Array(waiting.prefix(Self.groupLimit))
+    }
+
+    mutating func takeAll() -> [Save] {
+        defer { waiting = [] }
+        return waiting
+    }
+
+    mutating func nextTime() -> UInt64 {
+        lastTime = max(PosixFileSystem.nanosecondsSince1970(), lastTime + 1)
+        return lastTime
+    }
+}
+
+/// What became of records that were sent to a log.
+struct SentRecords {
+    /// How many of them the log has, from the first one on.
+    private(set) var count = 0
+    /// What others have appended behind those.
+    private(set) var others: [[UInt8]] = []
+    /// Why nobody knows what became of the rest, or why it was not sent.
+    private(set) var failure: (any Error)?
+    /// Whether the log may have more of them than are known.
+    private(set) var isInDoubt = false
+
+    /// So often the log is asked again, after pauses from 10 milliseconds on that double: 5 seconds in all.
+    private static let retryLimit = 9
+
+    /// Appends the records, as often as it takes to know what became of them.
+    ///
+    /// What was sent may arrive late, and an answer not at all. But a record belongs behind one commit, and the log has one record
+    /// there: whoever is refused, or has no answer, reads which. A record is sent again only to where it was sent before, so that it
+    /// is never there twice.
+    init(
+        sending records: [[UInt8]], to log: any CommitLog, after commit: CommitNumber, _ clock: any Clock<Duration>
+    ) async {
+        var retries = 0
+        while count < records.count {
+            let rest = Array(records[count...])
+            let last = commit.number + UInt64(count)
+            do {
+                let appended = min(max(try await log.append(rest, after: last), 0), rest.count)
+                count += appended
+                if appended > 0 {
+                    isInDoubt = false
+                    continue
+                }
+            } catch {
+                (failure, isInDoubt) = (error, true)
+            }
+            do {
+                let found = try await log.read(after: last)
+                let own = zip(found, rest).prefix { $0 == $1 }.count
+                count += own
+                if own > 0 { isInDoubt = false }
+                if own < found.count {
+                    isInDoubt = false
+                    if count < records.count { others = Array(found[own...]) }
+                    break
+                }
+                if own > 0 { continue }
+            } catch {
+                failure = error
+            }
+            guard retries < Self.retryLimit else {
+                let reason = "it refuses what follows commit \(last), and has nothing behind that"
+                failure = failure ?? GraphError.logUnavailable(reason: reason)
+                return
+            }
+            try? await clock.sleep(for: .milliseconds(10 << retries))
+            retries += 1
+        }
+        failure = nil
+    }
+}
