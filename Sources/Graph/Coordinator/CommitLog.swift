@@ -12,34 +12,35 @@
 /// database with the number as its primary key, a stream that takes the expected sequence, a key-value store with transactions.
 /// ``JournalCommitLog`` is one over the file of a coordinator.
 ///
-/// The record of commit *n* is the record with the number *n*. Programs may append at any time, and an answer may be lost: only what the
-/// log says matters, and reading tells. A log must never change or lose what it has confirmed or shown, and never confirm two records
-/// of one number. It may forget the oldest ones.
+/// The record of commit *n* has the number *n*. Programs may append at any time, and an answer may be lost: only what the log has
+/// matters, and reading tells. A log must never change or lose what it has confirmed or shown, and never have two records of one
+/// number. It may forget the oldest ones. Each call has to end, with an error if it must: saves wait for it, and so does closing.
 public protocol CommitLog: Sendable {
-    /// Appends records, the first one behind a commit, if the log has that commit's record and none behind it.
+    /// Appends records behind a commit, all in one or one after the other, if the log has that commit's record and none behind it.
+    /// An empty log may begin anywhere: with the first one that is appended.
     ///
     /// - Parameters:
     ///   - records: one or more, each of any bytes. They are consecutive commits.
     ///   - commit: 0 before the first one.
     /// - Returns: how many of them are in the log, durable: all, or the first ones; 0 if somebody else was first. A log that appends
     ///   only one record at a time appends the first one.
-    /// - Throws: if it is unknown whether records were appended. They may still be, later.
+    /// - Throws: if it is unknown whether records were appended. They may still be, later. Of the errors by which a
+    ///   ``JournalCommitLog`` refuses records for good, the coordinator knows that nothing was appended.
     func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int
 
-    /// The records behind a commit, in their order: all that were confirmed before the call, or the first ones of these; none if
-    /// there are none.
+    /// The first records behind a commit that the log has, in their order, as many of them as it likes; none if there are none. All that
+    /// was confirmed before the call is there.
     ///
-    /// - Throws: any error, if they cannot be read now. ``GraphError/historyExpired(oldest:)``, if the log has forgotten them.
+    /// - Throws: any error, if they cannot be read now.
     func read(after commit: UInt64) async throws -> [[UInt8]]
 
     /// Returns when the log has records behind a commit, or earlier; soon after the task is cancelled.
     ///
-    /// Without an implementation of its own a log is asked ten times a second.
+    /// A log without an implementation of its own is asked ten times a second.
     func waitForRecords(after commit: UInt64) async throws
 }
 
 extension CommitLog {
-    public func waitForRecords(after commit: UInt64) async throws {
-        try await Task.sleep(for: .milliseconds(100))
-    }
+    /// Returns at once, so that the log is asked ten times a second.
+    public func waitForRecords(after commit: UInt64) async throws {}
 }

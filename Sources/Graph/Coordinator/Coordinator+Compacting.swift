@@ -75,7 +75,7 @@ extension Coordinator {
             if case .storeFailed = error { state.end(error) }
             compactionFailure = error
         case .success(var figures):
-            compactionFailure = nil
+            (compactionFailure, servedFile) = (nil, nil)
             guard let fileBytes else { return }
             figures.ended = .now
             figures.number = (lastCompaction?.number ?? 0) + 1

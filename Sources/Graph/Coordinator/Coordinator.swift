@@ -25,8 +25,11 @@ public actor Coordinator {
     var state: CoordinatorState
     /// nil unless others save to the same log.
     var sharing: SharedSaves?
-    /// The newest commits, while others read them as a log.
+    /// Of a record for a log.
+    var lastRecordTime: UInt64 = 0
+    /// The newest commits, once others read them as a log, and the file, while one reads further back.
     var servedRecords: ServedRecords?
+    var servedFile: RecordedCommits?
     /// nil if the store has no file, or only reads it.
     let journal: Journal?
     let historySource: HistorySource
@@ -73,7 +76,8 @@ public actor Coordinator {
     /// Waits until nothing was written for a while; nil once a mark shows that the last group was durable.
     var markTimer: Task<Void, Never>?
 
-    /// Opens a store, creating its file if there is none.
+    /// Opens a store, creating its file if there is none. A store that has had several writers (``CommitLog``) gets a commit without
+    /// changes, which gives this one row numbers of its own.
     ///
     /// - Parameters:
     ///   - types: all entities of the store.
@@ -297,7 +301,7 @@ public actor Coordinator {
         do throws(GraphError) {
             try await journal?.close(RowCounters.encode(usedCounters))
         } catch {
-            throw commitsInDoubt ?? (hasUnsyncedCommits ? error.about(syncedCommit.next) : error)
+            throw commitsInDoubt ?? (hasUnsyncedCommits && sharing == nil ? error.about(syncedCommit.next) : error)
         }
         if !wasClosed, let commitsInDoubt { throw commitsInDoubt }
     }

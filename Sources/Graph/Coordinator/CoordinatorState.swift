@@ -182,10 +182,8 @@ struct CoordinatorState {
             throw .transactionTooLarge(lengthBytes: payload.count, limitBytes: limitBytes)
         }
         var received = ReceivedRecords(
-            StoreReplay(from: head, counters: fileCounters, schema, consumers: [:], path: path),
-            at: head.token)
-        try received.take(
-            LogRecord(kind: .commit, payload: payload, fingerprint: record.fingerprintBefore))
+            StoreReplay(from: head, counters: fileCounters, schema, consumers: [:], path: path), at: head.token)
+        try received.take(record)
         accept(received.steps, counters: received.replay.counters)
         var entry = CommitQueue.Entry(
             step: received.steps.first, record: payload, counters: fileCounters, trace: nil)

@@ -64,19 +64,18 @@ struct ServedRecords {
 
     /// Takes in the commits of a group that was written.
     mutating func add(_ group: [CommitQueue.Entry], after token: HistoryToken) {
-        var token = token
+        var before = token
         for entry in group {
-            guard let payload = entry.record, let step = entry.step else { continue }
-            let record = SharedRecord(payload, of: step.snapshot.commit, after: token, schema: schema)
-            records.append(record)
-            bytes += record.bytes.count
-            token = record.token
+            guard let payload = entry.record, let token = entry.step?.snapshot.token else { continue }
+            records.append(SharedRecord(payload, token, after: before, schema: schema))
+            bytes += payload.count
+            before = token
         }
         guard bytes > Self.limitBytes else { return }
         // Half of them, so that not each commit moves all that stay.
         var dropped = 0
         while bytes > Self.limitBytes / 2, dropped < records.count {
-            bytes -= records[dropped].bytes.count
+            bytes -= records[dropped].payloadBytes
             dropped += 1
         }
         records.removeFirst(dropped)
@@ -96,27 +95,26 @@ extension Coordinator {
 
     /// Appends commits that were made elsewhere.
     fileprivate func append(_ records: [[UInt8]], after commit: CommitNumber) async throws(GraphError) -> Int {
-        if let ending = state.ending { throw ending }
+        if let reason = state.ending ?? state.storage.refusal { throw reason }
         let schema = servedSchema
-        var (count, leads, tickets, failure): (Int, Bool, [CommitTicket], GraphError?) = (0, false, [], nil)
+        // Nothing suspends from here to the end of the loop, so that the records follow one another.
+        var (isLeading, tickets, unread): (Bool, [CommitTicket], CommitNumber?) = (false, [], nil)
+        var failure: GraphError?
         do throws(GraphError) {
+            let follows = state.commits.head.commit == commit
             for bytes in records {
                 let record = try SharedRecord(bytes, of: storeID, schema: schema, path: path)
-                guard record.token.commit == CommitNumber(commit.number + UInt64(count) + 1),
-                    let admitted = try state.admit(record, schemaRecord, path: path)
-                else { break }
-                if admitted.hasUnreadValues { unreadCommit = record.token.commit }
-                switch admitted.admission {
-                case .waits(let ticket): tickets.append(ticket)
-                default: leads = true
-                }
-                count += 1
+                guard follows, let admitted = try state.admit(record, schemaRecord, path: path) else { break }
+                if admitted.hasUnreadValues { unread = record.token.commit }
+                if case .waits(let ticket) = admitted.admission { tickets.append(ticket) } else { isLeading = true }
             }
         } catch {
             failure = error
         }
-        if leads { try await lead().get() }
+        if isLeading { try await lead().get() }
         for ticket in tickets { try await turn(of: ticket).get() }
+        if let unread { unreadCommit = unread }
+        let count = tickets.count + (isLeading ? 1 : 0)
         if count > 0 { return count }
         // The refusal may rest on a commit that is not written yet.
         try await waitForPublication()
@@ -128,22 +126,35 @@ extension Coordinator {
     fileprivate func records(after commit: CommitNumber) async throws(GraphError) -> [[UInt8]] {
         guard let journal else { throw .unusableFile(path: path, reason: "a log of commits needs a file of its own") }
         let schema = servedSchema
-        try await sync()
+        // A group may have been written since the sync that this waited for.
+        repeat { try await sync() } while syncedCommit < written.snapshot.commit
         let newest = written.snapshot.token
         guard commit < newest.commit else { return [] }
         if let records = servedRecords?.records(after: commit) {
+            servedFile = nil
             var bytes = 0
             return records.prefix { record in
                 defer { bytes += record.bytes.count }
                 return bytes < Self.readBytes
             }.map(\.bytes)
         }
-        let file = try await journal.openToRead()
-        return try await Journal.onExecutor { () throws(GraphError) in
-            let commits = try RecordedCommits(file, since: nil, through: newest)
+        // Who reads further back goes on where the last piece ended.
+        let known = servedFile.flatMap { $0.hasCommit(after: commit) ? $0 : nil }
+        let file = known == nil ? try await journal.openToRead() : nil
+        let (records, commits) = try await Journal.onExecutor { () throws(GraphError) in
+            let commits: RecordedCommits
+            if let known {
+                commits = known
+            } else if let file {
+                commits = try RecordedCommits(file, since: nil, through: newest)
+            } else {
+                return ([[UInt8]](), RecordedCommits?.none)
+            }
             guard commit >= commits.start.commit else { throw .historyExpired(oldest: commits.start) }
-            return try commits.sharedRecords(after: commit, schema: schema, limitBytes: Self.readBytes)
+            return (try commits.sharedRecords(after: commit, schema: schema, limitBytes: Self.readBytes), commits)
         }
+        servedFile = commits
+        return records
     }
 
     /// From the first call on the newest commits are kept.
@@ -155,20 +166,25 @@ extension Coordinator {
 }
 
 extension RecordedCommits {
+    fileprivate func hasCommit(after commit: CommitNumber) -> Bool {
+        commit >= start.commit && commit.number - start.commit.number < UInt64(places.count)
+    }
+
     /// - Parameter commit: not before the first one.
     fileprivate func sharedRecords(
         after commit: CommitNumber, schema: UInt64, limitBytes: Int
     ) throws(GraphError) -> [[UInt8]] {
         var (records, bytes): ([[UInt8]], Int) = ([], 0)
         var window = file.window()
-        var token = start
+        var before = start
         for index in Int(commit.number - start.commit.number)..<places.count where bytes < limitBytes {
-            token.fingerprint = index > 0 ? places[index - 1].fingerprint : start.fingerprint
-            let number = CommitNumber(start.commit.number + UInt64(index) + 1)
-            let record = SharedRecord(
-                Array(try record(at: index, in: &window)), of: number, after: token, schema: schema)
-            records.append(record.bytes)
-            bytes += record.bytes.count
+            before.commit = CommitNumber(start.commit.number + UInt64(index))
+            before.fingerprint = index > 0 ? places[index - 1].fingerprint : start.fingerprint
+            let token = HistoryToken(
+                commit: before.commit.next, store: start.store, fingerprint: places[index].fingerprint)
+            let payload = Array(try record(at: index, in: &window))
+            records.append(SharedRecord(payload, token, after: before, schema: schema).bytes)
+            bytes += payload.count
         }
         return records
     }

@@ -3,7 +3,7 @@
 struct SharedSaves {
     struct Save: Sendable {
         let request: SaveRequest
-        var trace: CommitTrace?
+        let trace: CommitTrace?
         let continuation: CheckedContinuation<Result<PreparedCommit, GraphError>, Never>
     }
 
@@ -18,12 +18,10 @@ struct SharedSaves {
     var sending: Task<Void, Never>?
     /// Takes over what others save, as it comes.
     var following: Task<Void, Never>?
-    /// Whether something was sent, and may still arrive in the log.
-    var isInDoubt = false
+    /// Records that were sent one behind the other, and may still arrive in the log.
+    private(set) var doubtful: ArraySlice<HistoryToken> = []
     /// Whether no more saves are taken.
     var isClosing = false
-    /// Of the last record that was made. Those of one writer ascend, so that no two records are the same.
-    private var lastTime: UInt64 = 0
 
     /// So many saves are checked and sent together at most.
     private static let groupLimit = 256
@@ -42,9 +40,13 @@ struct SharedSaves {
         return waiting
     }
 
-    mutating func nextTime() -> UInt64 {
-        lastTime = max(PosixFileSystem.nanosecondsSince1970(), lastTime + 1)
-        return lastTime
+    mutating func doubt(_ records: some Sequence<SharedRecord>) { doubtful = records.map(\.token)[...] }
+
+    /// Takes note of what the log has at a place. If it is another one than was sent, what was sent behind that cannot arrive.
+    mutating func resolveDoubt(by token: HistoryToken) {
+        while let first = doubtful.first, first.commit <= token.commit {
+            doubtful = first == token ? doubtful.dropFirst() : []
+        }
     }
 }
 
@@ -54,12 +56,12 @@ struct SentRecords {
     private(set) var count = 0
     /// What others have appended behind those.
     private(set) var others: [[UInt8]] = []
-    /// Why nobody knows what became of the rest, or why it was not sent.
+    /// Why the rest is not known to be in the log.
     private(set) var failure: (any Error)?
-    /// Whether the log may have more of them than are known.
+    /// Whether the rest may be, or may arrive there.
     private(set) var isInDoubt = false
 
-    /// So often the log is asked again, after pauses from 10 milliseconds on that double: 5 seconds in all.
+    /// So often the log is asked again, after pauses that double from 10 milliseconds on: of 5 seconds in all.
     private static let retryLimit = 9
 
     /// Appends the records, as often as it takes to know what became of them.
@@ -77,21 +79,18 @@ struct SentRecords {
             do {
                 let appended = min(max(try await log.append(rest, after: last), 0), rest.count)
                 count += appended
-                if appended > 0 {
-                    isInDoubt = false
-                    continue
-                }
+                if appended > 0 { continue }
             } catch {
-                (failure, isInDoubt) = (error, true)
+                failure = error
+                if (error as? GraphError)?.saysThatNothingWasAppended == true { return }
+                isInDoubt = true
             }
             do {
                 let found = try await log.read(after: last)
                 let own = zip(found, rest).prefix { $0 == $1 }.count
                 count += own
-                if own > 0 { isInDoubt = false }
-                if own < found.count {
-                    isInDoubt = false
-                    if count < records.count { others = Array(found[own...]) }
+                if own < found.count, count < records.count {
+                    others = Array(found[own...])
                     break
                 }
                 if own > 0 { continue }
@@ -106,6 +105,18 @@ struct SentRecords {
             try? await clock.sleep(for: .milliseconds(10 << retries))
             retries += 1
         }
-        failure = nil
+        (failure, isInDoubt) = (nil, false)
+    }
+}
+
+extension GraphError {
+    /// Whether it is one by which a ``JournalCommitLog`` refuses records for good.
+    fileprivate var saysThatNothingWasAppended: Bool {
+        switch self {
+        case .invalidLog, .schemaMismatch, .tokenOfOtherStore, .valueNotReadable, .transactionTooLarge, .diskFull,
+            .readOnly, .unusableFile, .closed:
+            true
+        default: false
+        }
     }
 }

@@ -20,7 +20,7 @@ struct Importer {
     }
 
     /// Greater numbers are for rows that the store itself makes, so that a single identifier cannot use all of them up.
-    static let greatestKept: UInt64 = 1 << 44
+    static let greatestKept: UInt64 = 1 << 44 - 2
 
     init(_ schema: Schema, counters: RowCounters, sources: [RowSource], at point: ImportPoint) {
         (self.schema, self.counters, self.sources, self.point) = (schema, counters, sources, point)

@@ -89,12 +89,11 @@ public enum GraphError: Error, Sendable {
     /// What a ``LogReceiver`` was given is not what a ``LogSender`` sends, or a part of it is missing, damaged, or came twice. The
     /// commits before that part are kept: begin a new log at the receiver's token.
     case invalidLog(reason: String)
-    /// The ``CommitLog`` could not be read, or did not answer, before anything was sent to it. Nothing was saved; try again when the
-    /// log is back.
+    /// The ``CommitLog`` did not answer, or refused the save. Nothing was saved; try again when the log is back.
     case logUnavailable(reason: String)
     /// The save was sent to the ``CommitLog``, and it is unknown whether the log has it. It may still arrive there. Once
-    /// ``Coordinator/catchUp()`` succeeds, ``Coordinator/history(since:by:during:)`` since this token tells: it throws
-    /// `.historyDiverged`, if the store does not have the commit.
+    /// ``Coordinator/catchUp()`` has returned, ``Coordinator/history(since:by:during:)`` since this token tells: it throws
+    /// `.historyDiverged`, if the commit is not there and never will be.
     case commitInDoubt(HistoryToken, reason: String)
     /// The commit cannot be reverted as a whole: these objects and properties have been changed since, or others depend on them by
     /// now. Nothing was saved; change what is left by hand.

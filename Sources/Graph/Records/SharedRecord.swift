@@ -21,24 +21,31 @@ struct SharedRecord: Sendable {
     /// The fingerprint of the commit before.
     let fingerprintBefore: UInt64
 
+    /// Of the state that the commit was made from.
+    var tokenBefore: HistoryToken {
+        HistoryToken(
+            commit: CommitNumber(token.commit.number - 1), store: token.store, fingerprint: fingerprintBefore)
+    }
+
     /// What the fingerprint of a schema begins with.
     static func schemaNumber(_ schema: Schema) -> UInt64 {
         // Sixteen digits are a number.
         UInt64(SchemaRecord(schema).fingerprint.prefix(16), radix: 16) ?? 0
     }
 
+    var payloadBytes: Int { bytes.count - Self.headBytes }
+
     /// The commit's record.
     var payload: [UInt8] { Array(bytes[Self.headBytes...]) }
 
-    /// - Parameter before: of the state that the commit was made from.
-    init(_ payload: [UInt8], of commit: CommitNumber, after before: HistoryToken, schema: UInt64) {
-        var token = before
-        token.commit = commit
-        payload.withUnsafeBytes { token.add($0) }
+    /// - Parameters:
+    ///   - token: of the commit.
+    ///   - before: of the state that it was made from.
+    init(_ payload: [UInt8], _ token: HistoryToken, after before: HistoryToken, schema: UInt64) {
         var writer = ByteWriter(capacity: Self.headBytes + payload.count)
         writer.append(Self.format)
-        writer.appendFixed(before.store.high.byteSwapped)
-        writer.appendFixed(before.store.low.byteSwapped)
+        writer.appendFixed(token.store.high.byteSwapped)
+        writer.appendFixed(token.store.low.byteSwapped)
         writer.appendFixed(schema)
         writer.appendFixed(before.fingerprint)
         writer.appendFixed(token.fingerprint)

@@ -11,9 +11,10 @@ struct CommitLogTests {
         var count = 0
         @Relationship(inverse: \Part.item) var parts: ToMany<Part> = []
 
-        func validate() throws { Self.validations.withLock { $0 += 1 } }
+        func validate() throws { Self.validated.withLock { $0.append(code) } }
 
-        static let validations = Mutex(0)
+        /// The codes of items that were validated, by any test.
+        static let validated = Mutex([Int]())
     }
 
     @Entity fileprivate struct Part {
@@ -90,7 +91,9 @@ struct CommitLogTests {
         #expect(authors == ["0": 20, "1": 20, "2": 20, "writer 1": 1, "writer 2": 1, "writer 3": 1])
     }
 
-    @Test func `contexts see what others save when they refresh, and feeds show it`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `contexts see what others save when they refresh, and feeds show it`()
+        async throws
+    {
         let shared = try await Shared(1)
         let (one, other) = (try await shared.writer(), try await shared.writer())
         try await one.catchUp()
@@ -172,12 +175,12 @@ struct CommitLogTests {
         let shared = try await Shared(1)
         let (one, other) = (try await shared.writer(), try await shared.writer())
         try await one.catchUp()
-        let before = Item.validations.withLock { $0 }
-        try await one.transaction { _ = $0.insert(Item(code: 2)) }
-        let between = Item.validations.withLock { $0 }
-        #expect(between > before)
+        func validations() -> Int { Item.validated.withLock { $0.count { $0 == 4_711 } } }
+        try await one.transaction { _ = $0.insert(Item(code: 4_711)) }
+        let count = validations()
+        #expect(count > 0)
         try await other.catchUp()
-        #expect(try codes(other) == [1, 2])
+        #expect(try codes(other) == [1, 4_711] && validations() == count)
     }
 
     // MARK: Files
@@ -236,12 +239,90 @@ struct CommitLogTests {
         await #expect { try await writer.transaction { _ = $0.insert(Item(code: 2)) } } throws: { error in
             if case GraphError.storeFailed = error { true } else { false }
         }
+        // Others go on, and this one neither follows them nor hangs.
+        let memory = try await Coordinator(
+            origin.snapshot.schema, path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
+            initial: (origin.snapshot, await origin.usedCounters, origin.storeID), log: log.connection(1),
+            clock: StepClock())
+        try await memory.transaction { _ = $0.insert(Item(code: 3)) }
+        await #expect { try await writer.catchUp() } throws: { error in
+            if case GraphError.storeFailed = error { true } else { false }
+        }
+        #expect(try codes(writer) == [1])
         try? await writer.close()
         disk.killProcess()
         let again = try await Self.open(disk, log.connection(0))
-        #expect(try codes(again) == [1] && log.records.count == 3)
+        #expect(try codes(again) == [1, 3])
         try await again.transaction { _ = $0.insert(Item(code: 2)) }
         try await again.close()
+    }
+
+    @Test func `a file that has gone on by itself is refused, and leaves the log alone`() async throws {
+        let disk = SimulatedDisk()
+        let origin = try await Coordinator(
+            Schema([EntityDescription(Item.self), EntityDescription(Part.self)]), path: Self.path, fileSystem: disk,
+            options: JournalFixture.options())
+        try await origin.transaction { _ = $0.insert(Item(code: 1)) }
+        let copy = SimulatedDisk()
+        try await origin.copy(to: Self.path, copy, JournalFixture.options())
+        let log = SimulatedLog(seed: 1, start: 1)
+        // An empty log begins with whoever is first.
+        let early = SimulatedDisk(copy.medium)
+        let writer = try await Self.open(copy, log.connection(0))
+        try await origin.transaction { _ = $0.insert(Item(code: 2)) }
+        try await origin.close()
+        // The log has another commit of the same number, then more of them, and at last fewer.
+        #expect(log.records.count == 1)
+        await #expect { try await Self.open(disk, log.connection(1)) } throws: { error in
+            if case GraphError.historyDiverged(let token) = error { token.commit.number == 2 } else { false }
+        }
+        disk.killProcess()
+        try await writer.transaction { _ = $0.insert(Item(code: 5)) }
+        await #expect { try await Self.open(disk, log.connection(1)) } throws: { error in
+            if case GraphError.historyDiverged(let token) = error { token.commit.number == 2 } else { false }
+        }
+        disk.killProcess()
+        let shorter = SimulatedLog(seed: 2, start: 0)
+        _ = try await shorter.connection(0).append([log.records[0]], after: 0)
+        await #expect { try await Self.open(disk, shorter.connection(1)) } throws: { error in
+            if case GraphError.historyDiverged(let token) = error { token.commit.number == 2 } else { false }
+        }
+        #expect(shorter.records.count == 1)
+        let count = log.records.count
+        try await writer.transaction { _ = $0.insert(Item(code: 9)) }
+        #expect(log.records.count == count + 1)
+        // One that the log has forgotten begins too early.
+        let forgetful = SimulatedLog(seed: 3, start: 2)
+        _ = try await forgetful.connection(0).append(Array(log.records[1...]), after: 2)
+        await #expect { try await Self.open(early, forgetful.connection(1)) } throws: { error in
+            if case GraphError.historyExpired(let oldest) = error { oldest.commit.number == 2 } else { false }
+        }
+    }
+
+    @Test func `a log that comes in pieces is taken over, also while the program closes`() async throws {
+        /// Gives one record at a time.
+        struct Piecewise: CommitLog {
+            let log: SimulatedLog.Connection
+            func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int {
+                try await log.append(records, after: commit)
+            }
+            func read(after commit: UInt64) async throws -> [[UInt8]] {
+                await Task.yield()
+                return Array(try await log.read(after: commit).prefix(1))
+            }
+        }
+        let shared = try await Shared(1)
+        let writer = try await shared.writer()
+        for code in 2...60 { try await writer.transaction { _ = $0.insert(Item(code: code)) } }
+        let other = try await shared.writer(Piecewise(log: shared.log.connection(1)))
+        #expect(try codes(other) == Array(1...60))
+        for code in 61...120 { try await writer.transaction { _ = $0.insert(Item(code: code)) } }
+        let catching = Task { try await other.catchUp() }
+        try await other.close()
+        _ = await catching.result
+        let found = try codes(other)
+        #expect(found == Array(1...found.count))
+        await #expect(throws: GraphError.closed(path: "memory")) { try await other.catchUp() }
     }
 
     // MARK: Connections
@@ -367,6 +448,28 @@ struct CommitLogTests {
         }
     }
 
+    @Test func `who has caught up knows what became of a request that is still on its way`() async throws {
+        let shared = try await Shared(1)
+        let line = Line(shared.log)
+        let writer = try await shared.writer(line)
+        let context = Context(writer)
+        await context.perform { _ = $0.insert(Item(code: 2)) }
+        line.set(.slow)
+        let token = try await doubt { try await context.save() }
+        line.set(.open)
+        try await writer.catchUp()
+        #expect(try await !hasCommit(token, writer))
+        try await line.deliver()
+        try await writer.catchUp()
+        #expect(try await !hasCommit(token, writer))
+        #expect(try codes(writer) == [1])
+        let end = writer.snapshot.token
+        try await writer.catchUp()
+        #expect(writer.snapshot.token == end)
+        try await context.save()
+        #expect(try codes(writer) == [1, 2])
+    }
+
     @Test func `without the log nothing is saved, and everything can be read`() async throws {
         let shared = try await Shared(1)
         let line = Line(shared.log)
@@ -442,24 +545,21 @@ struct CommitLogTests {
         #expect(
             await joining(shared, Fixed(records: newer)) == .invalidLog(reason: "a newer version of Graph writes to it")
         )
+        let stranger = StoreID(high: 1, low: 2)
         let other = SharedRecord(
-            second.payload, of: second.token.commit,
-            after: HistoryToken(
-                commit: CommitNumber(2), store: StoreID(high: 1, low: 2), fingerprint: second.fingerprintBefore),
-            schema: schema)
+            second.payload, second.token.of(stranger), after: second.tokenBefore.of(stranger), schema: schema)
         #expect(await joining(shared, Fixed(records: [records[0], other.bytes])) == .tokenOfOtherStore(other.token))
         let changed = SharedRecord(
-            second.payload, of: second.token.commit,
-            after: HistoryToken(
-                commit: CommitNumber(2), store: writer.storeID, fingerprint: second.fingerprintBefore),
-            schema: schema ^ 1)
+            second.payload, second.token, after: second.tokenBefore, schema: schema ^ 1)
         guard case .schemaMismatch? = await joining(shared, Fixed(records: [records[0], changed.bytes])) else {
             Issue.record("another schema was taken")
             return
         }
-        let diverged = SharedRecord(
-            second.payload, of: second.token.commit,
-            after: HistoryToken(commit: CommitNumber(2), store: writer.storeID, fingerprint: 77), schema: schema)
+        let unrelated = HistoryToken(commit: CommitNumber(2), store: writer.storeID, fingerprint: 77)
+        var unrelatedNext = unrelated
+        unrelatedNext.commit = CommitNumber(3)
+        second.payload.withUnsafeBytes { unrelatedNext.add($0) }
+        let diverged = SharedRecord(second.payload, unrelatedNext, after: unrelated, schema: schema)
         guard case .historyDiverged(let token)? = await joining(shared, Fixed(records: [records[0], diverged.bytes]))
         else {
             Issue.record("another history was taken")
@@ -469,6 +569,16 @@ struct CommitLogTests {
         #expect(
             await joining(shared, Fixed(records: [], failure: .historyExpired(oldest: token)))
                 == .historyExpired(oldest: token))
+        // It gives what comes before the commit that it is asked for.
+        struct Early: CommitLog {
+            let records: [[UInt8]]
+            func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int { 0 }
+            func read(after commit: UInt64) async throws -> [[UInt8]] { Array(records[max(0, Int(commit) - 2)...]) }
+        }
+        guard case .invalidLog? = await joining(shared, Early(records: records)) else {
+            Issue.record("a log that goes back was taken")
+            return
+        }
         let refusal = GraphError.logUnavailable(reason: "it refuses what follows commit 1, and has nothing behind that")
         #expect(await joining(shared, Fixed(records: [])) == refusal)
     }
@@ -477,9 +587,16 @@ struct CommitLogTests {
         let shared = try await Shared(1)
         let (writer, line) = (try await shared.writer(), Line(shared.log))
         let token = writer.snapshot.token
+        var state = WorkingState(base: writer.snapshot)
+        state.number(token.commit.next)
+        // More row numbers than the next writer has.
+        let counters = state.schema.entities.map { _ in RowNumber(9) << RowCounters.countingBits }
+        let payload = try CommitRecord.encode(state, counters: counters, time: 1, author: "")
+        var next = token
+        next.commit = token.commit.next
+        payload.withUnsafeBytes { next.add($0) }
         let foreign = SharedRecord(
-            Array(repeating: 7, count: 30), of: token.commit.next, after: token,
-            schema: SharedRecord.schemaNumber(writer.snapshot.schema)
+            payload, next, after: token, schema: SharedRecord.schemaNumber(state.schema)
         ).bytes
         #expect(try await line.append([foreign], after: token.commit.number) == 1)
         await #expect(throws: GraphError.self) { try await writer.catchUp() }

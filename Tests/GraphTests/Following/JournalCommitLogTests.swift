@@ -44,6 +44,16 @@ struct JournalCommitLogTests {
         try coordinator.snapshot.fetchValues(Entry.self, sortedBy: [.ascending(\.number)]).map(\.number)
     }
 
+    /// As many calls as it takes.
+    private func all(_ log: JournalCommitLog, after commit: UInt64) async throws -> [[UInt8]] {
+        var records: [[UInt8]] = []
+        while true {
+            let next = try await log.read(after: commit + UInt64(records.count))
+            if next.isEmpty { return records }
+            records += next
+        }
+    }
+
     @Test func `the coordinator of the file and others save at the same time`() async throws {
         let served = try await Served()
         let stores = [served.coordinator, try await served.writer().coordinator, try await served.writer().coordinator]
@@ -79,18 +89,18 @@ struct JournalCommitLogTests {
         let early = SimulatedDisk()
         try await served.coordinator.copy(to: Self.path, early, JournalFixture.options())
         for number in 1...30 { try await served.coordinator.transaction { _ = $0.insert(Entry(number: number)) } }
-        let all = try await served.log.read(after: start)
-        #expect(all.count == 30)
+        let first = try await all(served.log, after: start)
+        #expect(first.count == 30)
         // From the newest ones in memory, from the file, and after a compaction.
         let more = served.coordinator
         for number in 31...40 { try await more.transaction { _ = $0.insert(Entry(number: number)) } }
         #expect(try await served.log.read(after: 35).count == 5)
-        #expect(try await served.log.read(after: start).prefix(30) == all[...])
+        #expect(try await all(served.log, after: start).prefix(30) == first[...])
         try await served.coordinator.compact()
-        #expect(try await served.log.read(after: start).prefix(30) == all[...])
+        #expect(try await all(served.log, after: start).prefix(30) == first[...])
         try await served.coordinator.close()
         served.coordinator = try await Self.open(served.disk)
-        #expect(try await served.log.read(after: start).prefix(30) == all[...])
+        #expect(try await all(served.log, after: start).prefix(30) == first[...])
         #expect(try await served.log.read(after: 40) == [])
         #expect(try await served.log.read(after: 100) == [])
         let late = try await Self.open(early, joining: served.log)
@@ -126,6 +136,13 @@ struct JournalCommitLogTests {
         try await served.coordinator.transaction { _ = $0.insert(Entry(number: 6)) }
         let ids = try served.coordinator.snapshot.fetchIDs(Entry.self, sortedBy: [.ascending(\.number)])
         #expect(ids.map { $0.row >> RowCounters.countingBits } == [0, 1, 0, 2, 3, 2])
+        // Once the numbers are used up, it is opened all the same.
+        await served.coordinator.counters.raise(to: [RowCounters.maximum - 10])
+        try await served.coordinator.transaction { _ = $0.insert(Entry(number: 7)) }
+        try await served.coordinator.close()
+        let last = served.coordinator.snapshot.token
+        served.coordinator = try await Self.open(served.disk)
+        #expect(served.coordinator.snapshot.token == last)
         // And a file that never had others is opened without a commit.
         let alone = SimulatedDisk()
         let first = try await Self.open(alone)
@@ -137,17 +154,20 @@ struct JournalCommitLogTests {
     /// A commit that no coordinator has made.
     private func record(
         _ number: UInt64, of coordinator: Coordinator, after before: HistoryToken, inserting numbers: [Int],
-        schema: UInt64? = nil
+        by writer: RowNumber = 2, schema: UInt64? = nil
     ) throws -> SharedRecord {
         var state = WorkingState(base: coordinator.snapshot)
         for (place, number) in numbers.enumerated() {
-            state.insert(RowNumber(9) << RowCounters.countingBits + RowNumber(place + 1), Entry(number: number))
+            state.insert(writer << RowCounters.countingBits + RowNumber(place + 1), Entry(number: number))
         }
         state.number(CommitNumber(number))
-        let counters = [RowNumber(10) << RowCounters.countingBits]
+        let counters = [writer << RowCounters.countingBits + 100]
         let payload = try CommitRecord.encode(state, counters: counters, time: 1, author: "")
+        var token = before
+        token.commit = CommitNumber(number)
+        payload.withUnsafeBytes { token.add($0) }
         let schema = schema ?? SharedRecord.schemaNumber(coordinator.snapshot.schema)
-        return SharedRecord(payload, of: CommitNumber(number), after: before, schema: schema)
+        return SharedRecord(payload, token, after: before, schema: schema)
     }
 
     @Test func `what does not follow is refused, and what is no commit of the store is an error`() async throws {
@@ -155,11 +175,13 @@ struct JournalCommitLogTests {
         try await served.coordinator.transaction { _ = $0.insert(Entry(number: 1)) }
         let (writer, disk) = try await served.writer()
         try await writer.transaction { _ = $0.insert(Entry(number: 2)) }
-        let records = try await served.log.read(after: 0)
+        let records = try await all(served.log, after: 0)
         let token = served.coordinator.snapshot.token
         #expect(records.count == 3 && token.commit.number == 3)
         // Nothing behind the newest commit, before it, or twice.
-        for commit in [0, 1, 2, 4, 5] as [UInt64] { #expect(try await served.log.append(records, after: commit) == 0) }
+        for commit in [0, 1, 2, 4, 5, .max - 1, .max] as [UInt64] {
+            #expect(try await served.log.append(records, after: commit) == 0)
+        }
         #expect(try await served.log.append([], after: 3) == 0)
         #expect(served.coordinator.snapshot.token == token)
 
@@ -167,6 +189,11 @@ struct JournalCommitLogTests {
         // It breaks a rule: there is a 1 already.
         let twice = try record(4, of: served.coordinator, after: token, inserting: [1])
         await #expect { try await served.log.append([twice.bytes], after: 3) } throws: { error in
+            if case GraphError.invalidLog = error { true } else { false }
+        }
+        // It leaves no row numbers to others.
+        let greedy = try record(4, of: served.coordinator, after: token, inserting: [7], by: 9)
+        await #expect { try await served.log.append([greedy.bytes], after: 3) } throws: { error in
             if case GraphError.invalidLog = error { true } else { false }
         }
         // Of another schema, another store, damaged, and of another history.
@@ -220,7 +247,15 @@ struct JournalCommitLogTests {
         let served = try await Served()
         let (writer, _) = try await served.writer()
         for number in 1...20 {
-            if number % 3 == 0 { served.disk.fail(next: .write, with: .error(.diskFull, 28)) }
+            if number % 3 == 0 {
+                served.disk.fail(next: .write, with: .error(.diskFull, 28))
+                await #expect {
+                    try await writer.transaction { _ = $0.insert(Entry(number: number)) }
+                } throws: { error in
+                    if case GraphError.logUnavailable = error { true } else { false }
+                }
+                #expect(try numbers(served.coordinator).count == number - 1)
+            }
             try await writer.transaction { _ = $0.insert(Entry(number: number)) }
             var random = SeededGenerator(seed: UInt64(number))
             let crashed = SimulatedDisk(served.disk.medium.crashed(keeping: 0, using: &random))

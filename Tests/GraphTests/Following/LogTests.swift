@@ -184,7 +184,8 @@ struct LogTests {
         }
         let all = try records([bytes[...]])
         #expect(all.map(\.kind).filter { $0 == .commit }.count == 3)
-        #expect(try records(bytes.indices.map { bytes[$0...$0] }) == all)
+        let single: [ArraySlice<UInt8>] = bytes.indices.map { bytes[$0...$0] }
+        #expect(try records(single) == all)
         for cut in bytes.indices {
             let first = try records([bytes[..<cut]])
             #expect(all.starts(with: first) && first.count < all.count)

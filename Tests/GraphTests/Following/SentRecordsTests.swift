@@ -19,6 +19,7 @@ struct SentRecordsTests {
         /// Somebody else is first.
         case tooLate
         case refused
+        case refusedForGood
     }
 
     private struct TimedOut: Error {}
@@ -66,6 +67,7 @@ struct SentRecordsTests {
                 case .twice: state.late.append((records, commit))
                 case .tooLate: state.records.append([99])
                 case .refused: return 0
+                case .refusedForGood: throw GraphError.invalidLog(reason: "")
                 }
                 return Self.append(records, after: commit, to: &state.records)
             }
@@ -102,8 +104,8 @@ struct SentRecordsTests {
                 && (!sent.isInDoubt || sent.failure != nil)
             if !isRight { Issue.record("\(course): \(sent), and the log has \(log.records)") }
             if sent.count == count { confirmed += 1 }
-            if sent.failure != nil { failures += 1 }
-            if sent.isInDoubt { doubts += 1 }
+            if sent.failure != nil, !course.contains(.refusedForGood) { failures += 1 }
+            if sent.isInDoubt, !course.contains(.refusedForGood) { doubts += 1 }
         }
         #expect(confirmed > 100)
         // Where the log can be read, it is asked until everything is known.

@@ -115,8 +115,8 @@ final class SimulatedLog: Sendable {
 
     private func read(after commit: UInt64) -> [[UInt8]] {
         state.withLock { state in
-            guard commit >= state.start, commit < state.end else { return [] }
-            let found = state.records[Int(commit - state.start)...]
+            guard commit < state.end else { return [] }
+            let found = state.records[Int(max(commit, state.start) - state.start)...]
             return Array(found.prefix(state.isFaulty ? Int.random(in: 1...8, using: &state.random) : .max))
         }
     }
