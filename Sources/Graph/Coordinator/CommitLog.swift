@@ -14,7 +14,7 @@
 ///
 /// The record of commit *n* has the number *n*. Programs may append at any time, and an answer may be lost: only what the log has
 /// matters, and reading tells. A log must never change or lose what it has confirmed or shown, and never have two records of one
-/// number. It may forget the oldest ones. Each call has to end, with an error if it must: saves wait for it, and so does closing.
+/// number. It may forget the oldest ones, never the newest. Each call has to end, with an error if it must: saves wait for it, and so does closing.
 public protocol CommitLog: Sendable {
     /// Appends records behind a commit, all in one or one after the other, if the log has that commit's record and none behind it.
     /// An empty log may begin anywhere: with the first one that is appended.
@@ -24,12 +24,12 @@ public protocol CommitLog: Sendable {
     ///   - commit: 0 before the first one.
     /// - Returns: how many of them are in the log, durable: all, or the first ones; 0 if somebody else was first. A log that appends
     ///   only one record at a time appends the first one.
-    /// - Throws: if it is unknown whether records were appended. They may still be, later. Of the errors by which a
-    ///   ``JournalCommitLog`` refuses records for good, the coordinator knows that nothing was appended.
+    /// - Throws: if it is unknown whether records were appended. They may still be, later. The errors of
+    ///   ``JournalCommitLog/append(_:after:)`` that say so mean that nothing was appended, nor will be: throw them only then.
     func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int
 
     /// The first records behind a commit that the log has, in their order, as many of them as it likes; none if there are none. All that
-    /// was confirmed before the call is there.
+    /// was confirmed before the call is there. Where the log has forgotten the next ones, it gives the first that it has.
     ///
     /// - Throws: any error, if they cannot be read now.
     func read(after commit: UInt64) async throws -> [[UInt8]]
@@ -42,5 +42,7 @@ public protocol CommitLog: Sendable {
 
 extension CommitLog {
     /// Returns at once, so that the log is asked ten times a second.
+    ///
+    /// Complexity: O(1).
     public func waitForRecords(after commit: UInt64) async throws {}
 }

@@ -72,10 +72,9 @@ extension Coordinator {
         var bytes: [UInt8]?
         do {
             bytes = try await log.read(after: max(own.commit.number, 1) - 1).first
-            if bytes == nil, own.commit > .none, try await log.read(after: 0).first != nil {
-                throw GraphError.historyDiverged(own)
-            }
-        } catch GraphError.historyExpired(let oldest) where oldest == own {
+            if bytes == nil, own.commit > .none, try await !isEmpty(log) { throw GraphError.historyDiverged(own) }
+        } catch GraphError.historyExpired(let oldest) where oldest.commit == own.commit {
+            guard oldest == own else { throw .historyDiverged(own) }
             return
         } catch {
             throw Self.error(of: error)
@@ -92,11 +91,20 @@ extension Coordinator {
         guard isKnown else { throw .historyDiverged(own) }
     }
 
-    /// Becomes a writer of the store's own file, if there have been others: their row numbers are not this program's.
+    private func isEmpty(_ log: any CommitLog) async throws -> Bool {
+        do {
+            return try await log.read(after: 0).isEmpty
+        } catch GraphError.historyExpired {
+            return false
+        }
+    }
+
+    /// Becomes a writer of the store's own file, if there have been others: their row numbers are not this program's. If no numbers
+    /// are left, the store can be read, and takes no saves.
     func joinOwnFile() async throws(GraphError) {
-        guard case .file = state.storage, written.counters.contains(where: { $0 >> RowCounters.countingBits > 0 }),
-            let (writer, counters) = try? nextWriter()
+        guard case .file = state.storage, written.counters.contains(where: { $0 >> RowCounters.countingBits > 0 })
         else { return }
+        guard let (writer, counters) = try? nextWriter() else { return state.limitCounters(to: 0) }
         let joining = try emptyCommit(author: "writer \(writer)", counters: counters)
         try await append(joining.records)
         publish(joining)
@@ -139,6 +147,6 @@ extension Coordinator {
         await sharing?.sending?.value
         sharing?.following?.cancel()
         // Whoever has the turn has taken over what it read.
-        await withLogTurn { self.state.end(.closed(path: self.path)) }
+        try? await withLogTurn { () throws(GraphError) in self.state.end(.closed(path: self.path)) }
     }
 }

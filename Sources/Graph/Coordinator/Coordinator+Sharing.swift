@@ -4,13 +4,13 @@
 /// copy is forgotten if somebody else was first: nothing has to be taken back (optimistic validation over a shared log: Bernstein,
 /// Reid and Das 2011, *Hyder*; Balakrishnan et al. 2013, *Tango*).
 extension Coordinator {
-    /// Takes over what a ``CommitLog`` has at the time of the call; contexts see it when they refresh. A store without a log has
-    /// everything.
+    /// Takes over what a ``CommitLog`` has, at least at the time of the call; contexts see it when they refresh. A store without a
+    /// log has everything.
     ///
     /// A save that is in doubt (`.commitInDoubt`) is so no more when this returns: it is in the store, or it never will be. To make
     /// sure of that, a commit without changes may take its place.
     ///
-    /// - Throws: `.logUnavailable`, `.commitInDoubt`. `.schemaMismatch`, `.historyDiverged`, `.historyExpired`, `.invalidLog`, and
+    /// - Throws: `.logUnavailable`. `.schemaMismatch`, `.historyDiverged`, `.historyExpired`, `.invalidLog`, and
     ///   what a save throws for reasons of the file: the store takes no more saves then. `.closed`.
     ///
     /// Complexity: O(changes) for what is new.
@@ -18,19 +18,21 @@ extension Coordinator {
         if let ending = state.ending { throw ending }
         guard let log = sharing?.log else { return }
         try await withLogTurn { () throws(GraphError) in
-            try await self.takeNews(of: log)
-            while self.sharing?.doubtful.isEmpty == false {
+            try await self.takeNews(of: log, untilClosing: true)
+            while self.sharing?.isInDoubt == true {
                 let fence = try self.emptyCommit(author: nil, counters: self.counters.all)
                 _ = try await self.send(fence, to: log)
             }
         }
     }
 
-    /// Takes over what follows a commit, unless somebody has done so.
+    /// Takes over some of what follows a commit, unless somebody has done so.
     func takeWhatFollows(_ commit: CommitNumber) async throws(GraphError) {
         guard let log = sharing?.log else { return }
         try await withLogTurn { () throws(GraphError) in
-            if self.snapshot.commit == commit { try await self.takeNews(of: log) }
+            guard self.snapshot.commit == commit, self.state.ending == nil else { return }
+            let records = try await self.read(log)
+            if !records.isEmpty { try await self.takeOver(records) }
         }
     }
 
@@ -42,11 +44,10 @@ extension Coordinator {
         try await body()
     }
 
-    func withLogTurn(_ body: () -> Void) async {
-        try? await withLogTurn { () async throws(GraphError) in body() }
-    }
-
     // MARK: Saving
+
+    /// How many saves wait to be sent.
+    var waitingSharedSaveCount: Int { sharing?.waiting.count ?? 0 }
 
     /// Has the log take a save, and returns what came of it.
     func share(_ request: SaveRequest) async throws(GraphError) -> PreparedCommit {
@@ -85,7 +86,7 @@ extension Coordinator {
     private func sendGroup(to log: any CommitLog, _ schema: UInt64) async {
         do throws(GraphError) {
             if let ending = state.ending { throw ending }
-            if sharing?.doubtful.isEmpty == false { try await takeNews(of: log) }
+            if sharing?.isInDoubt == true { try await takeNews(of: log) }
         } catch {
             for save in sharing?.takeAll() ?? [] { answer(save, .failure(error), save.trace) }
             return
@@ -106,7 +107,7 @@ extension Coordinator {
             if !sent.others.isEmpty { try? await takeOver(sent.others) }
             return
         }
-        if sent.isInDoubt { sharing?.doubt(left.compactMap(\.record)) }
+        if sent.isInDoubt { sharing?.doubt(left.compactMap(\.record?.token)) }
         // What was not sent was only checked on top of what was.
         sharing?.waiting.insert(contentsOf: left.filter { $0.record == nil }.map(\.save), at: 0)
         for proposal in left {
@@ -193,7 +194,8 @@ extension Coordinator {
         guard let payload = commit.records.last?.payload, let schema = sharing?.schema else { return false }
         let record = SharedRecord(payload, commit.position, after: snapshot.token, schema: schema)
         let sent = await SentRecords(sending: [record.bytes], to: log, after: snapshot.commit, clock)
-        if let failure = sent.failure { throw Self.error(of: failure, sent.isInDoubt ? record.token : nil) }
+        // Nobody minds whether it arrives late.
+        if let failure = sent.failure { throw Self.error(of: failure) }
         guard sent.count == 1 else {
             try await takeOver(sent.others)
             return false
@@ -207,20 +209,24 @@ extension Coordinator {
     // MARK: What others have saved
 
     /// Takes over what the log has by now. The caller has the turn.
-    func takeNews(of log: any CommitLog) async throws(GraphError) {
+    func takeNews(of log: any CommitLog, untilClosing: Bool = false) async throws(GraphError) {
         while true {
             if let ending = state.ending { throw ending }
-            let records: [[UInt8]]
-            do {
-                records = try await log.read(after: snapshot.commit.number)
-            } catch {
-                let error = Self.error(of: error)
-                // Others cannot be made up for.
-                if case .historyExpired = error { state.end(error) }
-                throw error
-            }
+            if untilClosing, sharing?.isClosing == true { throw .closed(path: path) }
+            let records = try await read(log)
             guard !records.isEmpty else { return }
             try await takeOver(records)
+        }
+    }
+
+    private func read(_ log: any CommitLog) async throws(GraphError) -> [[UInt8]] {
+        do {
+            return try await log.read(after: snapshot.commit.number)
+        } catch {
+            let error = Self.error(of: error)
+            // What is gone does not come back.
+            if case .historyExpired = error { state.end(error) }
+            throw error
         }
     }
 

@@ -154,6 +154,9 @@ struct CoordinatorState {
         self.counterLimit = counterLimit
     }
 
+    /// Hands out no row numbers beyond a limit.
+    mutating func limitCounters(to limit: RowNumber) { counterLimit = limit }
+
     /// Takes over a commit that was proposed, once a log has it.
     mutating func accept(_ commit: PreparedCommit) { commits.accept(commit) }
 

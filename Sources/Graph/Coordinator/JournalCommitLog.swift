@@ -21,8 +21,8 @@ public struct JournalCommitLog: CommitLog {
     /// Appends commits; see ``CommitLog/append(_:after:)``.
     ///
     /// - Throws: `.invalidLog`, `.tokenOfOtherStore`, `.schemaMismatch`, `.valueNotReadable`, if the first record is no commit of the
-    ///   store, or breaks a rule; `.readOnly`, `.unusableFile`, if the coordinator has no file to write. Nothing was appended then.
-    ///   What a save throws for reasons of the file.
+    ///   store, or breaks a rule; `.transactionTooLarge`, `.diskFull`; `.readOnly`, `.unusableFile`, if the coordinator has no file to
+    ///   write; `.closed`. Nothing was appended then. Of other errors of the file that is not sure.
     ///
     /// Complexity: that of applying the commits, besides one write and one sync, which saves at the same time share.
     public func append(_ records: [[UInt8]], after commit: UInt64) async throws(GraphError) -> Int {
@@ -98,23 +98,32 @@ extension Coordinator {
         if let reason = state.ending ?? state.storage.refusal { throw reason }
         let schema = servedSchema
         // Nothing suspends from here to the end of the loop, so that the records follow one another.
-        var (isLeading, tickets, unread): (Bool, [CommitTicket], CommitNumber?) = (false, [], nil)
+        var (isLeading, tickets): (Bool, [CommitTicket]) = (false, [])
         var failure: GraphError?
         do throws(GraphError) {
             let follows = state.commits.head.commit == commit
             for bytes in records {
                 let record = try SharedRecord(bytes, of: storeID, schema: schema, path: path)
                 guard follows, let admitted = try state.admit(record, schemaRecord, path: path) else { break }
-                if admitted.hasUnreadValues { unread = record.token.commit }
+                if admitted.hasUnreadValues { unreadCommit = record.token.commit }
                 if case .waits(let ticket) = admitted.admission { tickets.append(ticket) } else { isLeading = true }
             }
         } catch {
             failure = error
         }
-        if isLeading { try await lead().get() }
-        for ticket in tickets { try await turn(of: ticket).get() }
-        if let unread { unreadCommit = unread }
-        let count = tickets.count + (isLeading ? 1 : 0)
+        var count = 0
+        do throws(GraphError) {
+            if isLeading {
+                try await lead().get()
+                count += 1
+            }
+            for ticket in tickets {
+                try await turn(of: ticket).get()
+                count += 1
+            }
+        } catch {
+            if count == 0 { throw error }
+        }
         if count > 0 { return count }
         // The refusal may rest on a commit that is not written yet.
         try await waitForPublication()
@@ -126,16 +135,17 @@ extension Coordinator {
     fileprivate func records(after commit: CommitNumber) async throws(GraphError) -> [[UInt8]] {
         guard let journal else { throw .unusableFile(path: path, reason: "a log of commits needs a file of its own") }
         let schema = servedSchema
-        // A group may have been written since the sync that this waited for.
-        repeat { try await sync() } while syncedCommit < written.snapshot.commit
-        let newest = written.snapshot.token
-        guard commit < newest.commit else { return [] }
+        if let reason = commitsInDoubt ?? state.ending { throw reason }
+        let wanted = published.value.commit
+        while syncedCommit < wanted { try await sync() }
+        let (newest, durable) = (written.snapshot.token, syncedCommit)
+        guard commit < durable else { return [] }
         if let records = servedRecords?.records(after: commit) {
             servedFile = nil
             var bytes = 0
             return records.prefix { record in
                 defer { bytes += record.bytes.count }
-                return bytes < Self.readBytes
+                return bytes < Self.readBytes && record.token.commit <= durable
             }.map(\.bytes)
         }
         // Who reads further back goes on where the last piece ended.
@@ -151,7 +161,9 @@ extension Coordinator {
                 return ([[UInt8]](), RecordedCommits?.none)
             }
             guard commit >= commits.start.commit else { throw .historyExpired(oldest: commits.start) }
-            return (try commits.sharedRecords(after: commit, schema: schema, limitBytes: Self.readBytes), commits)
+            let records = try commits.sharedRecords(
+                after: commit, through: durable, schema: schema, limitBytes: Self.readBytes)
+            return (records, commits)
         }
         servedFile = commits
         return records
@@ -172,12 +184,14 @@ extension RecordedCommits {
 
     /// - Parameter commit: not before the first one.
     fileprivate func sharedRecords(
-        after commit: CommitNumber, schema: UInt64, limitBytes: Int
+        after commit: CommitNumber, through last: CommitNumber, schema: UInt64, limitBytes: Int
     ) throws(GraphError) -> [[UInt8]] {
         var (records, bytes): ([[UInt8]], Int) = ([], 0)
         var window = file.window()
         var before = start
-        for index in Int(commit.number - start.commit.number)..<places.count where bytes < limitBytes {
+        let first = Int(commit.number - start.commit.number)
+        let end = min(places.count, Int(last.number - start.commit.number))
+        for index in first..<max(first, end) where bytes < limitBytes {
             before.commit = CommitNumber(start.commit.number + UInt64(index))
             before.fingerprint = index > 0 ? places[index - 1].fingerprint : start.fingerprint
             let token = HistoryToken(

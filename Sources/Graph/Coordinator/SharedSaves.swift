@@ -18,8 +18,8 @@ struct SharedSaves {
     var sending: Task<Void, Never>?
     /// Takes over what others save, as it comes.
     var following: Task<Void, Never>?
-    /// Records that were sent one behind the other, and may still arrive in the log.
-    private(set) var doubtful: ArraySlice<HistoryToken> = []
+    /// Records that were sent, each list one behind the other, and may still arrive in the log.
+    private var doubtful: [ArraySlice<HistoryToken>] = []
     /// Whether no more saves are taken.
     var isClosing = false
 
@@ -40,12 +40,19 @@ struct SharedSaves {
         return waiting
     }
 
-    mutating func doubt(_ records: some Sequence<SharedRecord>) { doubtful = records.map(\.token)[...] }
+    var isInDoubt: Bool { !doubtful.isEmpty }
 
-    /// Takes note of what the log has at a place. If it is another one than was sent, what was sent behind that cannot arrive.
+    /// Takes note of records that may still arrive.
+    mutating func doubt(_ tokens: [HistoryToken]) { doubtful.append(tokens[...]) }
+
+    /// Takes note of what the log has at the next place. Where it is another one than was sent, what was sent behind that cannot
+    /// arrive.
     mutating func resolveDoubt(by token: HistoryToken) {
-        while let first = doubtful.first, first.commit <= token.commit {
-            doubtful = first == token ? doubtful.dropFirst() : []
+        doubtful = doubtful.compactMap { tokens in
+            guard tokens.first == token else {
+                return tokens.first.map { $0.commit > token.commit } == true ? tokens : nil
+            }
+            return tokens.count > 1 ? tokens.dropFirst() : nil
         }
     }
 }
@@ -61,7 +68,7 @@ struct SentRecords {
     /// Whether the rest may be, or may arrive there.
     private(set) var isInDoubt = false
 
-    /// So often the log is asked again, after pauses that double from 10 milliseconds on: of 5 seconds in all.
+    /// So often the log is asked again about a record, after pauses that double from 10 milliseconds on: of 5 seconds in all.
     private static let retryLimit = 9
 
     /// Appends the records, as often as it takes to know what became of them.
@@ -79,7 +86,10 @@ struct SentRecords {
             do {
                 let appended = min(max(try await log.append(rest, after: last), 0), rest.count)
                 count += appended
-                if appended > 0 { continue }
+                if appended > 0 {
+                    retries = 0
+                    continue
+                }
             } catch {
                 failure = error
                 if (error as? GraphError)?.saysThatNothingWasAppended == true { return }
@@ -93,7 +103,10 @@ struct SentRecords {
                     others = Array(found[own...])
                     break
                 }
-                if own > 0 { continue }
+                if own > 0 {
+                    retries = 0
+                    continue
+                }
             } catch {
                 failure = error
             }

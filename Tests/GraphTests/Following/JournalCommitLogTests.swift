@@ -143,6 +143,10 @@ struct JournalCommitLogTests {
         let last = served.coordinator.snapshot.token
         served.coordinator = try await Self.open(served.disk)
         #expect(served.coordinator.snapshot.token == last)
+        let full = served.coordinator
+        await #expect(throws: GraphError.rowNumbersUsedUp(entity: "Entry")) {
+            try await full.transaction { _ = $0.insert(Entry(number: 8)) }
+        }
         // And a file that never had others is opened without a commit.
         let alone = SimulatedDisk()
         let first = try await Self.open(alone)
