@@ -101,6 +101,26 @@ extension Coordinator {
         return history(HistoryRequest(token: token, isWanted: { isWanted($0) && $0.hasChanges(of: type) }))
     }
 
+    /// The commits that change a property of any object, or insert or delete objects that have it, the oldest first; otherwise as
+    /// ``history(since:by:during:)``. Of a to-many relationship, those that change members or their order.
+    ///
+    /// ```swift
+    /// for try await commit in coordinator.history(changing: \Person.email, since: token) {
+    ///     for change in commit.changes(in: \Person.email) { addresses.update(change) }
+    /// }
+    /// ```
+    ///
+    /// - Precondition: the property is a stored one.
+    ///
+    /// Complexity: O(1); see ``CommitHistory/Iterator/next(isolation:)``.
+    public nonisolated func history<E: Entity>(
+        changing property: any PartialKeyPath<E> & Sendable, since token: HistoryToken? = nil, by author: String? = nil,
+        during time: Range<Date>? = nil
+    ) -> CommitHistory {
+        let isWanted = HistoryRequest.condition(author, time)
+        return history(HistoryRequest(token: token, isWanted: { isWanted($0) && $0.hasChanges(in: property) }))
+    }
+
     /// The commits that have changed one object, the newest first, as far as they are kept; ``Commit/change(of:)`` has what each of
     /// them did to it.
     ///

@@ -206,7 +206,8 @@ extension EntityDescription {
         return row.map { open($0) } ?? body(nil)
     }
 
-    private func value(at row: UnsafeRawPointer) -> any Entity {
+    /// A row, as a value of the entity's type.
+    func value(at row: UnsafeRawPointer) -> any Entity {
         read(self.type, row)
     }
 

@@ -38,7 +38,26 @@ public struct Commit: Sendable {
         changes.objectChanges(of: type)
     }
 
+    /// The objects of which the commit has changed a property, in the order of their insertion; those that it inserted or deleted are
+    /// among them.
+    ///
+    /// - Parameter property: an attribute or a to-one relationship. Of a to-many one, ask for ``changedOwners(of:)``.
+    /// - Precondition: the property is a stored one.
+    ///
+    /// Complexity: O(changed objects).
+    public func changes<E: Entity>(in property: PartialKeyPath<E>) -> [Change<E>] {
+        changes.objectChanges(in: property)
+    }
+
+    /// The objects of all entities that were inserted, changed or deleted: one entity after the other, as the store was opened with
+    /// them, and each one's objects in the order of their insertion.
+    ///
+    /// Complexity: O(changed objects).
+    public func allChanges() -> [AnyChange] { changes.allObjectChanges() }
+
     func hasChanges<E: Entity>(of type: E.Type) -> Bool { changes.hasChanges(of: type) }
+
+    func hasChanges<E: Entity>(in property: PartialKeyPath<E>) -> Bool { changes.hasChanges(in: property) }
 
     /// The change of one object; nil if the commit did not change it.
     ///

@@ -53,6 +53,27 @@ extension Change: CustomStringConvertible {
     public var description: String { "\(id) \(before == nil ? "inserted" : after == nil ? "deleted" : "changed")" }
 }
 
+/// How one object of any entity differs between two snapshots: for programs that handle all entities alike.
+public struct AnyChange: Sendable {
+    /// The object.
+    public let id: AnyPersistentID
+    /// Its values before, of the entity's type; nil if it was inserted.
+    public let before: (any Entity)?
+    /// Its values after; nil if it was deleted.
+    public let after: (any Entity)?
+    /// The names of the attributes and to-one relationships that differ, in the order of their declaration; all of them for an object
+    /// that was inserted or deleted.
+    public let changedProperties: [String]
+}
+
+extension AnyChange: CustomStringConvertible {
+    /// The object and its change: `Team/p1 inserted`, `changed (name, league)` or `deleted`.
+    public var description: String {
+        guard before != nil else { return "\(id) inserted" }
+        return after == nil ? "\(id) deleted" : "\(id) changed (\(changedProperties.joined(separator: ", ")))"
+    }
+}
+
 extension Snapshot {
     /// What differs between an older snapshot of the same coordinator and this one.
     ///

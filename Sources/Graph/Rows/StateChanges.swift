@@ -35,6 +35,60 @@ extension StateChanges {
         return changes
     }
 
+    /// The objects of an entity in which a property differs, with those that one state lacks.
+    func objectChanges<E: Entity>(in keyPath: PartialKeyPath<E>) -> [Change<E>] {
+        var changes: [Change<E>] = []
+        forEachChange(in: keyPath) { id, old, new, layout in changes.append(change(of: id, old, new, in: layout)) }
+        return changes
+    }
+
+    /// Whether there is one; of a to-many relationship, whether an object has other members.
+    func hasChanges<E: Entity>(in keyPath: PartialKeyPath<E>) -> Bool {
+        if let entity = schema.index(of: E.self),
+            let toMany = schema.entities[entity].toMany(at: keyPath)
+        {
+            return !changedOwners(through: toMany).isEmpty
+        }
+        do {
+            try forEachChange(in: keyPath) { _, _, _, _ in throw Found() }
+            return false
+        } catch { return true }
+    }
+
+    private func forEachChange<E: Entity>(
+        in keyPath: PartialKeyPath<E>,
+        _ body: (PersistentID<E>, UnsafeRawPointer?, UnsafeRawPointer?, RowLayout) throws -> Void
+    ) rethrows {
+        guard let entity = schema.index(of: E.self) else { return }
+        let description = schema.entities[entity]
+        let property = description.properties.first { ($0.keyPath as AnyKeyPath) == keyPath && $0.isStored }
+        guard let property else {
+            preconditionFailure("\(keyPath) is no attribute or reference of \(description.name)")
+        }
+        try forEachRow(of: entity) { id, old, new in
+            if let old, let new, property.isIdentical(in: old, new) { return }
+            try body(PersistentID(row: id.row), old, new, description.layout)
+        }
+    }
+
+    /// The objects of all entities that differ, one entity after the other.
+    func allObjectChanges() -> [AnyChange] {
+        var changes: [AnyChange] = []
+        forEachRow { id, old, new in
+            let entity = schema.entities[id.entity]
+            let properties = entity.properties.filter { property in
+                guard property.isStored else { return false }
+                guard let old, let new else { return true }
+                return !property.isIdentical(in: old, new)
+            }
+            changes.append(
+                AnyChange(
+                    id: schema.id(of: id), before: old.map(entity.value), after: new.map(entity.value),
+                    changedProperties: properties.map(\.name)))
+        }
+        return changes
+    }
+
     /// nil if the object is the same in both states, or in neither.
     func objectChange<E>(of id: PersistentID<E>) -> Change<E>? {
         guard let entity = schema.index(of: E.self) else { return nil }
@@ -81,6 +135,12 @@ extension StateChanges {
         _ body: (RowID, _ old: UnsafeRawPointer?, _ new: UnsafeRawPointer?) throws -> Void
     ) rethrows {
         for entity in schema.entities.indices { try forEachRow(of: entity, body) }
+    }
+}
+
+extension EntityDescription {
+    fileprivate func toMany(at keyPath: AnyKeyPath) -> ToManyDescription? {
+        toManys.first { (properties[$0.property].keyPath as AnyKeyPath) == keyPath }
     }
 }
 

@@ -39,6 +39,53 @@ struct CommitHistoryTests {
 
     // MARK: What a commit says
 
+    @Test func `what has changed is told by property, and of all entities`() async throws {
+        let folder = try TemporaryFolder()
+        for path in [nil, folder.file()] {
+            let coordinator = try await Coordinator(for: Team.self, Person.self, at: path)
+            let (red, eve) = try await coordinator.transaction { context in
+                let red = context.insert(Team(name: "red"))
+                return (red.id, context.insert(Person(name: "Eve", age: 3)).id)
+            }
+            try await coordinator.transaction(author: "a") { try $0.object(for: eve).age = 4 }
+            try await coordinator.transaction { try $0.object(for: eve).team = $0[red] }
+            try await coordinator.transaction { context in
+                try context.object(for: eve).name = "Eva"
+                try context.object(for: eve).age = 5
+            }
+            try await coordinator.transaction { try $0.object(for: red).name = "blue" }
+            try await coordinator.transaction { try $0.object(for: eve).delete() }
+
+            func numbers(_ history: CommitHistory) async throws -> [UInt64] {
+                try await Self.all(history).map(\.number.number)
+            }
+            #expect(try await numbers(coordinator.history(changing: \Person.age)) == [1, 2, 4, 6])
+            #expect(try await numbers(coordinator.history(changing: \Person.age, by: "a")) == [2])
+            #expect(try await numbers(coordinator.history(changing: \Person.name)) == [1, 4, 6])
+            #expect(try await numbers(coordinator.history(changing: \Person.team)) == [1, 3, 6])
+            #expect(try await numbers(coordinator.history(changing: \Person.email)) == [1, 6])
+            #expect(try await numbers(coordinator.history(changing: \Team.name)) == [1, 5])
+            #expect(try await numbers(coordinator.history(changing: \Team.members)) == [3, 6])
+
+            let commits = try await Self.all(coordinator.history())
+            #expect(commits[3].changes(in: \Person.age).map { [$0.before?.age, $0.after?.age] } == [[4, 5]])
+            #expect(commits[3].changes(in: \Person.email).isEmpty && commits[3].changes(in: \Team.name).isEmpty)
+            #expect(commits[0].changes(in: \Person.email).map(\.id) == [eve])
+            #expect(
+                commits.map { $0.allChanges().map(\.description) } == [
+                    ["Team/p1 inserted", "Person/p1 inserted"], ["Person/p1 changed (age)"],
+                    ["Person/p1 changed (team)"], ["Person/p1 changed (name, age)"], ["Team/p1 changed (name)"],
+                    ["Person/p1 deleted"],
+                ])
+            let change = try #require(commits[3].allChanges().first)
+            #expect(change.id == AnyPersistentID(eve))
+            #expect((change.before as? Person)?.name == "Eve" && (change.after as? Person)?.name == "Eva")
+            let inserted = try #require(commits[0].allChanges().last)
+            #expect(inserted.before == nil && inserted.changedProperties == ["name", "email", "age", "team"])
+            try await coordinator.close()
+        }
+    }
+
     @Test func `a commit from the file is the one of the feed`() async throws {
         let folder = try TemporaryFolder()
         for path in [nil, folder.file()] {
