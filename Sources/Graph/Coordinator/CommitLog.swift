@@ -14,7 +14,8 @@
 ///
 /// The record of commit *n* has the number *n*. Programs may append at any time, and an answer may be lost: only what the log has
 /// matters, and reading tells. A log must never change or lose what it has confirmed or shown, and never have two records of one
-/// number. It may forget the oldest ones, never the newest. Each call has to end, with an error if it must: saves wait for it, and so does closing.
+/// number. It may forget the oldest ones, never the newest. Each call has to end, with an error if it must: saves wait for it, and
+/// so does closing.
 public protocol CommitLog: Sendable {
     /// Appends records behind a commit, all in one or one after the other, if the log has that commit's record and none behind it.
     /// An empty log may begin anywhere: with the first one that is appended.

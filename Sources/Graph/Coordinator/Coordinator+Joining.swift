@@ -23,7 +23,7 @@ extension Coordinator {
     ///   - trace: as in opening any store.
     /// - Throws: `.schemaMismatch`, if the file or the log is of another schema: nothing is converted. `.historyDiverged` and
     ///   `.tokenOfOtherStore`, if the file has a commit that the log does not have, or is of another store; `.historyExpired`, if the
-    ///   log has forgotten what the file lacks; `.invalidLog`. `.logUnavailable`, `.commitInDoubt`, if it does not answer.
+    ///   log has forgotten what the file lacks; `.invalidLog`. `.logUnavailable`, if it does not answer.
     ///   `.rowNumbersUsedUp`, if there were too many openings. Otherwise what opening a store throws.
     ///
     /// Complexity: that of opening the store, and of applying what the log has.
