@@ -3,13 +3,13 @@ import Testing
 @testable import GraphBench
 
 struct PackageIndexTests {
-    private static let index = PackageIndex(objects: 20_000, seed: 3)
+    private static let index = PackageIndex(objects: 6_000, seed: 3)
 
     @Test func `a seed has one index, and another seed has another`() {
-        let again = PackageIndex(objects: 20_000, seed: 3)
+        let again = PackageIndex(objects: 6_000, seed: 3)
         #expect(again.answer == Self.index.answer)
         #expect(again.mostUsed == Self.index.mostUsed)
-        #expect(PackageIndex(objects: 20_000, seed: 4).answer != Self.index.answer)
+        #expect(PackageIndex(objects: 6_000, seed: 4).answer != Self.index.answer)
     }
 
     @Test func `there are about as many objects as asked for, each in one transaction of the usual size`() {

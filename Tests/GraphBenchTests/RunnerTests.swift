@@ -15,7 +15,7 @@ struct RunnerTests {
         defer { directory.remove() }
         let workload = try #require(Self.workloads.first { $0.name == name })
         let setting = Setting(data: PeopleData(rows: 500), directory: directory.path)
-        let runner = Runner(setting: setting, runs: 2, usesPeer: true, progress: ProgressLine())
+        let runner = Runner(setting: setting, runs: 1, usesPeer: true, progress: ProgressLine())
         let result = await runner.measure(workload)
         #expect(result.mismatches.isEmpty)
         #expect(result.failures.isEmpty)

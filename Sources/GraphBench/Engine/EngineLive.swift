@@ -22,7 +22,8 @@ enum EngineLive {
             return { run in
                 await context.refresh()
                 return try await context.keepResult(
-                    run: run, isChanged ? Array(members) : Array(others), count: size, isChanged)
+                    run: run, isChanged ? Array(members) : Array(others), count: size,
+                    commits: Workload.LiveResults.commits(rows: data.rows), isChanged)
             }
         }
     }
@@ -31,14 +32,14 @@ enum EngineLive {
 extension Context {
     /// Has others commit changes of people, and reads a result after each.
     fileprivate func keepResult(
-        run: Int, _ people: [Person.ID], count: Int, _ isChanged: Bool
+        run: Int, _ people: [Person.ID], count: Int, commits: Int, _ isChanged: Bool
     ) async throws -> Measurement {
         let results = try results(
             FetchDescriptor<Person>(
                 predicate: #Predicate { $0.balance >= 1_000_000_000 }, sortBy: [.ascending(\.balance)]))
-        let step = max(1, people.count / Workload.LiveResults.commits)
+        let step = max(1, people.count / commits)
         var (seconds, answer) = (0.0, UInt64(0))
-        for commit in 0..<Workload.LiveResults.commits {
+        for commit in 0..<commits {
             let id = people[(commit &* step + run) % people.count]
             let balance = Double(isChanged ? 1_000_000_000 + (commit &* 7_919) % 10_000_000 : commit % 10_000)
             // Whoever lets go of a state last frees its memory: not the result here.
@@ -51,6 +52,6 @@ extension Context {
             seconds += stopwatch.seconds
             if shown == count { answer += 1 }
         }
-        return Measurement(amount: seconds, count: Workload.LiveResults.commits, answer: answer)
+        return Measurement(amount: seconds, count: commits, answer: answer)
     }
 }

@@ -1,8 +1,10 @@
 extension Workload {
-    /// How large a live result is, and how many commits of one row a run makes.
     enum LiveResults {
+        /// How large a live result is.
         static let rows = 1_000
-        static let commits = 10_000
+
+        /// How many commits of one row a run makes.
+        static func commits(rows: Int) -> Int { min(10_000, 2 * rows) }
     }
 
     static let liveWorkloads: [Workload] = [

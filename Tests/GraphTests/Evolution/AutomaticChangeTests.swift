@@ -261,7 +261,11 @@ struct AutomaticChangeTests {
         ),
     ]
 
-    @Test(arguments: changes + guideChanges, [GoldenStore.library, .libraryCompacted, .libraryIndexed])
+    private static let changedStores = (changes + guideChanges).enumerated().flatMap { number, change in
+        Sweep.choices([GoldenStore.library, .libraryCompacted, .libraryIndexed], for: number).map { (change, $0) }
+    }
+
+    @Test(arguments: changedStores)
     func `a change that needs no plan`(_ change: Change, _ store: GoldenStore) async throws {
         let folder = try store.copy()
         var record = try store.record

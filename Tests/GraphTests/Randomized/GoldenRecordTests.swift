@@ -22,7 +22,7 @@ struct GoldenRecordTests {
         }
         let golden = try String(contentsOf: Self.file, encoding: .utf8).split(separator: "\n").map(String.init)
         #expect(golden.count == 100)
-        for (index, line) in golden.enumerated() {
+        for (index, line) in golden.enumerated() where Sweep.choices([true, false, false], for: index).contains(true) {
             #expect(try await Self.line(UInt64(index) + 1) == line)
         }
     }

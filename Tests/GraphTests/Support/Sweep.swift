@@ -1,13 +1,18 @@
 /// How much of a long sweep a run tries, such as one over all operations that may fail.
 ///
-/// `swift test` tries a twelfth of it, another twelfth each time. With `GRAPH_SWEEPS=1`, as in `.ci/campaign sweeps`, it tries all.
+/// `swift test` tries one case of 29, others each time: a prime, so that no case of a kind is left out. With `GRAPH_SWEEPS=1`, as in `.ci/campaign sweeps`, it tries all.
 enum Sweep {
     static let isWhole = Seeds.setting("GRAPH_SWEEPS") == 1
-    private static let share = 12
+    private static let share = 29
     private static let phase = Int.random(in: 0..<share)
 
     /// Whether this run tries the case with a number.
     static func tries(_ number: Int) -> Bool { isWhole || (number + phase).isMultiple(of: share) }
+
+    /// One of several files, or kinds of them, for the case with a number; all of them in a whole sweep.
+    static func choices<Choice>(_ choices: [Choice], for number: Int) -> [Choice] {
+        isWhole ? choices : [choices[(number + phase) % choices.count]]
+    }
 
     /// Those of the seeds that this run tries.
     static func seeds(_ seeds: Range<UInt64>) -> [UInt64] { seeds.filter { tries(Int($0)) } }
