@@ -14,7 +14,7 @@ struct PackageIndexTests {
 
     @Test func `there are about as many objects as asked for, each in one transaction of the usual size`() {
         let index = Self.index
-        #expect((16_000...24_000).contains(index.objectCount))
+        #expect((4_800...7_200).contains(index.objectCount))
         #expect(index.batches.flatMap(Array.init) == Array(index.packages.indices))
         for batch in index.batches {
             let count = index.packages[batch].reduce(0) { $0 + $1.objectCount }

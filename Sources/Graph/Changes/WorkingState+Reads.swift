@@ -9,6 +9,18 @@ extension WorkingState {
         reads.readRow(id)
     }
 
+    /// Notes that a change depends on nobody having the key of the row at an address.
+    func noteAbsence(ofKeyAt address: UnsafeRawPointer, _ index: IndexDescription, of entity: Int) {
+        guard let reads else { return }
+        let conditions = index.parts.map { part in
+            var key = ByteWriter()
+            _ = part.key.append(address + part.offset, &key)
+            return PropertyKeys(
+                property: part.property, keys: KeyRange(from: key.bytes, upTo: key.bytes, includesUpper: true))
+        }
+        reads.note { $0.readRows(of: entity, where: conditions) }
+    }
+
     /// Notes that a change depends on all members of an owner. Nobody else can change those of a new owner.
     func noteMembers(of owner: RowNumber, through relationship: ToManyDescription) {
         guard let reads, base.entities[relationship.entity].rows.contains(owner) else { return }

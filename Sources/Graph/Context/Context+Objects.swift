@@ -26,6 +26,42 @@ extension Context {
         state.insert(contentsOf: values)
     }
 
+    /// Hands a value over to the object that has its unique values, or inserts it if there is none.
+    ///
+    /// ```swift
+    /// let ada = context.upsert(Person(email: "ada@example.com", name: "Ada"))
+    /// ```
+    ///
+    /// An object that is there takes over all attributes, also those that the value leaves nil or at their defaults. References
+    /// that the value leaves nil stay what they were, and members that it does not name stay members; new ones come last. What is
+    /// as it was is no change. Unsaved changes of this context count, and policies of constraints do not: they apply to objects
+    /// that others save meanwhile. A value that has unique values of several objects is inserted, and the save refuses it.
+    /// Transient properties keep what the object has; those of a new one have their defaults.
+    ///
+    /// - Precondition: the store was opened with the entity.
+    ///
+    /// Complexity: O(log *n*) for each unique property, combination and member, and for each index with another value, among *n*
+    /// objects.
+    @discardableResult
+    public func upsert<E: Entity>(_ value: E) -> ManagedObject<E> {
+        let id = state.insert(contentsOf: [value], updates: true)[0]
+        guard let object = self[id] else { preconditionFailure("a row that was written is not there") }
+        return object
+    }
+
+    /// The same for each value, without keeping objects in memory; returns the objects' identifiers in the order of the values.
+    /// Several values with the same unique values lead to one object, which has the last one.
+    ///
+    /// Rows go in as by ``insert(contentsOf:)``, if nobody has their values, but one by one.
+    ///
+    /// - Precondition: the store was opened with the entity.
+    ///
+    /// Complexity: O(*k* log *n*) for *k* values among *n* objects.
+    @discardableResult @inlinable
+    public func upsert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
+        state.insert(contentsOf: values, updates: true)
+    }
+
     /// Deletes an object and applies its relationships' delete rules, the same as `object.delete()`. For code that holds the
     /// object and so runs where the context does, on the main actor or elsewhere.
     ///

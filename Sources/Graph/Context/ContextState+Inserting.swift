@@ -27,8 +27,10 @@ extension ContextState {
     ///
     /// Iterating a sequence may run a program's code, which may use the context. So some values are taken first, and then written
     /// without a look at the sequence.
+    ///
+    /// - Parameter updates: whether values go to rows that have their unique values.
     @inlinable
-    func insert<E: Entity>(contentsOf values: some Sequence<E>) -> [PersistentID<E>] {
+    func insert<E: Entity>(contentsOf values: some Sequence<E>, updates: Bool = false) -> [PersistentID<E>] {
         let entity = entityIndex(of: E.self)
         var ids: [PersistentID<E>] = []
         ids.reserveCapacity(values.underestimatedCount)
@@ -39,11 +41,14 @@ extension ContextState {
             while values.count < Self.batchSize, let value = rest.next() { values.append(value) }
             guard !values.isEmpty else { break }
             flush()
-            beginInsert(of: values.count, entity)
+            if !updates { beginInsert(of: values.count, entity) }
             for var value in values {
-                ids.append(PersistentID<E>(row: withUnsafeMutablePointer(to: &value) { insert(at: $0, entity) }))
+                let row = withUnsafeMutablePointer(to: &value) {
+                    updates ? upsert(at: $0, entity) : insert(at: $0, entity)
+                }
+                ids.append(PersistentID<E>(row: row))
             }
-            endInsert(entity)
+            endInsert(entity, updates: updates)
         } while values.count == Self.batchSize
         return ids
     }
@@ -67,10 +72,20 @@ extension ContextState {
         return row
     }
 
+    /// Hands the values at an address over to the row that has their unique values, or inserts them.
     @usableFromInline
-    func endInsert(_ entity: Int) {
+    func upsert(at address: UnsafeMutableRawPointer, _ entity: Int) -> RowNumber {
+        guard let row = working.rowToUpdate(for: address, of: entity) else { return insert(at: address, entity) }
+        working.handOverValues(at: address, to: RowID(entity: entity, row: row))
+        changesRowsAlone = true
+        return row
+    }
+
+    @usableFromInline
+    func endInsert(_ entity: Int, updates: Bool) {
         if let batch = batch.take() { working.insertEntries(of: batch) }
+        if updates { _ = working.endRestoredChanges() }
         noteChange()
-        if working.applyAssignments() || maintainsInverses(entity) { endEpoch() }
+        if working.applyAssignments() || updates || maintainsInverses(entity) { endEpoch() }
     }
 }

@@ -75,22 +75,20 @@ extension Context {
         _ batch: Range<Int>, of update: PackageUpdate, into store: PackageStore
     ) async throws -> [Package.ID] {
         let records = update.index.packages
-        // All are inserted: those that are there already take what the new ones bring.
-        let ids = insert(contentsOf: records[batch].map { Package($0, in: store) })
-        let changed = batch.filter { update.isChanged[$0] }
+        let all = upsert(contentsOf: records[batch].map { Package($0, in: store) })
+        let (changed, new) = (batch.filter { update.isChanged[$0] }, batch.filter { update.new.contains($0) })
+        func id(_ number: Int) -> Package.ID { all[number - batch.lowerBound] }
         for number in changed {
-            guard let package = self[store.packages[number]] else { continue }
+            guard let package = self[id(number)] else { continue }
             for dependency in Array(package.dependencies) { dependency.delete() }
             package.file?.path = records[number].file.path
             package.file?.sizeBytes = records[number].file.sizeBytes
             package.file?.digest = records[number].file.digest
         }
-        let new = zip(batch, ids).filter { update.new.contains($0.0) }
-        insert(contentsOf: new.map { PackageFile(records[$0].file, of: $1) })
-        insert(
-            changed.map { (store.packages[$0], records[$0].dependencies) } + new.map { ($1, records[$0].dependencies) })
+        insert(contentsOf: new.map { PackageFile(records[$0].file, of: id($0)) })
+        insert((changed + new).map { (id($0), records[$0].dependencies) })
         try await save()
-        return new.map(\.1)
+        return new.map(id)
     }
 
     /// Deletes a maintainer with all packages in one commit.

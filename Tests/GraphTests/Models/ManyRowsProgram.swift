@@ -17,8 +17,8 @@ import Synchronization
     @Relationship(.cascade, inverse: \Part.box) var parts: ToMany<Part> = []
 }
 
-/// `update(_:where:_:)` and `delete(_:where:)` do what the same changes do, made to one object after the other: two stores get the
-/// same random work, one of them in the one way and the other in the other way.
+/// `update(_:where:_:)`, `delete(_:where:)` and `upsert(contentsOf:)` do what the same changes do, made to one object after the
+/// other: two stores get the same random work, one of them in the one way and the other in the other way.
 struct ManyRowsProgram {
     private var random: SeededGenerator
     private let sides: [Side]
@@ -78,7 +78,9 @@ struct ManyRowsProgram {
         let work = Work(seed: random.next())
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<8:
-            try await compareResults { side, isMany in try await side.context.perform { try $0.work(work, isMany) } }
+            try await compareResults(inOneStep: !work.isUpsert) { side, isMany in
+                try await side.context.perform { try $0.work(work, isMany) }
+            }
         case 8..<10:
             try await compareResults { side, _ in await side.context.perform { $0.changeNodes(work.seed) } }
         case 10: try await compareResults { side, _ in await side.context.perform { $0.changePart(work.seed) } }
@@ -99,14 +101,21 @@ struct ManyRowsProgram {
     }
 
     /// Does the same in both stores, and compares what comes of it.
-    private func compareResults<Result>(_ body: @Sendable (Side, _ isMany: Bool) async throws -> Result) async throws {
+    ///
+    /// - Parameter inOneStep: whether no value changes twice. Otherwise who changes one object after the other may tell of a
+    ///   value that is in the end what it was.
+    private func compareResults<Result>(
+        inOneStep: Bool = true, _ body: @Sendable (Side, _ isMany: Bool) async throws -> Result
+    ) async throws {
         var outcomes: [[String]] = []
         for (number, side) in sides.enumerated() {
+            let before = await side.context.perform { $0.watchedValues }
             let watches = isObservable ? await side.context.perform { $0.watch() } : []
             var outcome: [String]
             do { outcome = [String(describing: try await body(side, number == 0))] } catch { outcome = ["\(error)"] }
             outcome += await side.context.perform { $0.lines }
-            outcome += watches.filter(\.isTold).map(\.name)
+            let after = await side.context.perform { $0.watchedValues }
+            outcome += watches.filter(\.isTold).map(\.name).filter { inOneStep || before[$0] != after[$0] }
             outcomes.append(outcome)
         }
         try demand(outcomes[0] == outcomes[1]) {
@@ -158,6 +167,7 @@ struct ManyRowsProgram {
 private struct Work: Sendable {
     let seed: UInt64
     var limit: Int { Int(seed >> 8 % 8) }
+    var isUpsert: Bool { seed % 11 >= 8 }
     private var value: Int { Int(seed >> 16 % 6) }
     private var target: RowNumber { 1 + seed >> 24 % 8 }
 
@@ -186,11 +196,50 @@ private struct Work: Sendable {
     }
 }
 
+/// A node that is upserted, with the reference and the list of its that may not be empty.
+private struct GivenNode {
+    var value: Node
+    let reference: WritableKeyPath<Node, ToOne<Node>>
+    let list: WritableKeyPath<Node, ToMany<Node>>
+    let members: [Node.ID]
+}
+
+extension Work {
+    fileprivate var givenParts: [Part] {
+        var random = SeededGenerator(seed: seed)
+        return (0..<Int.random(in: 1...5, using: &random)).map { _ in
+            Part(
+                number: Int.random(in: 0..<9, using: &random),
+                code: random.chance(5) ? nil : Int.random(in: 0..<90, using: &random),
+                box: random.chance(2) ? nil : ToOne(Box.ID(row: .random(in: 1...4, using: &random))),
+                label: random.chance(2) ? "" : "given")
+        }
+    }
+
+    fileprivate func givenNodes(among ids: [Node.ID]) -> [GivenNode] {
+        var random = SeededGenerator(seed: seed)
+        func key() -> Int? { random.chance(3) ? nil : Int.random(in: 0..<6, using: &random) }
+        return (0..<Int.random(in: 1...5, using: &random)).map { _ in
+            let references = [\Node.next, \.previous, \.spouse, \.parent]
+            let lists = [\Node.children, \.follows, \.followers, \.friends]
+            var node = GivenNode(
+                value: Node(key: key(), other: key()), reference: references[Int.random(in: 0..<4, using: &random)],
+                list: lists[Int.random(in: 0..<4, using: &random)],
+                members: (0..<Int.random(in: 0..<4, using: &random)).compactMap { _ in
+                    ids.randomElement(using: &random)
+                })
+            if random.chance(2) { node.value[keyPath: node.reference] = ToOne(ids.randomElement(using: &random)) }
+            node.value[keyPath: node.list] = ToMany(node.members)
+            return node
+        }
+    }
+}
+
 extension Context {
-    /// Returns the number of rows.
+    /// Returns the number of rows, or a sum of their identifiers.
     fileprivate func work(_ work: Work, _ isMany: Bool) throws -> Int {
         let (limit, label) = (work.limit, "\(work.limit)")
-        switch work.seed % 8 {
+        switch work.seed % 11 {
         case 0..<2:
             if isMany {
                 return try update(Node.self, where: #Predicate { $0.key ?? 0 >= limit }) { work.change(&$0) }
@@ -213,12 +262,42 @@ extension Context {
             let ids = try fetchIDs(Box.self, where: { $0.label == label })
             for id in ids { self[id]?.delete() }
             return ids.count
-        default:
+        case 7:
             if isMany { return try delete(Part.self, where: #Predicate { $0.number == limit }) }
             let ids = try fetchIDs(Part.self, where: { $0.number == limit })
             for id in ids { self[id]?.delete() }
             return ids.count
+        case 8..<10:
+            let nodes = work.givenNodes(among: try fetchIDs(Node.self))
+            let ids = isMany ? upsert(contentsOf: nodes.map(\.value)) : nodes.map(upsertByObject)
+            return ids.reduce(0) { 10 * $0 + Int($1.row % 10) }
+        default:
+            let parts = work.givenParts
+            let ids = isMany ? upsert(contentsOf: parts) : parts.map(upsertByObject)
+            return ids.reduce(0) { 10 * $0 + Int($1.row % 10) }
         }
+    }
+
+    private func upsertByObject(_ part: Part) -> Part.ID {
+        guard let code = part.code, let object = first(\Part.code, equals: code) else { return insert(part).id }
+        (object.number, object.weight, object.label) = (part.number, part.weight, part.label)
+        if part.box != nil { object.box = part.box }
+        return object.id
+    }
+
+    private func upsertByObject(_ node: GivenNode) -> Node.ID {
+        let found = Set(
+            [
+                node.value.key.flatMap { first(\Node.key, equals: $0)?.id },
+                node.value.other.flatMap { first(\Node.other, equals: $0)?.id },
+            ].compactMap { $0 })
+        guard found.count == 1, let id = found.first, let object = self[id] else { return insert(node.value).id }
+        (object.key, object.other) = (node.value.key, node.value.other)
+        if let target = node.value[keyPath: node.reference].id.flatMap({ self[$0] }) {
+            object[dynamicMember: node.reference] = target
+        }
+        for member in node.members.compactMap({ self[$0] }) { object[dynamicMember: node.list].insert(member) }
+        return id
     }
 
     fileprivate func changePart(_ seed: UInt64) {
@@ -239,9 +318,14 @@ extension Context {
                 let id = RowID(entity: number, row: row)
                 let kind = state.working.changes.kind(of: id)
                 let base = state.working.changes.baseVersion(of: id)
+                // Rows may be candidates without need, where keys are the last ones of a page.
+                let isSharing = entity.indexes.indices.contains { number in
+                    entity.indexes[number].uniqueness != nil
+                        && !snapshot.rowsSharingKey(of: id, at: address, index: number, limit: 1).isEmpty
+                }
                 lines.append(
                     "\(id) \(version) \(entity.describe(address)) \(members) \(String(describing: kind)) "
-                        + "\(String(describing: base)) \(state.working.candidates.contains(id))")
+                        + "\(String(describing: base)) \(isSharing && state.working.candidates.contains(id))")
             }
         }
         lines.append("updated \(updatedObjects.map { String(reflecting: $0) })")
@@ -250,6 +334,22 @@ extension Context {
         lines.append("missing \(state.working.sortedMissingMembers.map { "\($0.key) \($0.value.sorted())" })")
         lines.append("references \(state.working.changes.entities.map { "\($0.entity) \($0.changes.hasReferences)" })")
         return lines
+    }
+
+    /// What `watch()` watches.
+    fileprivate var watchedValues: [String: String] {
+        var values: [String: String] = [:]
+        for node in (try? fetch(Node.self)) ?? [] {
+            values["\(node.id) key"] = String(describing: node.key)
+            values["\(node.id) spouse"] = String(describing: node.spouse?.id)
+            values["\(node.id) children"] = "\(node.children.count)"
+        }
+        for part in (try? fetch(Part.self)) ?? [] {
+            values["\(part.id) number"] = "\(part.number)"
+            values["\(part.id) exists"] = "\(part.isDeleted)"
+            values["\(part.id) kind"] = "\(part.isUpdated)"
+        }
+        return values
     }
 
     /// Tracks properties of some objects.
