@@ -12,7 +12,10 @@ extension WorkingState {
                 noteAbsence(ofKeyAt: address, index, of: entity)
                 continue
             }
-            noteRow(RowID(entity: entity, row: row))
+            let id = RowID(entity: entity, row: row)
+            noteRow(id)
+            // What is not saved yet is found because nobody else has the key.
+            if !store.contains(id) { noteAbsence(ofKeyAt: address, index, of: entity) }
             guard found == nil || found == row else { return nil }
             found = row
         }

@@ -32,11 +32,14 @@ extension Context {
     /// let ada = context.upsert(Person(email: "ada@example.com", name: "Ada"))
     /// ```
     ///
-    /// An object that is there takes over all attributes, also those that the value leaves nil or at their defaults. References
-    /// that the value leaves nil stay what they were, and members that it does not name stay members; new ones come last. What is
-    /// as it was is no change. Unsaved changes of this context count, and policies of constraints do not: they apply to objects
-    /// that others save meanwhile. A value that has unique values of several objects is inserted, and the save refuses it.
-    /// Transient properties keep what the object has; those of a new one have their defaults.
+    /// An object that is there takes over all attributes, also those that the value leaves nil or at their defaults, as if they
+    /// were assigned. References that the value leaves nil stay what they were, and members that it does not name stay members;
+    /// new ones come last. What is as it was is no change. Transient properties keep what the object has; those of a new one have
+    /// their defaults.
+    ///
+    /// Unsaved changes of this context count, and policies of constraints do not: they apply to objects that others save
+    /// meanwhile, and to objects that were inserted with the same values before, which still hand over what they have when they
+    /// are saved. A value that has unique values of several objects is inserted, and the save refuses it.
     ///
     /// - Precondition: the store was opened with the entity.
     ///
@@ -44,9 +47,7 @@ extension Context {
     /// objects.
     @discardableResult
     public func upsert<E: Entity>(_ value: E) -> ManagedObject<E> {
-        let id = state.insert(contentsOf: [value], updates: true)[0]
-        guard let object = self[id] else { preconditionFailure("a row that was written is not there") }
-        return object
+        state.upsert(value)
     }
 
     /// The same for each value, without keeping objects in memory; returns the objects' identifiers in the order of the values.

@@ -81,6 +81,14 @@ extension ContextState {
         return row
     }
 
+    func upsert<E: Entity>(_ value: E) -> ManagedObject<E> {
+        let id = insert(contentsOf: [value], updates: true)[0]
+        if let object = object(for: id, in: registry) { return object }
+        // An observer has deleted it.
+        return registeredObject(for: id)
+            ?? makeObject(id, entityIndex(of: E.self), value, flags: .deleted, in: registry)
+    }
+
     @usableFromInline
     func endInsert(_ entity: Int, updates: Bool) {
         if let batch = batch.take() { working.insertEntries(of: batch) }

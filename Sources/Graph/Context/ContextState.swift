@@ -314,7 +314,10 @@ final class ContextState {
         // What is deleted with the row may have been changed without an object, which would have kept the value.
         let before = changesRowsAlone ? working : nil
         working.delete(id)
-        if let before { keepLastObjects(since: before) }
+        if let before {
+            keepLastValues(of: before.snapshot)
+            keepLastObjects(since: before)
+        }
         _ = working.endRestoredChanges()
         noteChange()
         endEpoch()

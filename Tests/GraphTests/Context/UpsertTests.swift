@@ -1,3 +1,4 @@
+import Observation
 import Testing
 
 @testable import Graph
@@ -16,7 +17,20 @@ private struct Book {
 
 @Entity private struct Writer {
     @Unique var name: String
+    var born = 0
     @Relationship(inverse: \Book.author, ordered: true) var books: ToMany<Book> = []
+}
+
+/// Of a plain kind, and owned.
+@Entity private struct Coin {
+    @Unique var year = 0
+    var cents = 0
+    var purse: ToOne<Purse> = nil
+}
+
+@Entity private struct Purse {
+    var label = ""
+    @Relationship(.cascade, inverse: \Coin.purse) var coins: ToMany<Coin> = []
 }
 
 @Entity private struct Reader {
@@ -30,7 +44,7 @@ struct UpsertTests {
 
     init() async throws {
         coordinator = try await Coordinator(
-            for: Book.self, Writer.self, Reader.self, checksEveryCommit: true)
+            for: Book.self, Writer.self, Reader.self, Coin.self, Purse.self, checksEveryCommit: true)
         context = Context(coordinator)
         await context.perform { $0.undoLimit = 10 }
     }
@@ -59,7 +73,10 @@ struct UpsertTests {
             #expect(same === one && one.title == "Eins" && one.mood == "read" && one.isUpdated)
             let conflicts = context.undo()
             #expect(conflicts.isEmpty && one.title == "Uno" && one.place == 0)
+            context.upsert(Book(number: 1, title: "Ichi", mood: "lost"))
         }
+        try await context.save()
+        #expect(coordinator.snapshot.first(\Book.number, equals: 1)?.mood == "new")
     }
 
     @Test func `values as they were are no change`() async throws {
@@ -161,22 +178,82 @@ struct UpsertTests {
         #expect(try books == ["1 new", "2 ours"])
     }
 
-    @Test func `serializable transactions depend on there being nobody, and on who is there`() async throws {
-        for round in 0..<2 {
-            let tries = Counter()
-            try await coordinator.transaction(isolation: .serializable) { [coordinator] context in
-                context.upsert(Book(code: "code", title: "ours \(round)", shelf: "A", place: 3))
-                guard tries.next() == 1 else { return }
-                try await coordinator.transaction { context in
-                    if round == 0 {
-                        context.upsert(Book(code: "code", title: "theirs", shelf: "A", place: 3))
-                    } else {
-                        context.first(\Book.code, equals: "code")?.number = 7
+    @Test func `objects in hand show what they took over, also as their last values`() async throws {
+        let purse = try await context.transaction { context in
+            let purse = context.insert(Purse())
+            context.upsert(contentsOf: [Coin(year: 1, cents: 1, purse: ToOne(purse.id)), Coin(year: 2, cents: 2)])
+            return purse.id
+        }
+        try await context.perform { context in
+            let coins = try context.fetch(Coin.self)
+            let writer = context.upsert(Writer(name: "Ada"))
+            context.upsert(contentsOf: [Writer(name: "Ada", born: 1815)])
+            #expect(writer.born == 1815)
+            context.upsert(contentsOf: [Coin(year: 1, cents: 10), Coin(year: 2, cents: 20, purse: ToOne(purse))])
+            #expect(coins.map(\.cents) == [10, 20])
+            context.upsert(contentsOf: [Coin(year: 1, cents: 100), Coin(year: 2, cents: 200)])
+            context[purse]?.delete()
+            #expect(coins.map(\.isDeleted) == [true, true] && coins.map(\.cents) == [100, 200])
+        }
+        await context.rollback()
+        await context.perform { context in
+            context.upsert(contentsOf: [Coin(year: 1, cents: 7)])
+            context[purse]?.delete()
+            let last = context.deletedObjects.compactMap { ($0 as? Coin.Object)?.cents }
+            #expect(last == [7])
+        }
+    }
+
+    @Test func `a value that is taken back by hand is the others' again`() async throws {
+        try await context.transaction { _ = $0.upsert(contentsOf: [Book(number: 1, title: "a")]) }
+        await context.perform { _ = $0.upsert(contentsOf: [Book(number: 1, title: "b")]) }
+        try await coordinator.transaction { _ = $0.upsert(Book(number: 1, title: "c")) }
+        let latest = coordinator.snapshot
+        await context.perform { context in
+            // As a context does that merges by itself.
+            _ = context.state.refresh(to: ContextBase(snapshot: latest), keepingBases: true)
+            context.upsert(contentsOf: [Book(number: 1, title: "a")])
+            let title = context.first(\Book.number, equals: 1)?.title
+            #expect(title == "c")
+            #expect(context.hasChanges == false)
+        }
+    }
+
+    @MainActor @Test func `an observer may delete what is being inserted`() async throws {
+        let context = Context(coordinator, executor: .main)
+        let isDone = Counter()
+        let book = context.sync { context in
+            withObservationTracking {
+                _ = try? context.fetch(Writer.self)
+            } onChange: {
+                guard isDone.next() == 1 else { return }
+                MainActor.assumeIsolated {
+                    context.sync { context in for writer in (try? context.fetch(Writer.self)) ?? [] { writer.delete() }
                     }
                 }
             }
-            #expect(tries.value == 2)
-            #expect(try books == ["0 ours \(round)"])
+            return context.upsert(Writer(name: "gone", born: 3))
         }
+        #expect(book.isDeleted && book.born == 3)
+    }
+
+    @Test(arguments: 0..<3)
+    func `serializable transactions depend on there being nobody, and on who is there`(round: Int) async throws {
+        let tries = Counter()
+        if round == 1 { try await context.transaction { _ = $0.upsert(Book(code: "code")) } }
+        try await coordinator.transaction(isolation: .serializable) { [coordinator] context in
+            if round == 2 { context.insert(Book(code: "code")) }
+            context.upsert(Book(code: "code", title: "ours"))
+            guard tries.next() == 1 else { return }
+            try await coordinator.transaction { context in
+                if round == 1 {
+                    context.first(\Book.code, equals: "code")?.number = 7
+                } else {
+                    context.upsert(Book(code: "code", title: "theirs"))
+                }
+            }
+        }
+        #expect(tries.value == 2)
+        #expect(try books.last == "0 ours")
     }
 }
