@@ -40,7 +40,7 @@ extension WorkingState {
                 for toOne in toOnes {
                     (copy + toOne.offset).storeBytes(of: toOne.target(ofRowAt: address), as: RowNumber.self)
                 }
-                _ = write(id, at: copy, isNew: false)
+                update(id, copying: copy)
             }
         }
         for relationship in description.toManys {

@@ -256,4 +256,17 @@ struct UpsertTests {
         #expect(tries.value == 2)
         #expect(try books.last == "0 ours")
     }
+
+    @Test func `a value that is there already was read`() async throws {
+        let tries = Counter()
+        try await context.transaction { _ = $0.upsert(Book(code: "code", title: "ours")) }
+        try await coordinator.transaction(isolation: .serializable) { [coordinator] context in
+            context.upsert(Book(code: "code", title: "ours"))
+            context.insert(Reader(name: "r"))
+            guard tries.next() == 1 else { return }
+            try await coordinator.transaction { $0.first(\Book.code, equals: "code")?.title = "theirs" }
+        }
+        #expect(tries.value == 2)
+        #expect(try books == ["0 ours"])
+    }
 }
