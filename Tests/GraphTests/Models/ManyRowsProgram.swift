@@ -109,12 +109,12 @@ struct ManyRowsProgram {
     ) async throws {
         var outcomes: [[String]] = []
         for (number, side) in sides.enumerated() {
-            let before = await side.context.perform { $0.watchedValues }
+            let before = inOneStep ? [:] : await side.context.perform { $0.watchedValues }
             let watches = isObservable ? await side.context.perform { $0.watch() } : []
             var outcome: [String]
             do { outcome = [String(describing: try await body(side, number == 0))] } catch { outcome = ["\(error)"] }
             outcome += await side.context.perform { $0.lines }
-            let after = await side.context.perform { $0.watchedValues }
+            let after = inOneStep ? [:] : await side.context.perform { $0.watchedValues }
             outcome += watches.filter(\.isTold).map(\.name).filter { inOneStep || before[$0] != after[$0] }
             outcomes.append(outcome)
         }

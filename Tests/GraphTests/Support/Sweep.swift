@@ -1,6 +1,7 @@
 /// How much of a long sweep a run tries, such as one over all operations that may fail.
 ///
-/// `swift test` tries one case of 29, others each time: a prime, so that no case of a kind is left out. With `GRAPH_SWEEPS=1`, as in `.ci/campaign sweeps`, it tries all.
+/// `swift test` tries one case of 29, others each time: a prime, so that no kind of case that comes at intervals is left out. With
+/// `GRAPH_SWEEPS=1`, as in `.ci/campaign sweeps`, it tries all.
 enum Sweep {
     static let isWhole = Seeds.setting("GRAPH_SWEEPS") == 1
     private static let share = 29
