@@ -42,7 +42,7 @@ extension WorkingState {
             return true
         }
         guard group.count > 1 else { return 0 }
-        var (links, inverseLinks) = (IndexEntries(), IndexEntries())
+        var links: [LinkTable.Link] = []
         for assignment in group {
             noteMembers(of: assignment.owner, through: relationship)
             for member in Set(assignment.members) {
@@ -50,12 +50,11 @@ extension WorkingState {
                     missingMembers[MemberList(relationship, of: assignment.owner), default: []].insert(member)
                     continue
                 }
-                LinkTable.withEntry(assignment.owner, member) { links.append($0) }
-                LinkTable.withEntry(member, assignment.owner) { inverseLinks.append($0) }
+                links.append(LinkTable.Link(owner: assignment.owner, member: member))
             }
         }
-        snapshot.linkTables[table].insert(links)
-        snapshot.linkTables[inverse].insert(inverseLinks)
+        snapshot.linkTables[table].insert(contentsOf: links)
+        snapshot.linkTables[inverse].insert(contentsOf: links.map(\.reversed))
         return group.count
     }
 

@@ -136,17 +136,21 @@ extension WorkingState {
         for row in snapshot.members(of: owner, through: relationship) where !known.contains(row) {
             removeMember(row, of: owner, through: relationship)
         }
-        let list = MemberList(relationship, of: owner)
-        missingMembers[list] = nil
+        missingMembers[MemberList(relationship, of: owner)] = nil
         forgetDenyingLinks(of: owner, relationship)
         for row in relationship.isOrdered ? members : members.sorted() {
-            if snapshot.entities[relationship.source].rows.contains(row) {
-                insertMember(row, of: owner, through: relationship)
-            } else {
-                missingMembers[list, default: []].insert(row)
-            }
+            insertMemberOrMiss(row, of: owner, through: relationship)
         }
         if relationship.isOrdered, let table = relationship.linkTable { order(members, of: owner, in: table) }
+    }
+
+    /// Adds a member that is named, which counts as missing as long as there is no such row.
+    mutating func insertMemberOrMiss(_ row: RowNumber, of owner: RowNumber, through relationship: ToManyDescription) {
+        if snapshot.entities[relationship.source].rows.contains(row) {
+            insertMember(row, of: owner, through: relationship)
+        } else {
+            missingMembers[MemberList(relationship, of: owner), default: []].insert(row)
+        }
     }
 
     /// Orders an owner's members. The longest run that is already in order keeps its keys.

@@ -15,8 +15,7 @@ extension WorkingState {
         let conditions = index.parts.map { part in
             var key = ByteWriter()
             _ = part.key.append(address + part.offset, &key)
-            return PropertyKeys(
-                property: part.property, keys: KeyRange(from: key.bytes, upTo: key.bytes, includesUpper: true))
+            return PropertyKeys(property: part.property, keys: KeyRange(prefix: key.bytes))
         }
         reads.note { $0.readRows(of: entity, where: conditions) }
     }

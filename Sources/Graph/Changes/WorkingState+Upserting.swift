@@ -46,11 +46,7 @@ extension WorkingState {
         for relationship in description.toManys {
             let property = description.properties[relationship.property]
             for member in property.takeInitialRows?(address + property.offset) ?? [] {
-                if snapshot.entities[relationship.source].rows.contains(member) {
-                    insertMember(member, of: id.row, through: relationship)
-                } else {
-                    missingMembers[MemberList(relationship, of: id.row), default: []].insert(member)
-                }
+                insertMemberOrMiss(member, of: id.row, through: relationship)
             }
         }
     }

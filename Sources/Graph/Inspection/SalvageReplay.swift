@@ -225,9 +225,11 @@ extension SalvageReplay: CommitHandler {
         stale.remove(id)
     }
 
-    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws {
-        replay.snapshot.linkTables[table].insert(link.member, of: link.owner, key: link.key)
-        if isInCheckpoint { found.links[table] += 1 }
+    mutating func addLinks(to number: Int, _ table: LinkTableDescription, _ reader: inout ByteReader) throws {
+        try reader.forEachLink(in: table) { link, _ in
+            replay.snapshot.linkTables[number].insert(link.member, of: link.owner, key: link.key)
+            if isInCheckpoint { found.links[number] += 1 }
+        }
     }
 
     mutating func remove(_ link: LinkTable.Link, from table: Int, _ reader: ByteReader) throws {

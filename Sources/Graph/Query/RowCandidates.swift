@@ -168,7 +168,7 @@ extension Snapshot {
             if next.areExact, next.ranges[0].isOneKey { prefix += next.ranges[0].lower } else { last = next.ranges[0] }
         }
         guard used.count > 1 else { return nil }
-        let range = last.map { prefix + $0 } ?? KeyRange(from: prefix, upTo: prefix, includesUpper: true)
+        let range = last.map { prefix + $0 } ?? KeyRange(prefix: prefix)
         let index = entities[entity].indexes[number]
         let ranks = range.withIndexRange { index.ranks(of: $0) }
         guard ranks.count <= limit else { return nil }

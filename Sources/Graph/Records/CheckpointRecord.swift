@@ -87,7 +87,7 @@ enum CheckpointRecord {
             return try decodeRows(payload, of: schema) { try handler.insert($0, $1, $2, &$3) }
         case .links:
             let table = try reader.readLinkTable(of: schema)
-            try reader.forEachLink(in: schema.linkTables[table]) { try handler.add($0, to: table, $1) }
+            try handler.addLinks(to: table, schema.linkTables[table], &reader)
         case .entries:
             // Whatever is wrong with them, the rows are right.
             if let index = try? reader.readIndex(), let entries = try? reader.take(reader.remaining) {
@@ -203,7 +203,8 @@ protocol CheckpointHandler {
         _ versions: [UInt64],
         _ reader: inout ByteReader
     ) throws
-    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws
+    /// Adds the links that are next in the reader.
+    mutating func addLinks(to number: Int, _ table: LinkTableDescription, _ reader: inout ByteReader) throws
     /// - Parameter entries: front-coded, after those that came before.
     mutating func note(_ entries: UnsafeRawBufferPointer, of index: CheckpointRecord.Index)
 }

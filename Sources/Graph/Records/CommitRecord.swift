@@ -167,7 +167,7 @@ struct CommitRecord {
             guard table > last else { throw reader.failure("link tables out of order") }
             last = table
             try reader.forEachLink(in: schema.linkTables[table]) { try handler.remove($0, from: table, $1) }
-            try reader.forEachLink(in: schema.linkTables[table]) { try handler.add($0, to: table, $1) }
+            try handler.addLinks(to: table, schema.linkTables[table], &reader)
         }
         try reader.expectEnd()
     }
@@ -204,7 +204,8 @@ protocol CommitHandler {
     mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws
     mutating func remove(_ link: LinkTable.Link, from table: Int, _ reader: ByteReader) throws
-    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws
+    /// Adds the links that are next in the reader.
+    mutating func addLinks(to number: Int, _ table: LinkTableDescription, _ reader: inout ByteReader) throws
 }
 
 extension CommitHandler {

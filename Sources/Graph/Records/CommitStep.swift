@@ -63,9 +63,11 @@ struct CommitStep: CommitHandler {
         if isBack { returning.append((table, link)) } else { try takeOut(link, of: table, reader) }
     }
 
-    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws {
-        changes?.add(link, on: .after, of: table)
-        if isBack { try takeOut(link, of: table, reader) } else { insert(link, into: table) }
+    mutating func addLinks(to number: Int, _ table: LinkTableDescription, _ reader: inout ByteReader) throws {
+        try reader.forEachLink(in: table) { link, reader in
+            changes?.add(link, on: .after, of: number)
+            if isBack { try takeOut(link, of: number, reader) } else { insert(link, into: number) }
+        }
     }
 
     // MARK: Rows and links

@@ -14,7 +14,9 @@ struct ReplayRules: Sendable {
     private var candidates: [RowID] = []
     /// What written rows refer or referred to, where that has to refer back or to count them.
     private var targets: [RowID] = []
-    /// Links and positions that may have changed.
+    /// Links that are there since.
+    private var added: [(table: Int, links: [LinkTable.Link])] = []
+    /// Links that were removed, and positions of rows whose references may have changed.
     private var links: [(table: Int, link: LinkTable.Link)] = []
     /// Rows whose unique values other rows have, too, in other bytes: texts that Swift takes for equal, and earlier versions of
     /// the engine did not. The file may have changed one of them later.
@@ -37,7 +39,11 @@ struct ReplayRules: Sendable {
         noteReferences(of: id, at: last, in: schema)
     }
 
-    mutating func didLink(_ link: LinkTable.Link, in table: Int) {
+    mutating func didAdd(_ links: [LinkTable.Link], to table: Int) {
+        added.append((table, links))
+    }
+
+    mutating func didRemove(_ link: LinkTable.Link, from table: Int) {
         links.append((table, link))
     }
 
@@ -68,21 +74,38 @@ struct ReplayRules: Sendable {
             try Self.fail(snapshot.brokenReference(of: id))
             try checkCounts(of: id, in: snapshot)
         }
-        for (number, link) in links {
-            let table = snapshot.schema.linkTables[number]
-            if let violation = snapshot.disagreement(about: link, in: number)
-                ?? snapshot.missingEnd(of: link, in: number)
-            {
-                throw BrokenRule(reason: snapshot.schema.describe(violation, of: link, in: number))
+        for (table, links) in added { try check(links, addedTo: table, in: snapshot) }
+        for (table, link) in links {
+            try fail(snapshot.disagreement(about: link, in: table), of: link, in: table, snapshot)
+            if snapshot.linkTables[table].contains(link.member, of: link.owner) {
+                try fail(snapshot.missingEnd(of: link, in: table), of: link, in: table, snapshot)
             }
-            guard table.inverse != nil else { continue }
-            try checkCounts(of: RowID(entity: table.entity, row: link.owner), in: snapshot)
-            try checkCounts(of: RowID(entity: table.members, row: link.member), in: snapshot)
+            try checkCounts(ofEndsOf: link, in: table, snapshot)
         }
-        (candidates, written, targets, links) = ([], [], [], [])
+        (candidates, written, targets, added, links) = ([], [], [], [], [])
         guard hasIndexes else { return }
         for id in deleted { try Self.fail(snapshot.brokenDelete(of: id)) }
         deleted = []
+    }
+
+    private func check(
+        _ links: [LinkTable.Link], addedTo number: Int, in snapshot: Snapshot
+    ) throws(BrokenRule) {
+        let table = snapshot.schema.linkTables[number]
+        // The replay itself has added links of the other direction, unless a record has them.
+        let mayDisagree =
+            table.toOne != nil || table.inverse != nil && snapshot.schema.derivedTable(of: number) == nil
+        for link in links {
+            if mayDisagree { try fail(snapshot.disagreement(about: link, in: number), of: link, in: number, snapshot) }
+            try fail(snapshot.missingEnd(of: link, in: number), of: link, in: number, snapshot)
+            try checkCounts(ofEndsOf: link, in: number, snapshot)
+        }
+    }
+
+    private func fail(
+        _ violation: LinkViolation?, of link: LinkTable.Link, in table: Int, _ snapshot: Snapshot
+    ) throws(BrokenRule) {
+        try Self.fail(violation.map { snapshot.schema.describe($0, of: link, in: table) })
     }
 
     /// Checks all rows and links of a state to which no records led.
@@ -107,13 +130,16 @@ struct ReplayRules: Sendable {
             // Each reference has its place in an order by now, so as many places as references are theirs alone.
             let isOrder = snapshot.schema.linkTables[table].toOne != nil
             if isOrder, snapshot.linkTables[table].members.count == references[table] { continue }
+            var links: [LinkTable.Link] = []
             try snapshot.linkTables[table].members.forEachEntry { entry in
-                didLink(LinkTable.Link(entry), in: table)
-                if links.count >= pieceCount { try checkRecord(in: snapshot) }
+                links.append(LinkTable.Link(entry))
+                guard links.count >= pieceCount else { return true }
+                try check(links, addedTo: table, in: snapshot)
+                links = []
                 return true
             }
+            try check(links, addedTo: table, in: snapshot)
         }
-        try checkRecord(in: snapshot)
     }
 
     /// Checks what was put off until there are indexes.
@@ -139,6 +165,15 @@ struct ReplayRules: Sendable {
     private func checkCounts(of id: RowID, in snapshot: Snapshot) throws(BrokenRule) {
         guard hasIndexes else { return }
         try Self.fail(snapshot.countFailures(of: id).first?.description)
+    }
+
+    private func checkCounts(
+        ofEndsOf link: LinkTable.Link, in number: Int, _ snapshot: Snapshot
+    ) throws(BrokenRule) {
+        let table = snapshot.schema.linkTables[number]
+        guard table.inverse != nil else { return }
+        try checkCounts(of: RowID(entity: table.entity, row: link.owner), in: snapshot)
+        try checkCounts(of: RowID(entity: table.members, row: link.member), in: snapshot)
     }
 
     private mutating func checkUniqueness(of id: RowID, in snapshot: Snapshot) throws(BrokenRule) {

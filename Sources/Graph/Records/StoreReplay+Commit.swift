@@ -132,19 +132,24 @@ extension StoreReplay: CommitHandler {
         if let derived = snapshot.schema.derivedTable(of: table) {
             snapshot.linkTables[derived].remove(link.owner, of: link.member)
         }
-        rules.didLink(link, in: table)
+        rules.didRemove(link, from: table)
     }
 
-    mutating func add(_ link: LinkTable.Link, to table: Int, _ reader: ByteReader) throws {
-        guard !snapshot.linkTables[table].contains(link.member, of: link.owner) else {
-            throw reader.failure("member \(link.member) of row \(link.owner) is added, but is there")
+    mutating func addLinks(to number: Int, _ table: LinkTableDescription, _ reader: inout ByteReader) throws {
+        var links: [LinkTable.Link] = []
+        let lastOwner = snapshot.linkTables[number].lastOwner ?? 0
+        try reader.forEachLink(in: table) { link, reader in
+            guard link.owner > lastOwner || !snapshot.linkTables[number].contains(link.member, of: link.owner) else {
+                throw reader.failure("member \(link.member) of row \(link.owner) is added, but is there")
+            }
+            links.append(link)
         }
-        snapshot.linkTables[table].insert(link.member, of: link.owner, key: link.key)
-        if let derived = snapshot.schema.derivedTable(of: table) {
-            snapshot.linkTables[derived].insert(link.owner, of: link.member, key: nil)
+        snapshot.linkTables[number].insert(contentsOf: links)
+        if let derived = snapshot.schema.derivedTable(of: number) {
+            snapshot.linkTables[derived].insert(contentsOf: links.map(\.reversed))
         }
         // All of a checkpoint is checked when it is complete.
-        if promised == nil { rules.didLink(link, in: table) }
+        if promised == nil { rules.didAdd(links, to: number) }
     }
 
     // MARK: Values

@@ -11,6 +11,11 @@ struct KeyRange: Hashable, Sendable {
         (self.lower, self.upper, self.includesUpper) = (lower, upper, includesUpper)
     }
 
+    /// The keys that begin with these bytes.
+    init(prefix: [UInt8]) {
+        self.init(from: prefix, upTo: prefix, includesUpper: true)
+    }
+
     /// - Parameter key: of one property, without what follows it in the entries of an index.
     func contains(_ key: UnsafeRawBufferPointer) -> Bool {
         guard !key.lexicographicallyPrecedes(lower) else { return false }

@@ -11,7 +11,7 @@ struct LinkTable: Sendable {
 
     func contains(_ member: RowNumber, of owner: RowNumber) -> Bool {
         Self.withEntry(owner, member) { entry in
-            sequence.isEmpty ? members.contains(entry) : members.rowCount(withPrefix: entry) > 0
+            sequence.isEmpty ? members.contains(entry) : members.firstRow(withPrefix: entry) != nil
         }
     }
 
@@ -92,9 +92,20 @@ struct LinkTable: Sendable {
 
     // MARK: Changing
 
-    /// Adds new links, to a table without an order.
-    mutating func insert(_ links: consuming IndexEntries) {
-        links.insert(into: &members, nil)
+    /// Adds links that are not there, each of which has a key if there is an order.
+    mutating func insert(contentsOf links: [Link]) {
+        var (members, sequence) = (IndexEntries(), IndexEntries())
+        members.reserve(count: links.count, length: 24)
+        for link in links {
+            guard let key = link.key else {
+                Self.withEntry(link.owner, link.member) { members.append($0) }
+                continue
+            }
+            members.append(Self.memberEntry(link.owner, link.member, key))
+            sequence.append(Self.sequenceEntry(link.owner, link.member, key))
+        }
+        members.insert(into: &self.members, nil)
+        sequence.insert(into: &self.sequence, nil)
     }
 
     /// Adds a member, or changes its key. Returns false if it is a member with that key already.
@@ -141,6 +152,9 @@ struct LinkTable: Sendable {
             key = entry.count > 16 ? OrderKey(bytes: entry.dropFirst(16)) : nil
         }
 
+        /// The link of the other direction, without a key.
+        var reversed: Link { Link(owner: member, member: owner) }
+
         fileprivate static func member(_ entry: UnsafeRawBufferPointer) -> RowNumber {
             RowNumber(bigEndian: entry.loadUnaligned(fromByteOffset: 8, as: RowNumber.self))
         }
@@ -168,7 +182,7 @@ struct LinkTable: Sendable {
     }
 
     /// Passes the entry of a link without an order to the body.
-    static func withEntry<Result>(
+    private static func withEntry<Result>(
         _ owner: RowNumber,
         _ member: RowNumber,
         _ body: (UnsafeRawBufferPointer) -> Result

@@ -103,13 +103,12 @@ extension Snapshot {
         return nil
     }
 
-    /// The rule that a link breaks of which an end does not exist; nil if there is no such link.
+    /// The rule that a link, which is there, breaks if an end does not exist.
     func missingEnd(of link: LinkTable.Link, in number: Int) -> LinkViolation? {
         let table = schema.linkTables[number]
-        guard linkTables[number].contains(link.member, of: link.owner),
-            !entities[table.entity].rows.contains(link.owner) || !entities[table.members].rows.contains(link.member)
-        else { return nil }
-        return .missingEnd
+        let hasEnds =
+            entities[table.entity].rows.contains(link.owner) && entities[table.members].rows.contains(link.member)
+        return hasEnds ? nil : .missingEnd
     }
 
     // MARK: Counts

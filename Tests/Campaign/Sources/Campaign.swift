@@ -40,13 +40,13 @@ import Graph
             Kind(name: "evolving", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await EvolvingProgram.failure(seed: $0) }
             },
-            // CI's 1,500 take a minute.
-            Kind(name: "busy", share: 0.06, run: busyFile),
-            // A second for each seed, of one program: CI's 1,500 are a minute.
-            Kind(name: "list", share: 0.04, run: list),
+            // CI's 500 take a minute.
+            Kind(name: "busy", share: 0.12, run: busyFile),
+            // A second for each seed, of one program: CI's 500 are a minute.
+            Kind(name: "list", share: 0.12, run: list),
         ]
         + HistoryChecker.Level.allCases.flatMap { level in
-            // CI's 1,500 are 100,000 transactions over a log.
+            // 1,500 are 100,000 transactions over a log.
             [(LedgerRun.Medium.memory, 2.0), (.disk, 1.0), (.threads, 0.5), (.log, 1.7)].map { medium, share in
                 Kind(name: "schedules-\(level)-\(medium)", share: share) { seeds in
                     await Schedules.run(seeds, suite: "ScheduleTests", "\(level), \(medium)") {

@@ -99,6 +99,44 @@ struct OrderKeyTests {
 /// The pairs of a list, with and without an order, against a dictionary.
 struct LinkTableTests {
     @Test(arguments: [true, false], UInt64(0)..<4)
+    func `links come in batches, to tables of many pages`(isOrdered: Bool, seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var list = LinkTable()
+        var model: [RowNumber: [RowNumber: OrderKey]] = [:]
+        for _ in 0..<60 {
+            var links: [LinkTable.Link] = []
+            // Owners with few members and with many, which fill several pages.
+            let owners = RowNumber(1)...RowNumber.random(in: 1...300, using: &random)
+            for _ in 0..<Int.random(in: 0...200, using: &random) {
+                let (owner, member) = (
+                    RowNumber.random(in: owners, using: &random), RowNumber.random(in: 1...900, using: &random)
+                )
+                guard model[owner]?[member] == nil else { continue }
+                let lower = model[owner, default: [:]].values.randomElement(using: &random)
+                let upper = model[owner, default: [:]].values.filter { key in lower.map { $0 < key } ?? true }.min()
+                let key = OrderKey.between(lower, upper)
+                model[owner, default: [:]][member] = key
+                links.append(LinkTable.Link(owner: owner, member: member, key: isOrdered ? key : nil))
+            }
+            list.insert(contentsOf: links)
+            for (owner, members) in model where Bool.random(using: &random) {
+                guard let member = members.keys.randomElement(using: &random) else { continue }
+                let isRemoved = list.remove(member, of: owner)
+                #expect(isRemoved)
+                model[owner]?[member] = nil
+            }
+            #expect(list.checkInvariants(isOrdered: isOrdered) == [])
+            #expect(list.members.count == model.values.reduce(0) { $0 + $1.count })
+            let missed = model.flatMap { owner, members in members.keys.filter { !list.contains($0, of: owner) } }
+            #expect(missed.isEmpty)
+            for owner in owners {
+                let member = RowNumber.random(in: 1...900, using: &random)
+                #expect(list.contains(member, of: owner) == (model[owner]?[member] != nil))
+            }
+        }
+    }
+
+    @Test(arguments: [true, false], UInt64(0)..<4)
     func `pairs come and go`(isOrdered: Bool, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var list = LinkTable()

@@ -195,8 +195,7 @@ final class PredicateCompiler {
         let keyColumn = text.unwrapped ?? column
         if let key = key(of: prefix, in: keyColumn) {
             // Without the end mark.
-            let beginning = Array(key.first.dropLast(2))
-            let range = KeyRange(from: beginning, upTo: beginning, includesUpper: true)
+            let range = KeyRange(prefix: Array(key.first.dropLast(2)))
             condition.access = .keys(KeyAccess(column: keyColumn, ranges: [range], areExact: false))
         }
         term.condition = condition
