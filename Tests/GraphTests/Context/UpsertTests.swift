@@ -257,11 +257,16 @@ struct UpsertTests {
         #expect(try books.last == "0 ours")
     }
 
-    @Test func `a value that is there already was read`() async throws {
+    @Test(arguments: [true, false])
+    func `a value that is there already was read`(isAlone: Bool) async throws {
         let tries = Counter()
         try await context.transaction { _ = $0.upsert(Book(code: "code", title: "ours")) }
         try await coordinator.transaction(isolation: .serializable) { [coordinator] context in
-            context.upsert(Book(code: "code", title: "ours"))
+            if isAlone {
+                context.upsert(Book(code: "code", title: "ours"))
+            } else {
+                context.upsert(contentsOf: [Book(code: "code", title: "ours")])
+            }
             context.insert(Reader(name: "r"))
             guard tries.next() == 1 else { return }
             try await coordinator.transaction { $0.first(\Book.code, equals: "code")?.title = "theirs" }
