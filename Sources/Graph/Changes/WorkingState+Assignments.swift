@@ -34,7 +34,7 @@ extension WorkingState {
             missingMembers.isEmpty, denyingLinks.isEmpty
         else { return 0 }
         var last = snapshot.linkTables[table].lastOwner ?? 0
-        let group = assignments.prefix(Self.mostAtOnce).prefix { assignment in
+        let group = assignments.prefix(LinkTable.mostAtOnce).prefix { assignment in
             guard assignment.relationship.isSame(as: relationship), assignment.owner > last,
                 snapshot.entities[relationship.entity].rows.contains(assignment.owner)
             else { return false }
@@ -57,7 +57,4 @@ extension WorkingState {
         snapshot.linkTables[inverse].insert(contentsOf: links.map(\.reversed))
         return group.count
     }
-
-    /// Bounds the memory for links in flight.
-    private static var mostAtOnce: Int { 16_384 }
 }

@@ -143,7 +143,14 @@ extension StoreReplay: CommitHandler {
                 throw reader.failure("member \(link.member) of row \(link.owner) is added, but is there")
             }
             links.append(link)
+            guard links.count >= LinkTable.mostAtOnce else { return }
+            insert(links, into: number)
+            links = []
         }
+        insert(links, into: number)
+    }
+
+    private mutating func insert(_ links: [LinkTable.Link], into number: Int) {
         snapshot.linkTables[number].insert(contentsOf: links)
         if let derived = snapshot.schema.derivedTable(of: number) {
             snapshot.linkTables[derived].insert(contentsOf: links.map(\.reversed))

@@ -92,7 +92,10 @@ struct LinkTable: Sendable {
 
     // MARK: Changing
 
-    /// Adds links that are not there, each of which has a key if there is an order.
+    /// Bounds the memory for links in flight.
+    static var mostAtOnce: Int { 16_384 }
+
+    /// Adds links that are not there, each of which has a key if there is an order. They take some 100 bytes each meanwhile.
     mutating func insert(contentsOf links: [Link]) {
         var (members, sequence) = (IndexEntries(), IndexEntries())
         members.reserve(count: links.count, length: 24)

@@ -40,10 +40,10 @@ import Graph
             Kind(name: "evolving", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await EvolvingProgram.failure(seed: $0) }
             },
-            // CI's 500 take a minute.
-            Kind(name: "busy", share: 0.12, run: busyFile),
-            // A second for each seed, of one program: CI's 500 are a minute.
-            Kind(name: "list", share: 0.12, run: list),
+            // CI's 1,500 take a minute.
+            Kind(name: "busy", share: 0.04, run: busyFile),
+            // A second for each seed, of one program: CI's 1,500 are a minute.
+            Kind(name: "list", share: 0.04, run: list),
         ]
         + HistoryChecker.Level.allCases.flatMap { level in
             // 1,500 are 100,000 transactions over a log.

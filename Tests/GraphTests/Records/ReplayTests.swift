@@ -168,6 +168,48 @@ struct ReplayTests {
         try await coordinator.close()
     }
 
+    enum Blog {
+        @Entity struct Post {
+            var topics: ToMany<Topic> = []
+        }
+
+        @Entity struct Topic {
+            @Relationship(inverse: \Post.topics) var posts: ToMany<Post> = []
+        }
+    }
+
+    @Test func `links of one save, more than a replay takes at once, come back in both directions`() async throws {
+        let folder = try TemporaryFolder()
+        let (count, each) = (1_200, 15)
+        #expect(count * each > LinkTable.mostAtOnce)
+        var coordinator = try await Coordinator(for: Blog.Post.self, Blog.Topic.self, at: folder.file())
+        let context = Context(coordinator)
+        let posts = await context.perform { context in
+            let topics = context.insert(contentsOf: (0..<100).map { _ in Blog.Topic() })
+            return context.insert(
+                contentsOf: (0..<count).map { post in
+                    Blog.Post(topics: ToMany((0..<each).map { topics[(post + $0) % 100] }))
+                })
+        }
+        try await context.save()
+        // Of owners that have links already.
+        try await context.transaction { context in
+            let topics = try context.fetchIDs(Blog.Topic.self)
+            for (number, post) in posts.enumerated() {
+                context[post]?.topics.insert(context[topics[(number + each) % 100]]!)
+            }
+        }
+        let saved = coordinator.snapshot
+        #expect(saved.linkTables.map(\.members.count) == [count * (each + 1), count * (each + 1)])
+        try await coordinator.close()
+        coordinator = try await Coordinator(for: Blog.Post.self, Blog.Topic.self, at: folder.file())
+        #expect(coordinator.snapshot.check() == [])
+        for table in 0..<2 {
+            #expect(coordinator.snapshot.linkTables[table].isIdentical(to: saved.linkTables[table]))
+        }
+        try await coordinator.close()
+    }
+
     @Test func `contexts that insert while others save leave counters that the next open accepts`() async throws {
         let folder = try TemporaryFolder()
         var coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file())
