@@ -15,7 +15,7 @@ extension Context {
     /// }
     /// ```
     ///
-    /// Which objects match is settled before the first one changes; unsaved changes count. Writing a reference keeps its inverse.
+    /// The objects that match before the first one changes are changed; unsaved changes count. Writing a reference keeps its inverse.
     /// Members cannot be assigned: change the references of the members, or the objects themselves. Transient properties are
     /// no part of rows: they have their defaults, and what is written to them is lost.
     ///
@@ -55,7 +55,7 @@ extension Context {
     /// try await context.transaction { try $0.delete(Person.self, where: #Predicate { $0.age > 99 }) }
     /// ```
     ///
-    /// Which objects match is settled before the first one goes; unsaved changes count.
+    /// The objects that match before the first one goes are deleted; unsaved changes count.
     ///
     /// - Returns: the number of objects that match. Those that follow by the delete rules are not counted.
     /// - Throws: what ``Snapshot/fetchValues(_:)`` throws. Nothing is deleted then.

@@ -28,7 +28,7 @@ public final class FetchedResults<E: Entity> {
 
     private var failure: (any Error)?
 
-    /// Why the result does not show what ``descriptor`` asks for: its predicate fails, or its sort order is none. Meanwhile the
+    /// Why the result does not show what ``descriptor`` asks for: its predicate fails, or it sorts by a key path of no property. Meanwhile the
     /// result shows what it showed before; nil once it follows. It is computed like ``objects``, and observers are told.
     public var error: (any Error)? {
         _ = current

@@ -1,6 +1,6 @@
 /// The objects that a descriptor asks for, some at a time, so that a long result does not take memory as a whole.
 ///
-/// The identifiers are settled when the sequence is made. Objects are made when their batch comes, and show what the context shows
+/// The sequence takes the identifiers when it is made. Objects are made when their batch comes, and show what the context shows
 /// then; those that are deleted by then are left out, so that a batch may be shorter, and none is empty. Between two batches the
 /// context may change, save and refresh. An object that nobody holds after its batch goes.
 ///

@@ -77,7 +77,7 @@ extension Coordinator {
     /// Writes a mark, unless there was a group since, or one is under way; then returns how many there are by now.
     private func syncAndMark(unlessWrittenSince groups: Int) async -> Int? {
         guard state.ending == nil, let journal else { return nil }
-        // Whoever has to know of a failure learns of it from the next save, or from closing.
+        // A program learns of a failure from its next save, or from closing.
         if hasUnsyncedCommits { try? await sync() }
         guard state.ending == nil else { return nil }
         guard writtenGroups == groups, !state.queue.isBusy, !hasUnsyncedCommits else { return writtenGroups }

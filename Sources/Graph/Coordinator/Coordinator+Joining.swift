@@ -146,7 +146,7 @@ extension Coordinator {
         sharing?.isClosing = true
         await sharing?.sending?.value
         sharing?.following?.cancel()
-        // Whoever has the turn has taken over what it read.
+        // The task that had the turn has taken over what it read.
         try? await withLogTurn { () throws(GraphError) in self.state.end(.closed(path: self.path)) }
     }
 }

@@ -7,7 +7,7 @@ extension Coordinator {
     /// }
     /// ```
     ///
-    /// The first update is from nothing to the current result. Whoever is slow gets one update for many commits.
+    /// The first update is from nothing to the current result. A slow reader gets one update for many commits.
     ///
     /// Complexity: O(1). The first update takes a fetch, each other one O(*k* log *n*) for *k* changed objects of the entity and
     /// *n* of the result; see ``ResultUpdates``.

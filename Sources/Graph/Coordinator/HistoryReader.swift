@@ -5,7 +5,7 @@ struct HistoryRequest: Sendable {
     var isNewestFirst = false
     var isWanted: @Sendable (Commit) -> Bool = { _ in true }
 
-    /// Whether there may be commits after the token. Those that are not written yet are none that history has.
+    /// Whether there may be commits after the token. History does not have those that are not written yet.
     func isBehind(_ newest: Snapshot) throws(GraphError) -> Bool {
         guard let token, token.commit >= newest.commit else { return true }
         guard token.commit > newest.commit || token == newest.token else { throw .historyDiverged(token) }

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let log = JournalCommitLog(coordinator)
-/// // For whoever asks: try await log.append(records, after: commit), try await log.read(after: commit)
+/// // For the programs that ask: try await log.append(records, after: commit), try await log.read(after: commit)
 /// ```
 ///
 /// What is appended is a commit of the coordinator like its own saves: checked with all rules, durable when it is confirmed, and

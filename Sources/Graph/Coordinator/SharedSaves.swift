@@ -12,7 +12,7 @@ struct SharedSaves {
     let schema: UInt64
     /// In their order.
     var waiting: [Save] = []
-    /// Whoever sends saves, or takes over what others have saved, does so alone.
+    /// Only the task that has the turn sends saves, or takes over what others have saved.
     var turns = TurnQueue()
     /// Sends what waits, while something does.
     var sending: Task<Void, Never>?
@@ -74,7 +74,7 @@ struct SentRecords {
     /// Appends the records, as often as it takes to know what became of them.
     ///
     /// What was sent may arrive late, and an answer not at all. But a record belongs behind one commit, and the log has one record
-    /// there: whoever is refused, or has no answer, reads which. A record is sent again only to where it was sent before, so that it
+    /// there: a writer that is refused, or has no answer, reads which. A record is sent again only to where it was sent before, so that it
     /// is never there twice.
     init(
         sending records: [[UInt8]], to log: any CommitLog, after commit: CommitNumber, _ clock: any Clock<Duration>

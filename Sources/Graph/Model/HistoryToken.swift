@@ -46,7 +46,7 @@ extension HistoryToken: LosslessStringConvertible {
     /// Complexity: O(1).
     public var description: String { "\(store)/\(commit)/\(StoreID.hexadecimal(fingerprint))" }
 
-    /// The token with this text; nil if it is none.
+    /// The token with this text; nil if the text is no token.
     ///
     /// Complexity: O(length of the text).
     public init?(_ description: String) {

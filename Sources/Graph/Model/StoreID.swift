@@ -15,7 +15,7 @@ struct StoreID: Sendable, Hashable, CustomStringConvertible {
         low = (random() & ~(0b11 << 62)) | (0b10 << 62)
     }
 
-    /// The identifier with the text that `description` has; nil if it is none.
+    /// The identifier with the text that `description` has; nil if the text is no identifier.
     init?(_ description: String) {
         let digits = description.replacing("-", with: "")
         guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),

@@ -1,7 +1,7 @@
 /// The updates of a live result, one after another.
 ///
-/// An update is made when it is asked for: from the result that was seen last to the newest one. So whoever is slow gets one update
-/// for all that happened meanwhile, nothing waits for it, and nothing is computed for somebody who does not ask. Each iteration
+/// An update is made when it is asked for: from the result that was seen last to the newest one. So a slow reader gets one update
+/// for all that happened meanwhile, nothing waits for it, and nothing is computed for a reader that does not ask. Each iteration
 /// stands for itself.
 ///
 /// That of a coordinator begins with an update from nothing to the current result, and goes on with the commits; it ends when the

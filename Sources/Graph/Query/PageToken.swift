@@ -33,7 +33,7 @@ extension PageToken: LosslessStringConvertible {
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// The token with this text; nil if it is none.
+    /// The token with this text; nil if the text is no token.
     ///
     /// Complexity: O(length of the text).
     public init?(_ description: String) {

@@ -1,4 +1,4 @@
-/// Learns what is read of a snapshot, so that whoever computes something knows what it depends on.
+/// Learns what is read of a snapshot, so that a computation knows what it depends on.
 protocol SnapshotReader: AnyObject, Sendable {
     func readRow(_ id: RowID)
     /// Rows of an entity are read one by one from now on, each of which `readRow` tells of.

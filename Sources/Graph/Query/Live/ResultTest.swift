@@ -6,7 +6,7 @@
 
 /// Which rows belong to a live result, and what other rows that and their order depend on.
 ///
-/// Confined to whoever makes it, as `RowPredicate` is.
+/// Confined to its maker, as `RowPredicate` is.
 struct ResultTest<E: Entity> {
     private let predicate: RowPredicate<E>?
     /// The entities that references of the sort lead to.

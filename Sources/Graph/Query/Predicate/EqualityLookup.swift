@@ -14,7 +14,7 @@ private protocol EqualityLookup: SendableMetatype {
     var isPossible: Bool { get }
 }
 
-/// Looks up what an expression of one type asks for. Nil if it is none that can be looked up.
+/// Looks up what an expression of one type asks for. Nil if it cannot be looked up.
 private typealias Lookup = @Sendable (any StandardPredicateExpression<Bool>, Snapshot) -> FoundRow??
 
 /// By type of expression. To ask Swift whether a type conforms takes longer than a look-up in an index.

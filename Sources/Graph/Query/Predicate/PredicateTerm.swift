@@ -86,7 +86,7 @@ struct PropertyID: Hashable {
 
 /// Where a variable of a predicate is: a row, or any other value.
 final class RowSlot {
-    /// The address of the variable's value. Whoever sets it keeps the value alive until the next one is set.
+    /// The address of the variable's value. Its setter keeps the value alive until the next one is set.
     var address: UnsafeRawPointer
     /// The row's number; 0 for a value that is no row.
     var number: RowNumber = 0

@@ -6,7 +6,7 @@
 
 /// Which rows of one state a fetch is for: those that meet its predicate, behind the page that it begins after.
 ///
-/// Confined to whoever makes it: it remembers which row it is at.
+/// Confined to its maker: it remembers which row it is at.
 final class RowPredicate<E: Entity> {
     private let compiler: PredicateCompiler
     private let term: Term<Bool>
