@@ -28,8 +28,9 @@ public final class FetchedResults<E: Entity> {
 
     private var failure: (any Error)?
 
-    /// Why the result does not show what ``descriptor`` asks for: its predicate fails, or it sorts by a key path of no property. Meanwhile the
-    /// result shows what it showed before; nil once it follows. It is computed like ``objects``, and observers are told.
+    /// Why the result does not show what ``descriptor`` asks for: its predicate fails, or it sorts by a key path of no property.
+    /// Meanwhile the result shows what it showed before; nil once it follows. It is computed like ``objects``, and observers are
+    /// told.
     public var error: (any Error)? {
         _ = current
         if state.isObservable { registrar.access(self, keyPath: \.error) }

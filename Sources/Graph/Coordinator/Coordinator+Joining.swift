@@ -102,8 +102,7 @@ extension Coordinator {
     /// Becomes a writer of the store's own file, if there have been others: their row numbers are not this program's. If no numbers
     /// are left, the store can be read, and takes no saves.
     func joinOwnFile() async throws(GraphError) {
-        guard case .file = state.storage, written.counters.contains(where: { $0 >> RowCounters.countingBits > 0 })
-        else { return }
+        guard case .file = state.storage, RowCounters.lastWriter(written.counters) > 0 else { return }
         guard let (writer, counters) = try? nextWriter() else { return state.limitCounters(to: 0) }
         let joining = try emptyCommit(author: "writer \(writer)", counters: counters)
         try await append(joining.records)
@@ -113,7 +112,7 @@ extension Coordinator {
     }
 
     private func nextWriter() throws(GraphError) -> (writer: UInt64, counters: [RowNumber]) {
-        let last = written.counters.map { $0 >> RowCounters.countingBits }.max() ?? 0
+        let last = RowCounters.lastWriter(written.counters)
         let first = (last + 1) << RowCounters.countingBits + 1
         guard first < RowCounters.maximum else {
             throw .rowNumbersUsedUp(entity: snapshot.schema.entities.first?.name ?? "")

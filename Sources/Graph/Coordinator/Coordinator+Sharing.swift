@@ -308,7 +308,7 @@ extension ReceivedRecords {
         }
         guard record.fingerprintBefore == position.fingerprint else { throw .historyDiverged(position) }
         // A new writer has the next number.
-        let last = replay.counters.map { $0 >> RowCounters.countingBits }.max() ?? 0
+        let last = RowCounters.lastWriter(replay.counters)
         try take(LogRecord(kind: .commit, payload: record.payload, fingerprint: record.fingerprintBefore))
         guard replay.counters.allSatisfy({ ($0 - 1) >> RowCounters.countingBits <= last + 1 }) else {
             throw .invalidLog(reason: "commit \(expected) uses up row numbers")

@@ -220,7 +220,7 @@ extension SalvageReplay: CommitHandler {
     }
 
     mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
-        for property in schema.entities[id.entity].properties { try passOverValue(of: property, &reader) }
+        for property in schema.entities[id.entity].properties { try property.skip(&reader) }
         replay.snapshot.entities[id.entity].rows.remove(id.row)
         stale.remove(id)
     }
@@ -239,26 +239,10 @@ extension SalvageReplay: CommitHandler {
     // MARK: Values
 
     private func passOverUpdate(of entity: Int, _ reader: inout ByteReader) throws {
-        let properties = schema.entities[entity].properties
-        for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-            let tag = try reader.readVarint()
-            guard tag >= 1, tag <= UInt64(properties.count) else {
-                throw reader.failure("no property has the tag \(tag)")
-            }
-            let property = properties[Int(tag) - 1]
-            guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
-            try passOverValue(of: property, &reader)
-            try passOverValue(of: property, &reader)
-        }
-    }
-
-    private func passOverValue(of property: Property, _ reader: inout ByteReader) throws {
-        try withUnsafeTemporaryAllocation(byteCount: max(property.sizeBytes, 1), alignment: property.alignment) {
-            memory in
-            // There is at least one byte, so the memory has an address.
-            let value = memory.baseAddress.unsafelyUnwrapped
-            try property.operations.decode(&reader, value)
-            property.operations.deinitialize(value)
+        try CommitRecord.forEachUpdatedProperty(among: schema.entities[entity].properties, &reader) {
+            property, reader in
+            try property.skip(&reader)
+            try property.skip(&reader)
         }
     }
 }

@@ -63,17 +63,11 @@ extension HistoryToken: LosslessStringConvertible {
 extension HistoryToken: Codable {
     /// Reads the text of ``description``.
     public init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let token = HistoryToken(text) else {
-            throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not a history token"))
-        }
-        self = token
+        try self.init(textOf: decoder, as: "history token")
     }
 
     /// Writes the text of ``description``.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+        try encodeText(to: encoder)
     }
 }

@@ -60,18 +60,12 @@ extension PageToken: LosslessStringConvertible {
 extension PageToken: Codable {
     /// Reads the text of ``description``.
     public init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let token = PageToken(text) else {
-            throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not a page token"))
-        }
-        self = token
+        try self.init(textOf: decoder, as: "page token")
     }
 
     /// Writes the text of ``description``.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+        try encodeText(to: encoder)
     }
 }
 

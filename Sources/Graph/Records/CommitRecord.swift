@@ -190,6 +190,24 @@ struct CommitRecord {
     }
 }
 
+extension CommitRecord {
+    /// Calls the body with each property of an updated row; its values before and after are next in the reader.
+    static func forEachUpdatedProperty(
+        among properties: [Property], _ reader: inout ByteReader,
+        _ body: (Property, inout ByteReader) throws -> Void
+    ) throws {
+        for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+            let tag = try reader.readVarint()
+            guard tag >= 1, tag <= UInt64(properties.count) else {
+                throw reader.failure("no property has the tag \(tag)")
+            }
+            let property = properties[Int(tag) - 1]
+            guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
+            try body(property, &reader)
+        }
+    }
+}
+
 /// Takes what a commit record says, part by part, as the handler of LevelDB's write batches does. Rows and links come in the
 /// record's order; a row's values, as the record has them, are next in the reader that comes with it. Throws what is wrong.
 protocol CommitHandler {

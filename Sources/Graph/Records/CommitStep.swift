@@ -156,13 +156,7 @@ private struct RowUpdate {
     /// Replaces the values that have changed.
     private func decode(_ reader: inout ByteReader, into row: UnsafeMutableRawPointer) throws {
         let properties = schema.entities[id.entity].properties
-        for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-            let tag = try reader.readVarint()
-            guard tag >= 1, tag <= UInt64(properties.count) else {
-                throw reader.failure("no property has the tag \(tag)")
-            }
-            let property = properties[Int(tag) - 1]
-            guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
+        try CommitRecord.forEachUpdatedProperty(among: properties, &reader) { property, reader in
             do {
                 if isBack {
                     try property.decode(&reader, replacing: row + property.offset)
@@ -174,18 +168,6 @@ private struct RowUpdate {
             } catch {
                 throw schema.error(error, reading: property, of: id, path: path)
             }
-        }
-    }
-}
-
-extension Property {
-    /// Reads a value and forgets it.
-    fileprivate func skip(_ reader: inout ByteReader) throws {
-        try withUnsafeTemporaryAllocation(byteCount: max(sizeBytes, 1), alignment: alignment) { memory in
-            // There is at least one byte, so the memory has an address.
-            let value = memory.baseAddress.unsafelyUnwrapped
-            try operations.decode(&reader, value)
-            operations.deinitialize(value)
         }
     }
 }

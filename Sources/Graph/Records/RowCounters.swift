@@ -74,6 +74,13 @@ final class RowCounters: Sendable {
         counters.map { $0.next.load(ordering: .relaxed) }
     }
 
+    /// The number of the last writer that has handed out row numbers; 0 in a store that never had more than one.
+    ///
+    /// - Parameter next: by entity, the first number that is not handed out yet.
+    static func lastWriter(_ next: [RowNumber]) -> UInt64 {
+        next.map { $0 >> countingBits }.max() ?? 0
+    }
+
     /// What a mark and the end of a file hold.
     static func encode(_ counters: [RowNumber]) -> [UInt8] {
         var writer = ByteWriter()

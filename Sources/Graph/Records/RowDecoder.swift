@@ -21,11 +21,20 @@ struct RowDecoder {
 extension Property {
     /// Replaces the value at the address by one that is read, or throws and leaves it as it is.
     func decode(_ reader: inout ByteReader, replacing address: UnsafeMutableRawPointer) throws {
+        try withDecodedValue(&reader) { operations.assign(address, $0) }
+    }
+
+    /// Reads a value and forgets it.
+    func skip(_ reader: inout ByteReader) throws {
+        try withDecodedValue(&reader) { _ in }
+    }
+
+    private func withDecodedValue(_ reader: inout ByteReader, _ body: (UnsafeMutableRawPointer) -> Void) throws {
         try withUnsafeTemporaryAllocation(byteCount: max(sizeBytes, 1), alignment: alignment) { memory in
             // There is at least one byte, so the memory has an address.
             let value = memory.baseAddress.unsafelyUnwrapped
             try operations.decode(&reader, value)
-            operations.assign(address, value)
+            body(value)
             operations.deinitialize(value)
         }
     }

@@ -73,13 +73,7 @@ extension StoreReplay: CommitHandler {
         }
         let description = snapshot.schema.entities[id.entity]
         try description.layout.withCopy(of: address) { copy in
-            for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-                let tag = try reader.readVarint()
-                guard tag >= 1, tag <= UInt64(description.properties.count) else {
-                    throw reader.failure("no property has the tag \(tag)")
-                }
-                let property = description.properties[Int(tag) - 1]
-                guard property.isStored else { throw reader.failure("\(property.name) is not stored") }
+            try CommitRecord.forEachUpdatedProperty(among: description.properties, &reader) { property, reader in
                 let value = copy + property.offset
                 try reading(property, of: id) { try property.decode(&reader, replacing: value) }
                 guard hasSameValue(property, of: id.entity, at: value, as: address + property.offset) else {

@@ -1,0 +1,150 @@
+/// The newest commits of a file, as a log has them: those who follow it ask for one after the other.
+struct ServedRecords {
+    private static let limitBytes = 4 << 20
+
+    let schema: UInt64
+    private var records: [SharedRecord] = []
+    private var bytes = 0
+
+    init(_ schema: Schema) {
+        self.schema = SharedRecord.schemaNumber(schema)
+    }
+
+    /// Takes in the commits of a group that was written.
+    mutating func add(_ group: [CommitQueue.Entry], after token: HistoryToken) {
+        var before = token
+        for entry in group {
+            guard let payload = entry.record, let token = entry.step?.snapshot.token else { continue }
+            records.append(SharedRecord(payload, token, after: before, schema: schema))
+            bytes += payload.count
+            before = token
+        }
+        guard bytes > Self.limitBytes else { return }
+        // Half of them, so that not each commit moves all that stay.
+        var dropped = 0
+        while bytes > Self.limitBytes / 2, dropped < records.count {
+            bytes -= records[dropped].payloadBytes
+            dropped += 1
+        }
+        records.removeFirst(dropped)
+    }
+
+    /// Those behind a commit; nil if it is not among them, or the last one.
+    func records(after commit: CommitNumber) -> ArraySlice<SharedRecord>? {
+        guard let first = records.first?.token.commit, commit >= CommitNumber(first.number - 1) else { return nil }
+        let place = Int(commit.number + 1 - first.number)
+        return place < records.count ? records[place...] : nil
+    }
+}
+
+extension Coordinator {
+    /// So many bytes are read together, or one record.
+    private static let readBytes = 1 << 20
+
+    /// Appends commits that were made elsewhere.
+    func append(_ records: [[UInt8]], after commit: CommitNumber) async throws(GraphError) -> Int {
+        if let reason = state.ending ?? state.storage.refusal { throw reason }
+        let schema = servedSchema
+        // Nothing suspends from here to the end of the loop, so that the records follow one another.
+        var (isLeading, tickets): (Bool, [CommitTicket]) = (false, [])
+        var failure: GraphError?
+        do throws(GraphError) {
+            let follows = state.commits.head.commit == commit
+            for bytes in records {
+                let record = try SharedRecord(bytes, of: storeID, schema: schema, path: path)
+                guard follows, let admitted = try state.admit(record, schemaRecord, path: path) else { break }
+                if admitted.hasUnreadValues { unreadCommit = record.token.commit }
+                if case .waits(let ticket) = admitted.admission { tickets.append(ticket) } else { isLeading = true }
+            }
+        } catch {
+            failure = error
+        }
+        var count = 0
+        do throws(GraphError) {
+            if isLeading {
+                try await lead().get()
+                count += 1
+            }
+            for ticket in tickets {
+                try await turn(of: ticket).get()
+                count += 1
+            }
+        } catch {
+            if count == 0 { throw error }
+        }
+        if count > 0 { return count }
+        // The refusal may rest on a commit that is not written yet.
+        try await waitForPublication()
+        if let failure { throw failure }
+        return 0
+    }
+
+    /// What the file has behind a commit, durable.
+    func records(after commit: CommitNumber) async throws(GraphError) -> [[UInt8]] {
+        guard let journal else { throw .unusableFile(path: path, reason: "a log of commits needs a file of its own") }
+        let schema = servedSchema
+        if let reason = commitsInDoubt ?? state.ending { throw reason }
+        let wanted = published.value.commit
+        while syncedCommit < wanted { try await sync() }
+        let (newest, durable) = (written.snapshot.token, syncedCommit)
+        guard commit < durable else { return [] }
+        if let records = servedRecords?.records(after: commit) {
+            servedFile = nil
+            var bytes = 0
+            return records.prefix { record in
+                defer { bytes += record.bytes.count }
+                return bytes < Self.readBytes && record.token.commit <= durable
+            }.map(\.bytes)
+        }
+        // A program that reads further back goes on where the last piece ended.
+        let commits: RecordedCommits
+        if let known = servedFile, known.hasCommit(after: commit) {
+            commits = known
+        } else {
+            let file = try await journal.openToRead()
+            commits = try await Journal.onExecutor { () throws(GraphError) in
+                try RecordedCommits(file, since: nil, through: newest)
+            }
+        }
+        guard commit >= commits.start.commit else { throw .historyExpired(oldest: commits.start) }
+        let records = try await Journal.onExecutor { () throws(GraphError) in
+            try commits.sharedRecords(after: commit, through: durable, schema: schema, limitBytes: Self.readBytes)
+        }
+        servedFile = commits
+        return records
+    }
+
+    /// From the first call on the newest commits are kept.
+    private var servedSchema: UInt64 {
+        let served = servedRecords ?? ServedRecords(snapshot.schema)
+        servedRecords = served
+        return served.schema
+    }
+}
+
+extension RecordedCommits {
+    fileprivate func hasCommit(after commit: CommitNumber) -> Bool {
+        commit >= start.commit && commit.number - start.commit.number < UInt64(places.count)
+    }
+
+    /// - Parameter commit: not before the first one.
+    fileprivate func sharedRecords(
+        after commit: CommitNumber, through last: CommitNumber, schema: UInt64, limitBytes: Int
+    ) throws(GraphError) -> [[UInt8]] {
+        var (records, bytes): ([[UInt8]], Int) = ([], 0)
+        var window = file.window()
+        var before = start
+        let first = Int(commit.number - start.commit.number)
+        let end = min(places.count, Int(last.number - start.commit.number))
+        for index in first..<max(first, end) where bytes < limitBytes {
+            before.commit = CommitNumber(start.commit.number + UInt64(index))
+            before.fingerprint = index > 0 ? places[index - 1].fingerprint : start.fingerprint
+            let token = HistoryToken(
+                commit: before.commit.next, store: start.store, fingerprint: places[index].fingerprint)
+            let payload = Array(try record(at: index, in: &window))
+            records.append(SharedRecord(payload, token, after: before, schema: schema).bytes)
+            bytes += payload.count
+        }
+        return records
+    }
+}
