@@ -1,0 +1,237 @@
+import Synchronization
+import Testing
+
+@testable import Graph
+
+/// What becomes of saves whose requests or answers are late, lost or doubled.
+struct CommitLogConnectionTests {
+    private typealias Item = SharedItems.Item
+    private typealias Line = SharedItems.Line
+
+    /// The token of a save that may be in the log.
+    private func doubt(_ save: () async throws -> Void) async throws -> HistoryToken {
+        do {
+            try await save()
+            throw Line.Broken()
+        } catch {
+            guard case GraphError.commitInDoubt(let token, _) = error else { throw error }
+            return token
+        }
+    }
+
+    private func hasCommit(_ token: HistoryToken, _ coordinator: Coordinator) async throws -> Bool {
+        do {
+            var commits = coordinator.history(since: token).makeAsyncIterator()
+            _ = try await commits.next()
+            return true
+        } catch GraphError.historyDiverged(let found) {
+            #expect(found == token)
+            return false
+        }
+    }
+
+    @Test func `a save whose answer is lost is in doubt, and its token tells`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let line = Line(shared.log)
+        let writer = try await shared.writer(line)
+        let context = Context(writer)
+        await context.perform { _ = $0.insert(Item(code: 2)) }
+        line.set(.mute)
+        let token = try await doubt { try await context.save() }
+        #expect(try SharedItems.codes(writer) == [1])
+        await #expect(throws: GraphError.logUnavailable(reason: "Broken()")) { try await context.save() }
+        await #expect(throws: GraphError.logUnavailable(reason: "Broken()")) { try await writer.catchUp() }
+        line.set(.open)
+        try await writer.catchUp()
+        #expect(try await hasCommit(token, writer))
+        #expect(try SharedItems.codes(writer) == [1, 2])
+        // Whoever saves again does nothing twice.
+        try await context.save()
+        #expect(
+            try SharedItems.codes(writer) == [1, 2] && writer.snapshot.token == token && shared.log.records.count == 2)
+    }
+
+    @Test func `a request that arrives late is there once, or never`() async throws {
+        for isFirst in [true, false] {
+            let shared = try await SharedItems.Origin(1)
+            let line = Line(shared.log)
+            let (writer, other) = (try await shared.writer(line), try await shared.writer())
+            try await writer.catchUp()
+            let context = Context(writer)
+            await context.perform { _ = $0.insert(Item(code: 2)) }
+            line.set(.slow)
+            let token = try await doubt { try await context.save() }
+            line.set(.open)
+            if !isFirst {
+                try await other.transaction { _ = $0.insert(Item(code: 3)) }
+                try await writer.catchUp()
+            }
+            try await line.deliver()
+            try await writer.catchUp()
+            #expect(try await hasCommit(token, writer) == isFirst)
+            #expect(try SharedItems.codes(writer) == (isFirst ? [1, 2] : [1, 3]))
+            try await context.save()
+            try await line.deliver()
+            try await other.catchUp()
+            #expect(try SharedItems.codes(other) == (isFirst ? [1, 2] : [1, 2, 3]) && other.check() == [])
+        }
+    }
+
+    @Test func `two saves that do the same are two, whichever arrives`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let line = Line(shared.log)
+        let writer = try await shared.writer(line)
+        let contexts = [Context(writer), Context(writer)]
+        for context in contexts { try await context.perform { try $0.fetch(Item.self).first?.count += 1 } }
+        line.set(.slow)
+        let token = try await doubt { try await contexts[0].save() }
+        line.set(.delivering)
+        await #expect { try await contexts[1].save() } throws: { error in
+            if case GraphError.conflicts = error { true } else { false }
+        }
+        try await writer.catchUp()
+        #expect(try await hasCommit(token, writer))
+        #expect(try writer.snapshot.fetchValues(Item.self).map(\.count) == [1])
+    }
+
+    @Test func `what is in doubt is so until its place is taken`() throws {
+        func token(_ commit: UInt64, _ fingerprint: UInt64) -> HistoryToken {
+            HistoryToken(commit: CommitNumber(commit), store: StoreID(high: 1, low: 1), fingerprint: fingerprint)
+        }
+        var saves = SharedSaves(SimulatedLog(seed: 1, start: 0).connection(0), try Schema([]))
+        saves.doubt([token(2, 20), token(3, 30)])
+        saves.doubt([token(2, 21)])
+        saves.resolveDoubt(by: token(1, 1))
+        #expect(saves.isInDoubt)
+        // The second one can no longer arrive, and the third one may.
+        saves.resolveDoubt(by: token(2, 20))
+        #expect(saves.isInDoubt)
+        var other = saves
+        saves.resolveDoubt(by: token(3, 31))
+        other.resolveDoubt(by: token(3, 30))
+        #expect(!saves.isInDoubt && !other.isInDoubt)
+        saves.doubt([token(4, 1), token(5, 1), token(6, 1)])
+        saves.resolveDoubt(by: token(4, 2))
+        #expect(!saves.isInDoubt)
+    }
+
+    /// Takes records one by one, and lets another program in between, or holds them.
+    private final class Gate: CommitLog {
+        let log: SimulatedLog.Connection
+        private let other: @Sendable (UInt64) async throws -> Void
+        private let isOpen = Waitable(true)
+
+        init(_ log: SimulatedLog, between other: @escaping @Sendable (UInt64) async throws -> Void = { _ in }) {
+            (self.log, self.other) = (log.connection(3), other)
+        }
+
+        /// Whether somebody waits for it to be opened.
+        var isAsked: Bool { isOpen.isWaitedFor }
+
+        func set(open: Bool) { isOpen.change { $0 = open } }
+
+        func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int {
+            while !isOpen.withLock({ $0 }) { await isOpen.waitForChange(unless: { $0 }, isolation: nil) }
+            try await other(commit)
+            return try await log.append(Array(records.prefix(1)), after: commit)
+        }
+
+        func read(after commit: UInt64) async throws -> [[UInt8]] { try await log.read(after: commit) }
+    }
+
+    /// Saves that are sent together, once the first one has been held for long enough.
+    private func saveTogether(
+        _ codes: ClosedRange<Int>, _ writer: Coordinator, _ gate: Gate,
+        then end: @escaping @Sendable () async throws -> Void
+    )
+        async throws -> [Result<Void, any Error>]
+    {
+        func save(_ code: Int) -> Task<Void, any Error> {
+            Task { try await writer.transaction { _ = $0.insert(Item(code: code)) } }
+        }
+        gate.set(open: false)
+        var saves = [save(codes.lowerBound)]
+        while !gate.isAsked { await Task.yield() }
+        // One is being sent, and the others are in line.
+        saves += codes.dropFirst().map(save)
+        while await writer.waitingSharedSaveCount < codes.count - 1 { await Task.yield() }
+        async let ending: Void = end()
+        for _ in 0..<100 { await Task.yield() }
+        gate.set(open: true)
+        try await ending
+        var results: [Result<Void, any Error>] = []
+        for save in saves { results.append(await save.result) }
+        return results
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `of saves that are sent together each is told what became of it`() async throws
+    {
+        let shared = try await SharedItems.Origin(1)
+        let other = try await shared.writer()
+        let gate = Gate(shared.log) { commit in
+            // Every third place is somebody else's.
+            if commit % 3 == 0 {
+                try await other.transaction { _ = $0.insert(Item(code: 1_000 + Int(commit))) }
+            }
+        }
+        let writer = try await shared.writer(gate)
+        let results = try await saveTogether(100...120, writer, gate) {}
+        for result in results { try result.get() }
+        try await other.catchUp()
+        #expect(try SharedItems.codes(other).filter { (100...120).contains($0) } == Array(100...120))
+        #expect(try SharedItems.codes(other).count > 24 && other.check() == [])
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `who closes waits for the saves that were made before`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let gate = Gate(shared.log)
+        let writer = try await shared.writer(gate)
+        let results = try await saveTogether(100...110, writer, gate) { try await writer.close() }
+        for result in results { try result.get() }
+        #expect(try SharedItems.codes(writer) == [1] + (100...110) && shared.log.records.count == 12)
+    }
+
+    @Test func `who has caught up knows what became of a request that is still on its way`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let line = Line(shared.log)
+        let writer = try await shared.writer(line)
+        let context = Context(writer)
+        await context.perform { _ = $0.insert(Item(code: 2)) }
+        line.set(.slow)
+        let token = try await doubt { try await context.save() }
+        line.set(.open)
+        try await writer.catchUp()
+        #expect(try await !hasCommit(token, writer))
+        try await line.deliver()
+        try await writer.catchUp()
+        #expect(try await !hasCommit(token, writer))
+        #expect(try SharedItems.codes(writer) == [1])
+        let end = writer.snapshot.token
+        try await writer.catchUp()
+        #expect(writer.snapshot.token == end)
+        try await context.save()
+        #expect(try SharedItems.codes(writer) == [1, 2])
+    }
+
+    @Test func `without the log nothing is saved, and everything can be read`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let line = Line(shared.log)
+        let writer = try await shared.writer(line)
+        line.set(.slow)
+        let context = Context(writer)
+        await context.perform { _ = $0.insert(Item(code: 2)) }
+        _ = try await doubt { try await context.save() }
+        line.set(.cut)
+        await #expect(throws: GraphError.logUnavailable(reason: "Broken()")) { try await context.save() }
+        #expect(try SharedItems.codes(writer) == [1])
+        line.set(.open)
+        try await context.save()
+        #expect(try SharedItems.codes(writer) == [1, 2])
+        line.set(.cut)
+        await context.perform { _ = $0.insert(Item(code: 3)) }
+        try await writer.close()
+        await #expect(throws: GraphError.closed(path: "memory")) { try await context.save() }
+        await #expect(throws: GraphError.closed(path: "memory")) { try await writer.catchUp() }
+        await #expect(throws: GraphError.logUnavailable(reason: "Broken()")) { try await shared.writer(line) }
+    }
+}
