@@ -14,7 +14,7 @@ struct ReplayRules: Sendable {
     private var candidates: [RowID] = []
     /// What written rows refer or referred to, where that has to refer back or to count them.
     private var targets: [RowID] = []
-    /// Links that are there since.
+    /// Links that the record has added.
     private var added: [(table: Int, links: [LinkTable.Link])] = []
     /// Links that were removed, and positions of rows whose references may have changed.
     private var links: [(table: Int, link: LinkTable.Link)] = []
