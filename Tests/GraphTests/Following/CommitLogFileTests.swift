@@ -9,10 +9,7 @@ struct CommitLogFileTests {
 
     @Test func `a copy goes on with the log wherever its file ends`() async throws {
         let first = SimulatedDisk()
-        let origin = try await Coordinator(
-            Schema([EntityDescription(Item.self), EntityDescription(Part.self)]), path: SharedItems.path,
-            fileSystem: first,
-            options: JournalFixture.options())
+        let origin = try await SharedItems.open(first)
         try await origin.transaction { _ = $0.insert(Item(code: 1)) }
         let second = SimulatedDisk()
         try await origin.copy(to: SharedItems.path, second, JournalFixture.options(seed: 2))
@@ -82,10 +79,7 @@ struct CommitLogFileTests {
 
     @Test func `a file that has gone on by itself is refused, and leaves the log alone`() async throws {
         let disk = SimulatedDisk()
-        let origin = try await Coordinator(
-            Schema([EntityDescription(Item.self), EntityDescription(Part.self)]), path: SharedItems.path,
-            fileSystem: disk,
-            options: JournalFixture.options())
+        let origin = try await SharedItems.open(disk)
         try await origin.transaction { _ = $0.insert(Item(code: 1)) }
         let copy = SimulatedDisk()
         try await origin.copy(to: SharedItems.path, copy, JournalFixture.options())

@@ -44,7 +44,8 @@ enum SharedItems {
         }
     }
 
-    static func open(_ disk: SimulatedDisk, _ log: any CommitLog) async throws -> Coordinator {
+    /// - Parameter log: nil for a store by itself.
+    static func open(_ disk: SimulatedDisk, _ log: (any CommitLog)? = nil) async throws -> Coordinator {
         try await Coordinator(
             Schema([EntityDescription(Item.self), EntityDescription(Part.self)]), path: path, fileSystem: disk,
             options: JournalFixture.options(), log: log)
