@@ -15,7 +15,7 @@ extension Context {
     /// }
     /// ```
     ///
-    /// The objects that match before the first one changes are changed; unsaved changes count. Writing a reference keeps its inverse.
+    /// Changes the objects that match before it begins; unsaved changes count. Writing a reference keeps its inverse.
     /// Members cannot be assigned: change the references of the members, or the objects themselves. Transient properties are
     /// no part of rows: they have their defaults, and what is written to them is lost.
     ///
@@ -55,7 +55,7 @@ extension Context {
     /// try await context.transaction { try $0.delete(Person.self, where: #Predicate { $0.age > 99 }) }
     /// ```
     ///
-    /// The objects that match before the first one goes are deleted; unsaved changes count.
+    /// Deletes the objects that match before it begins; unsaved changes count.
     ///
     /// - Returns: the number of objects that match. Those that follow by the delete rules are not counted.
     /// - Throws: what ``Snapshot/fetchValues(_:)`` throws. Nothing is deleted then.

@@ -74,8 +74,8 @@ struct SentRecords {
     /// Appends the records, as often as it takes to know what became of them.
     ///
     /// What was sent may arrive late, and an answer not at all. But a record belongs behind one commit, and the log has one record
-    /// there: a writer that is refused, or has no answer, reads which. A record is sent again only to where it was sent before, so that it
-    /// is never there twice.
+    /// there: a writer that is refused, or has no answer, reads which. A record is sent again only to where it was sent before, so
+    /// that it is never there twice.
     init(
         sending records: [[UInt8]], to log: any CommitLog, after commit: CommitNumber, _ clock: any Clock<Duration>
     ) async {
