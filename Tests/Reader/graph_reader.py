@@ -867,6 +867,8 @@ class State:
                 self.read_retained(reader)
             elif form == 6:
                 read_consumer(reader)
+            elif form == 7:
+                self.read_retained(reader, is_converted=True)
             return
         else:
             raise Refused("an unknown or second part of a checkpoint")
@@ -887,16 +889,18 @@ class State:
             for row in numbers:
                 rows[row][1][each.tag] = each.bytes_and_text(reader)
 
-    def read_retained(self, reader):
+    def read_retained(self, reader, is_converted=False):
         """A commit that has led to the checkpoint, by way of those that follow."""
-        before, record = reader.fixed(8), reader.data[9:]
+        before = reader.fixed(8)
+        own = reader.fixed(8) if is_converted else None
+        record = reader.data[17 if is_converted else 9:]
         commit = Reader(record)
         number = commit.varint()
         commit.fixed(8)
         commit.string()
         if not 1 <= number <= self.commit or (self.retained or (number - 1, before)) != (number - 1, before):
             raise Refused("a retained commit that does not follow the one before")
-        self.retained = (number, xxh64(record, before))
+        self.retained = (number, own if is_converted else xxh64(record, before))
 
     def finish_checkpoint(self):
         if self.retained not in (None, (self.commit, self.fingerprint)):

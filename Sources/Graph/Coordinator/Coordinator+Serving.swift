@@ -106,7 +106,7 @@ extension Coordinator {
                 try RecordedCommits(file, since: nil, through: newest)
             }
         }
-        guard commit >= commits.start.commit else { throw .historyExpired(oldest: commits.start) }
+        guard commit >= commits.servedStart.commit else { throw .historyExpired(oldest: commits.servedStart) }
         let records = try await Journal.onExecutor { () throws(GraphError) in
             try commits.sharedRecords(after: commit, through: durable, schema: schema, limitBytes: Self.readBytes)
         }
@@ -123,6 +123,9 @@ extension Coordinator {
 }
 
 extension RecordedCommits {
+    /// Behind the records that a migration has written anew: other programs have these commits from before, as they were.
+    fileprivate var servedStart: HistoryToken { token(before: convertedCount) }
+
     fileprivate func hasCommit(after commit: CommitNumber) -> Bool {
         commit >= start.commit && commit.number - start.commit.number < UInt64(places.count)
     }
@@ -133,16 +136,12 @@ extension RecordedCommits {
     ) throws(GraphError) -> [[UInt8]] {
         var (records, bytes): ([[UInt8]], Int) = ([], 0)
         var window = file.window()
-        var before = start
         let first = Int(commit.number - start.commit.number)
         let end = min(places.count, Int(last.number - start.commit.number))
         for index in first..<max(first, end) where bytes < limitBytes {
-            before.commit = CommitNumber(start.commit.number + UInt64(index))
-            before.fingerprint = index > 0 ? places[index - 1].fingerprint : start.fingerprint
-            let token = HistoryToken(
-                commit: before.commit.next, store: start.store, fingerprint: places[index].fingerprint)
-            let payload = Array(try record(at: index, in: &window))
-            records.append(SharedRecord(payload, token, after: before, schema: schema).bytes)
+            let payload = Array(try self.commit(at: index, in: &window).record)
+            let tokens = (before: token(before: index), after: token(after: index))
+            records.append(SharedRecord(payload, tokens.after, after: tokens.before, schema: schema).bytes)
             bytes += payload.count
         }
         return records

@@ -168,7 +168,7 @@ public actor Coordinator {
         if let path {
             opened = try await StoreOpening(
                 path: path, schema: schema, fileSystem: fileSystem, options: options, dropping: dropping,
-                plan: migration, isReadOnly: readOnly, isReceived: isReceived || log != nil,
+                plan: migration, retention: retention, isReadOnly: readOnly, isReceived: isReceived || log != nil,
                 meter: progress.map { ProgressMeter($0) }
             ).open()
         } else {

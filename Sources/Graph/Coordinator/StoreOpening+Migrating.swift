@@ -6,6 +6,8 @@ extension StoreOpening {
         let counters: [RowNumber]
         let record: SchemaRecord
         var consumers: [String: HistoryToken] = [:]
+        /// The oldest state to which it leads back.
+        var oldest = HistoryToken()
         /// How many rows each entity has.
         let rowCounts: [Int]
     }
@@ -15,6 +17,8 @@ extension StoreOpening {
         var snapshot: Snapshot
         var counters: [RowNumber]
         var changes: [SchemaChange]
+        /// nil if history ends here.
+        var history: CommitConversion?
     }
 
     /// Where the program's plan takes over, and what follows from the schemas alone until then.
@@ -42,7 +46,7 @@ extension StoreOpening {
         let record = programRecord.following(original.record)
         var checkpoint = CheckpointFigures()
         if let journal = source.journal {
-            checkpoint = try await replace(journal, by: migrated, record, original.consumers)
+            checkpoint = try await replace(journal, with: original, by: migrated, record)
         }
         return OpenedStore(
             source: source,
@@ -59,18 +63,14 @@ extension StoreOpening {
     }
 
     private func replace(
-        _ journal: Journal, by migrated: Migrated, _ record: SchemaRecord, _ consumers: [String: HistoryToken]
+        _ journal: Journal, with original: Original, by migrated: Migrated, _ record: SchemaRecord
     ) async throws(GraphError) -> CheckpointFigures {
-        let successor = try await journal.makeSuccessor(
-            schema: record.bytes,
-            baseCommit: migrated.snapshot.commit,
-            executor: JournalExecutor(label: "graph.migration")
-        )
+        let checkpoint = CheckpointWriter(
+            migrated.snapshot, record, counters: migrated.counters, consumers: original.consumers,
+            time: PosixFileSystem.nanosecondsSince1970())
+        let history = try await history(of: journal, original, migrated)
+        let (successor, figures) = try await write(checkpoint, with: history, record, journal)
         do throws(GraphError) {
-            let checkpoint = CheckpointWriter(
-                migrated.snapshot, record, counters: migrated.counters, consumers: consumers,
-                time: PosixFileSystem.nanosecondsSince1970())
-            let figures = try await checkpoint.write(to: successor, meter)
             let seal = RowCounters.encode(migrated.counters)
             try await journal.replace(byMigrated: try await successor.seal(seal))
             return figures
@@ -78,6 +78,41 @@ extension StoreOpening {
             await successor.abandon()
             throw error
         }
+    }
+
+    /// Writes the next generation up to its seal. What keeps history from being written does not keep the state from it.
+    private func write(
+        _ checkpoint: CheckpointWriter, with history: RetainedCommits?, _ record: SchemaRecord, _ journal: Journal
+    ) async throws(GraphError) -> (JournalSuccessor, CheckpointFigures) {
+        let successor = try await journal.makeSuccessor(
+            schema: record.bytes, baseCommit: checkpoint.snapshot.commit,
+            executor: JournalExecutor(label: "graph.migration"))
+        do throws(GraphError) {
+            return (successor, try await checkpoint.write(to: successor, with: history, meter))
+        } catch {
+            await successor.abandon()
+            guard history != nil else { throw error }
+            switch error {
+            case .diskFull, .transactionTooLarge, .notEncodable, .invalidRecord:
+                return try await write(checkpoint, with: nil, record, journal)
+            default: throw error
+            }
+        }
+    }
+
+    private func history(
+        of journal: Journal, _ original: Original, _ migrated: Migrated
+    ) async throws(GraphError) -> RetainedCommits? {
+        guard let conversion = migrated.history, retention != .none else { return nil }
+        let token = migrated.snapshot.token
+        let head = CommitRecord.Head(number: token.commit, time: options.nanosecondsSince1970(), author: "")
+        let unread = original.consumers.values.map(\.commit).filter { $0 >= original.oldest.commit }
+        return RetainedCommits(
+            try await journal.openToRead(), through: original.snapshot.token,
+            RetentionRequest(retention: retention, unreadSince: unread.min(), now: head.time),
+            RetainedCommits.Migration(
+                conversion: conversion, token: token,
+                record: CommitRecord.withoutChanges(head, counters: migrated.counters)))
     }
 
     /// Finds out what opening the file would do, and only reads it.
@@ -279,9 +314,11 @@ extension StoreOpening {
         snapshot.token.fingerprint = original.snapshot.token.fingerprint
         // No record leads there. Two migrations of copies of one file may make different states.
         if snapshot.commit != original.snapshot.commit { snapshot.token.add(options.nanosecondsSince1970()) }
+        let keepsHistory = route.steps.isEmpty && replacedNulls.isEmpty && !isReadOnly
         return Migrated(
             snapshot: snapshot, counters: counters,
-            changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls)
+            changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls,
+            history: keepsHistory ? CommitConversion(route.comparison, newest: snapshot) : nil)
     }
 
     /// - Parameters:
@@ -307,7 +344,7 @@ extension StoreReplay {
     var original: StoreOpening.Original {
         StoreOpening.Original(
             snapshot: snapshot, counters: counters, record: fileRecord, consumers: consumers,
-            rowCounts: snapshot.entities.map(\.rows.count))
+            oldest: oldest ?? HistoryToken(), rowCounts: snapshot.entities.map(\.rows.count))
     }
 }
 

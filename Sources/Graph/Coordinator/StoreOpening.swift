@@ -48,6 +48,8 @@ struct StoreOpening: Sendable {
     /// Entities and properties of the file that the program gives up for good.
     let dropping: [String]
     var plan: MigrationPlan?
+    /// Of the history that a migration takes along.
+    var retention = HistoryRetention()
     var isReadOnly = false
     /// Whether the file is a copy that goes on with what it receives, and is told nothing else.
     var isReceived = false

@@ -86,6 +86,20 @@ struct PropertyConversion {
         }
     }
 
+    /// The encoding of what a row gets in a property that it did not have.
+    static func addedValue(of property: Property) throws -> [UInt8] {
+        let (size, alignment) = (max(property.offset + property.sizeBytes, 1), max(property.alignment, 16))
+        return try withUnsafeTemporaryAllocation(byteCount: size, alignment: alignment) { memory in
+            // There is at least one byte, so the memory has an address.
+            let row = memory.baseAddress.unsafelyUnwrapped
+            try initialize(property, row)
+            defer { property.operations.deinitialize(row + property.offset) }
+            var writer = ByteWriter()
+            try property.operations.encode(row + property.offset, &writer)
+            return writer.bytes
+        }
+    }
+
     /// Writes the default, or what a step of a plan replaces, or what is in no file.
     private static func initialize(_ property: Property, _ new: UnsafeMutableRawPointer) throws {
         if let initializeDefault = property.initializeDefault { return initializeDefault(new + property.offset) }

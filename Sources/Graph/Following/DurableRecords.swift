@@ -258,8 +258,8 @@ struct DurableRecords: Sendable {
         while records.count < Self.commitLimit, bytes < Self.bytesLimit, let offset = retained.first {
             let (kind, payload, _) = try window.knownRecord(
                 at: offset, salt: tail.header.salt, path: location.text, "while history was read")
-            guard kind == .snapshotChunk, let commit = try? CheckpointRecord.retainedCommit(in: payload),
-                commit.fingerprint == token.fingerprint
+            guard kind == .snapshotChunk, let commit = try? CheckpointRecord.RetainedCommit(payload),
+                commit.fingerprintBefore == token.fingerprint
             else { throw tail.corrupt("a retained commit") }
             try token.add(commit: commit.record, in: tail)
             records.append(Record(kind: .commit, payload: Array(commit.record), sequence: .none, offset: offset))
@@ -347,7 +347,8 @@ private struct Passage {
             switch first.flatMap(CheckpointRecord.Part.init) {
             case .retainedCommit where wanted == nil: continue
             case .head, .fingerprint, .retainedCommit, .consumer: break
-            case .rows, .links, .entries, nil: continue
+            // Converted commits lead to states of this schema, and whoever comes from before has others.
+            case .rows, .links, .entries, .convertedCommit, nil: continue
             }
             tail = place
             guard case .entry(let entry) = try tail.next(in: &window), (try? take(entry, wanted)) != nil
@@ -359,11 +360,11 @@ private struct Passage {
     private mutating func take(_ entry: JournalEntry, _ wanted: CommitNumber?) throws {
         switch entry.payload.first.flatMap(CheckpointRecord.Part.init) {
         case .retainedCommit:
-            let commit = try CheckpointRecord.retainedCommit(in: entry.payload)
+            guard let commit = try CheckpointRecord.RetainedCommit(entry.payload) else { return }
             let number = try CommitRecord.head(of: commit.record).number
             guard number > .none else { throw ByteReader(entry.payload).failure("commit 0") }
             let before = HistoryToken(
-                commit: CommitNumber(number.number - 1), store: token.store, fingerprint: commit.fingerprint)
+                commit: CommitNumber(number.number - 1), store: token.store, fingerprint: commit.fingerprintBefore)
             if !hasRetained { (hasRetained, oldest) = (true, before) }
             guard let wanted, before.commit >= wanted else { return }
             if before.commit == wanted { beforeRetained = before }

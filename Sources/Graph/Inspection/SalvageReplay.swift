@@ -169,7 +169,7 @@ extension SalvageReplay: CheckpointHandler {
     mutating func note(_ consumer: (name: String, token: HistoryToken?)) {}
 
     /// What these did is in the rows of the checkpoint.
-    mutating func note(retained record: UnsafeRawBufferPointer, after fingerprint: UInt64, _ reader: ByteReader) {}
+    mutating func note(_ commit: CheckpointRecord.RetainedCommit, _ reader: ByteReader) {}
 
     mutating func insert(
         _ entity: Int,

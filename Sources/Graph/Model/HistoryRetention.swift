@@ -1,4 +1,4 @@
-/// How much of a store's history is retained: by a file when it is compacted, and by a store in memory all the time.
+/// How much of a store's history is retained: by a file when it is compacted or migrated, and by a store in memory all the time.
 ///
 /// All limits hold together. The newest commits are retained, without gaps; ``Coordinator/history(since:by:during:)`` shows them, and
 /// ``Coordinator/snapshot(at:)`` goes back through them. A file also has the commits since its last compaction.

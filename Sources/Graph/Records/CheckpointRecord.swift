@@ -42,6 +42,12 @@
 /// |---|---|
 /// | see `ConsumerRecord` | |
 ///
+/// | 7, a commit before the checkpoint's, whose record a migration has written anew | encoding |
+/// |---|---|
+/// | fingerprint of the commit before that one | 8 bytes |
+/// | fingerprint of the commit | 8 bytes |
+/// | the commit's record, in the checkpoint's schema | see `CommitRecord` |
+///
 /// Values of one property lie side by side, since that is how they are decoded fastest. The fingerprint comes
 /// behind the head, unless it is 0; a checkpoint without one has the XXH64 of its head's payload, or 0 at commit 0. Payloads with rows come in ascending
 /// order of entities and rows, then those with links in the order of link tables and links, then those with entries. Nothing
@@ -57,10 +63,8 @@ enum CheckpointRecord {
         case fingerprint
         case retainedCommit
         case consumer
+        case convertedCommit
     }
-
-    /// Before the record of a retained commit.
-    private static let retainedHeadBytes = 9
 
     /// How keys are encoded. It changes if `KeyOperations` writes other bytes.
     static let keyLayout: UInt64 = 1
@@ -98,9 +102,8 @@ enum CheckpointRecord {
             // One of another length is something else, which a later version writes.
             if reader.remaining == 8 { handler.note(fingerprint: try reader.readFixed()) }
             return
-        case .retainedCommit:
-            let commit = try retainedCommit(in: payload)
-            try handler.note(retained: commit.record, after: commit.fingerprint, reader)
+        case .retainedCommit, .convertedCommit:
+            if let commit = try RetainedCommit(payload) { try handler.note(commit, reader) }
             return
         case .consumer: return try handler.note(try ConsumerRecord.read(&reader))
         case nil:
@@ -120,6 +123,11 @@ enum CheckpointRecord {
         first == Part.head.rawValue || first == Part.fingerprint.rawValue
     }
 
+    /// Whether a payload that begins with this byte has a commit that has led to the checkpoint.
+    static func isRetainedCommit(_ first: UInt8) -> Bool {
+        first == Part.retainedCommit.rawValue || first == Part.convertedCommit.rawValue
+    }
+
     /// Takes from a payload what it says of the checkpoint's place in history, if anything.
     static func read(_ payload: UnsafeRawBufferPointer, into token: inout HistoryToken) throws {
         var reader = ByteReader(payload)
@@ -131,27 +139,6 @@ enum CheckpointRecord {
         case .fingerprint where reader.remaining == 8: token.fingerprint = try reader.readFixed()
         default: break
         }
-    }
-
-    /// A payload for a commit that leads to the checkpoint, perhaps by way of others.
-    ///
-    /// - Parameter fingerprint: of the commit before.
-    static func retained(_ record: UnsafeRawBufferPointer, after fingerprint: UInt64) -> [UInt8] {
-        var writer = ByteWriter(capacity: retainedHeadBytes + record.count)
-        writer.append(Part.retainedCommit.rawValue)
-        writer.appendFixed(fingerprint)
-        writer.append(contentsOf: record)
-        return writer.bytes
-    }
-
-    /// What a payload of this kind has.
-    static func retainedCommit(
-        in payload: UnsafeRawBufferPointer
-    ) throws -> (record: UnsafeRawBufferPointer, fingerprint: UInt64) {
-        var reader = ByteReader(payload)
-        _ = try reader.readByte()
-        let fingerprint: UInt64 = try reader.readFixed()
-        return (UnsafeRawBufferPointer(rebasing: payload[retainedHeadBytes...]), fingerprint)
     }
 
     /// Hands on the blocks of a payload that has rows.
@@ -179,6 +166,42 @@ enum CheckpointRecord {
     }
 }
 
+extension CheckpointRecord {
+    /// A commit that has led to the checkpoint, perhaps by way of others.
+    struct RetainedCommit {
+        let record: UnsafeRawBufferPointer
+        /// Of the commit before.
+        let fingerprintBefore: UInt64
+        /// Of the commit, if a migration has written its record anew; otherwise it follows from the record.
+        let keptFingerprint: UInt64?
+
+        var fingerprint: UInt64 { keptFingerprint ?? XXH64.hash(record, seed: fingerprintBefore) }
+
+        init(_ record: UnsafeRawBufferPointer, after fingerprintBefore: UInt64, keeping keptFingerprint: UInt64?) {
+            (self.record, self.fingerprintBefore, self.keptFingerprint) = (record, fingerprintBefore, keptFingerprint)
+        }
+
+        /// What a payload has; nil if it has something else.
+        init?(_ payload: UnsafeRawBufferPointer) throws {
+            var reader = ByteReader(payload)
+            let part = Part(rawValue: try reader.readByte())
+            guard part == .retainedCommit || part == .convertedCommit else { return nil }
+            fingerprintBefore = try reader.readFixed()
+            keptFingerprint = part == .convertedCommit ? try reader.readFixed(UInt64.self) : nil
+            record = try reader.take(reader.remaining)
+        }
+
+        var payload: [UInt8] {
+            var writer = ByteWriter(capacity: 17 + record.count)
+            writer.append((keptFingerprint == nil ? Part.retainedCommit : .convertedCommit).rawValue)
+            writer.appendFixed(fingerprintBefore)
+            if let keptFingerprint { writer.appendFixed(keptFingerprint) }
+            writer.append(contentsOf: record)
+            return writer.bytes
+        }
+    }
+}
+
 /// Takes what a checkpoint says, part by part. Throws what is wrong.
 protocol CheckpointHandler {
     mutating func begin(
@@ -192,10 +215,8 @@ protocol CheckpointHandler {
     /// - Parameter fingerprint: of the checkpoint's commit; the last one counts.
     mutating func note(fingerprint: UInt64)
     mutating func note(_ consumer: (name: String, token: HistoryToken?)) throws
-    /// - Parameters:
-    ///   - record: of a commit that the checkpoint's state has; they come in their order.
-    ///   - fingerprint: of the commit before.
-    mutating func note(retained record: UnsafeRawBufferPointer, after fingerprint: UInt64, _ reader: ByteReader) throws
+    /// - Parameter commit: whose changes the checkpoint's state has; they come in their order.
+    mutating func note(_ commit: CheckpointRecord.RetainedCommit, _ reader: ByteReader) throws
     /// - Parameter versions: of the block's rows, in their order. Their values, property by property, are next in the reader.
     mutating func insert(
         _ entity: Int,

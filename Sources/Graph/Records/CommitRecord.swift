@@ -37,15 +37,22 @@ struct CommitRecord {
         author: String
     ) throws(GraphError) -> [UInt8] {
         var record = CommitRecord(schema: commit.schema, writer: ByteWriter(capacity: 256))
-        record.writer.appendVarint(commit.snapshot.commit.number)
-        record.writer.appendFixed(time)
-        record.writer.appendString(author)
-        record.writer.appendCounters(counters)
+        record.writer.append(Head(number: commit.snapshot.commit, time: time, author: author), counters)
         let changed = commit.changes.entities.filter { !$0.changes.isEmpty }
         record.writer.appendVarint(UInt64(changed.count))
         for (entity, _) in changed { try record.append(entity, commit) }
         record.appendLists(commit)
         return record.writer.bytes
+    }
+
+    /// The record of a commit that changes nothing.
+    static func withoutChanges(_ head: Head, counters: [RowNumber]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(head, counters)
+        // No entities and no link tables.
+        writer.appendVarint(0)
+        writer.appendVarint(0)
+        return writer.bytes
     }
 
     private mutating func appendLists(_ commit: WorkingState) {
@@ -127,17 +134,11 @@ struct CommitRecord {
         let number: CommitNumber
         let time: UInt64
         let author: String
-
-        fileprivate init(_ reader: inout ByteReader) throws {
-            number = CommitNumber(try reader.readVarint())
-            time = try reader.readFixed(UInt64.self)
-            author = try reader.readString()
-        }
     }
 
     static func head(of payload: UnsafeRawBufferPointer) throws -> Head {
         var reader = ByteReader(payload)
-        return try Head(&reader)
+        return try reader.readHead()
     }
 
     static func head(of payload: [UInt8]) throws -> Head { try payload.withUnsafeBytes { try head(of: $0) } }
@@ -150,7 +151,7 @@ struct CommitRecord {
         into handler: inout some CommitHandler
     ) throws {
         var reader = ByteReader(payload)
-        let number = try Head(&reader).number
+        let number = try reader.readHead().number
         try handler.begin(number, counters: try reader.readCounters(of: schema), reader)
         var last = -1
         for _ in 0..<(try reader.readCount(minimumBytes: 4)) {
@@ -233,6 +234,13 @@ extension CommitHandler {
 }
 
 extension ByteWriter {
+    mutating func append(_ head: CommitRecord.Head, _ counters: [RowNumber]) {
+        appendVarint(head.number.number)
+        appendFixed(head.time)
+        appendString(head.author)
+        appendCounters(counters)
+    }
+
     /// By entity: the first row number that is not handed out. A varint of their number, then tag and number each.
     mutating func appendCounters(_ counters: [RowNumber]) {
         appendVarint(UInt64(counters.count))
@@ -258,6 +266,11 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    fileprivate mutating func readHead() throws -> CommitRecord.Head {
+        CommitRecord.Head(
+            number: CommitNumber(try readVarint()), time: try readFixed(), author: try readString())
+    }
+
     mutating func readCounters(of schema: Schema) throws -> [(entity: Int, next: RowNumber)] {
         var counters: [(Int, RowNumber)] = []
         for _ in 0..<(try readCount(minimumBytes: 2)) {

@@ -80,7 +80,7 @@ struct CommitWalk: ~Copyable {
     ) throws(GraphError) -> Passed {
         let (file, offset) = (commits.file, commits.places[index].offset)
         let tokens = (before: commits.token(before: index), after: commits.token(after: index))
-        let record = try commits.record(at: index, in: &window)
+        let record = try commits.commit(at: index, in: &window).record
         do {
             var changes = keepsChanges ? CommitChanges(state.schema, tokens) : nil
             try step.apply(record, isBack: isBack, keeping: &changes)

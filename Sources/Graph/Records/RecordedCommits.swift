@@ -12,6 +12,8 @@ struct RecordedCommits: Sendable {
     let start: HistoryToken
     /// The commits since then, without gaps.
     let places: [Place]
+    /// So many of them, the oldest, have records that a migration has written anew: no fingerprint follows from those.
+    let convertedCount: Int
     /// Behind the last one's record.
     let endOffset: UInt64
 
@@ -35,11 +37,12 @@ struct RecordedCommits: Sendable {
         guard start.commit <= newest.commit, start.commit != oldest.commit || start == oldest else {
             throw .historyDiverged(start)
         }
-        var places: [Place] = []
+        var (places, convertedCount): ([Place], Int) = ([], 0)
         while scan.last.commit < newest.commit {
-            let offset = try scan.next()
+            let (offset, isConverted) = try scan.next()
             if scan.last.commit > start.commit {
                 places.append(Place(offset: offset, fingerprint: scan.last.fingerprint))
+                if isConverted { convertedCount = places.count }
             } else if scan.last.commit == start.commit, scan.last != start {
                 throw .historyDiverged(start)
             }
@@ -47,7 +50,7 @@ struct RecordedCommits: Sendable {
         guard scan.last == newest else {
             throw scan.corrupt("commit \(newest.commit) is another one than was written")
         }
-        (self.start, self.places, endOffset) = (start, places, scan.offset)
+        (self.start, self.places, self.convertedCount, endOffset) = (start, places, convertedCount, scan.offset)
     }
 }
 
@@ -79,12 +82,12 @@ private struct CommitScan: ~Copyable {
                 guard (try? CheckpointRecord.read(payload, into: &last)) != nil else {
                     throw corrupt("the checkpoint's head")
                 }
-            case .snapshotChunk where first == CheckpointRecord.Part.retainedCommit.rawValue:
+            case .snapshotChunk where first.map(CheckpointRecord.isRetainedCommit) == true:
                 let payload = try heads.historyRecord(at: offset, of: file).payload
-                guard let commit = try? CheckpointRecord.retainedCommit(in: payload),
+                guard let commit = try? CheckpointRecord.RetainedCommit(payload),
                     let head = try? CommitRecord.head(of: commit.record), head.number > .none
                 else { throw corrupt("a retained commit") }
-                (last.commit, last.fingerprint) = (CommitNumber(head.number.number - 1), commit.fingerprint)
+                (last.commit, last.fingerprint) = (CommitNumber(head.number.number - 1), commit.fingerprintBefore)
                 return last
             case .snapshotEnd:
                 offset = end
@@ -96,8 +99,8 @@ private struct CommitScan: ~Copyable {
         }
     }
 
-    /// Goes behind the next commit, and returns where its record begins.
-    mutating func next() throws(GraphError) -> UInt64 {
+    /// Goes behind the next commit, and returns where its record begins, and whether a migration has written it anew.
+    mutating func next() throws(GraphError) -> (offset: UInt64, isConverted: Bool) {
         while true {
             let (kind, payload, end) = try window.historyRecord(at: offset, of: file)
             let start = offset
@@ -105,14 +108,14 @@ private struct CommitScan: ~Copyable {
                 offset = end
                 continue
             }
-            guard let head = try? CommitRecord.head(of: commit), head.number == last.commit.next else {
+            guard let head = try? CommitRecord.head(of: commit.record), head.number == last.commit.next else {
                 throw corrupt("a commit out of order")
             }
             last.commit = head.number
-            last.add(commit)
+            if let kept = commit.keptFingerprint { last.fingerprint = kept } else { last.add(commit.record) }
             offset = end
             if last.commit.number & 1_023 == 0, Task.isCancelled { throw .cancelled }
-            return start
+            return (start, commit.keptFingerprint != nil)
         }
     }
 
@@ -130,7 +133,14 @@ extension JournalWindow {
 }
 
 extension RecordedCommits {
-    func record(at index: Int, in window: inout JournalWindow) throws(GraphError) -> UnsafeRawBufferPointer {
+    /// A commit in the file.
+    struct Recorded {
+        let record: UnsafeRawBufferPointer
+        /// The commit's fingerprint, if a migration has written its record anew.
+        let keptFingerprint: UInt64?
+    }
+
+    func commit(at index: Int, in window: inout JournalWindow) throws(GraphError) -> Recorded {
         let (kind, payload, _) = try window.historyRecord(at: places[index].offset, of: file)
         guard let commit = Self.commit(in: payload, kind) else {
             throw .corrupt(path: file.path, offset: places[index].offset, sequence: 0, reason: "no commit any more")
@@ -138,12 +148,14 @@ extension RecordedCommits {
         return commit
     }
 
-    /// The record of the commit that a payload has; nil if it has none.
-    static func commit(in payload: UnsafeRawBufferPointer, _ kind: Journal.RecordKind) -> UnsafeRawBufferPointer? {
+    /// The commit that a payload has; nil if it has none.
+    fileprivate static func commit(in payload: UnsafeRawBufferPointer, _ kind: Journal.RecordKind) -> Recorded? {
         switch kind {
-        case .commit: payload
-        case .snapshotChunk where payload.first == CheckpointRecord.Part.retainedCommit.rawValue:
-            try? CheckpointRecord.retainedCommit(in: payload).record
+        case .commit: Recorded(record: payload, keptFingerprint: nil)
+        case .snapshotChunk:
+            (try? CheckpointRecord.RetainedCommit(payload)).flatMap { $0 }.map {
+                Recorded(record: $0.record, keptFingerprint: $0.keptFingerprint)
+            }
         default: nil
         }
     }

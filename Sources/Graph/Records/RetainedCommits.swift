@@ -11,9 +11,18 @@ struct RetentionRequest: Sendable {
 
 /// The newest commits of a file, as parts of the checkpoint of its next generation.
 struct RetainedCommits: JournalRecordSource {
+    /// A migration, which has a schema of its own for the next generation.
+    struct Migration {
+        var conversion: CommitConversion
+        /// Of its own commit, which changes nothing in what the records say, and comes last.
+        let token: HistoryToken
+        let record: [UInt8]
+    }
+
     private let file: JournalFile
     private let newest: HistoryToken
     private let request: RetentionRequest
+    private var migration: Migration?
     private var selection: Selection?
 
     private struct Selection {
@@ -24,9 +33,11 @@ struct RetainedCommits: JournalRecordSource {
         var oldest: HistoryToken
     }
 
-    /// - Parameter newest: of the checkpoint's state, which the file has.
-    init(_ file: JournalFile, through newest: HistoryToken, _ request: RetentionRequest) {
-        (self.file, self.newest, self.request) = (file, newest, request)
+    /// - Parameter newest: of the checkpoint's state, or of the one that a migration has made it from, which the file has.
+    init(
+        _ file: JournalFile, through newest: HistoryToken, _ request: RetentionRequest, _ migration: Migration? = nil
+    ) {
+        (self.file, self.newest, self.request, self.migration) = (file, newest, request, migration)
     }
 
     /// The oldest state that the new generation leads back to.
@@ -49,35 +60,69 @@ struct RetainedCommits: JournalRecordSource {
         var window = file.window()
         var (records, bytes): ([Journal.Record], Int) = ([], 0)
         while selection.index < places.count, bytes < JournalWindow.pieceBytes {
-            let commit = try selection.commits.record(at: selection.index, in: &window)
-            let before = selection.commits.token(before: selection.index).fingerprint
-            records.append(
-                Journal.Record(kind: .snapshotChunk, payload: CheckpointRecord.retained(commit, after: before)))
-            bytes += commit.count
+            let commit = try selection.commits.commit(at: selection.index, in: &window)
+            let (before, after) = (
+                selection.commits.token(before: selection.index), selection.commits.token(after: selection.index)
+            )
+            if migration == nil {
+                records.append(Self.part(commit.record, after: before, keeping: commit.keptFingerprint))
+            } else {
+                let record = try convert(commit.record, at: places[selection.index].offset)
+                records.append(record.withUnsafeBytes { Self.part($0, after: before, keeping: after.fingerprint) })
+            }
+            bytes += commit.record.count
             selection.index += 1
         }
+        if selection.index == places.count, let migration {
+            let token = migration.token
+            records.append(
+                migration.record.withUnsafeBytes { Self.part($0, after: newest, keeping: token.fingerprint) })
+            self.migration = nil
+        }
         return records.isEmpty ? nil : records
+    }
+
+    private static func part(
+        _ record: UnsafeRawBufferPointer, after token: HistoryToken, keeping fingerprint: UInt64?
+    ) -> Journal.Record {
+        let commit = CheckpointRecord.RetainedCommit(record, after: token.fingerprint, keeping: fingerprint)
+        return Journal.Record(kind: .snapshotChunk, payload: commit.payload)
+    }
+
+    private mutating func convert(_ record: UnsafeRawBufferPointer, at offset: UInt64) throws(GraphError) -> [UInt8] {
+        do {
+            return try migration?.conversion.convert(record) ?? Array(record)
+        } catch {
+            throw .invalidRecord(
+                path: file.path, offset: offset, sequence: 0, reason: "while a commit was converted: \(error)")
+        }
     }
 
     private func select() throws(GraphError) -> Selection {
         let commits = try RecordedCommits(file, since: nil, through: newest)
         let count = commits.places.count
-        let retained = request.retention.retainedCount(of: count, unreadSince: request.unreadSince) { index in
+        let allCount = count + (migration == nil ? 0 : 1)
+        let retained = request.retention.retainedCount(of: allCount, unreadSince: request.unreadSince) { index in
+            guard index < count else {
+                return HistoryRetention.Candidate(
+                    number: newest.commit.next, lengthBytes: migration?.record.count ?? 0)
+            }
             let (number, length) = (commits.token(after: index).commit, commits.lengthBytes(at: index))
             guard number > request.deletedThrough, length <= UInt64(JournalFormat.payloadLimitBytes) else { return nil }
             return HistoryRetention.Candidate(number: number, lengthBytes: Int(length))
         }
-        var index = count - retained
+        var index = allCount - retained
         if let oldestTime = request.retention.oldestTime(at: request.now) {
             var window = file.window()
             let unread = request.unreadSince ?? newest.commit
             while index < count, commits.token(after: index).commit <= unread {
-                let record = try commits.record(at: index, in: &window)
+                let record = try commits.commit(at: index, in: &window).record
                 guard let head = try? CommitRecord.head(of: record), head.time < oldestTime else { break }
                 index += 1
             }
         }
-        return Selection(commits: commits, index: index, oldest: commits.token(before: index))
+        let oldest = index > count ? migration?.token : commits.token(before: index)
+        return Selection(commits: commits, index: index, oldest: oldest ?? newest)
     }
 }
 

@@ -26,23 +26,17 @@ extension StoreReplay: CheckpointHandler {
         consumers[consumer.name] = consumer.token
     }
 
-    mutating func note(
-        retained record: UnsafeRawBufferPointer, after fingerprint: UInt64, _ reader: ByteReader
-    ) throws {
+    mutating func note(_ commit: CheckpointRecord.RetainedCommit, _ reader: ByteReader) throws {
         guard promised != nil else { throw reader.failure("a retained commit before the checkpoint's head") }
-        let number = try CommitRecord.head(of: record).number
+        let number = try CommitRecord.head(of: commit.record).number
         guard number > .none, number <= baseCommit else { throw reader.failure("commit \(number) is retained") }
-        let before = CommitNumber(number.number - 1)
-        if retained == nil {
-            oldest = HistoryToken(commit: before, fingerprint: fingerprint)
-            retained = oldest
-        }
-        guard var token = retained, token.commit == before, token.fingerprint == fingerprint else {
+        let before = HistoryToken(
+            commit: CommitNumber(number.number - 1), fingerprint: commit.fingerprintBefore)
+        if retained == nil { oldest = before }
+        guard retained ?? before == before else {
             throw reader.failure("commit \(number) does not follow the one that is retained before")
         }
-        token.commit = number
-        token.add(record)
-        retained = token
+        retained = HistoryToken(commit: number, fingerprint: commit.fingerprint)
     }
 
     mutating func insert(

@@ -19,6 +19,8 @@ struct RevertTests {
                 try await run.run(4)
                 guard run.states.count > 1 else { continue }
                 let (before, after) = (run.states[run.states.count - 2], run.states[run.states.count - 1])
+                // A migration's commit has nothing to revert.
+                guard Self.values(before) != Self.values(after) else { continue }
                 func last() async throws -> Commit {
                     var last: Commit?
                     for try await commit in run.coordinator.history() { last = commit }
@@ -184,13 +186,8 @@ struct RevertTests {
         try await coordinator.close()
         // In another order, entities have other numbers, and the file is another one.
         coordinator = try await Coordinator(for: Person.self, Team.self, at: folder.file())
-        do throws(GraphError) {
-            try await coordinator.revert(second)
-            Issue.record("reverted")
-        } catch {
-            guard case .historyExpired = error else { throw error }
-        }
-        #expect(coordinator.snapshot.value(for: bob)?.name == "Bob" && coordinator.check() == [])
+        try await coordinator.revert(second)
+        #expect(coordinator.snapshot.value(for: bob) == nil && coordinator.check() == [])
         try await coordinator.close()
     }
 }

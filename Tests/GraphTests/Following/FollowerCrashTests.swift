@@ -130,7 +130,10 @@ struct FollowerCrashTests {
     @Test func `a follower shows what was durable, each commit once, and ends at the writer's state`() async throws {
         let first = Seeds.setting("GRAPH_SEED") ?? .random(in: 0..<1 << 40)
         var (ranges, restarts, count) = (0, 0, 0)
-        for seed in first..<first + (Seeds.setting("GRAPH_FOLLOWERS") ?? 40) {
+        let wanted = Seeds.setting("GRAPH_FOLLOWERS") ?? 40
+        for seed in first..<first + 10 * wanted {
+            // Few followers sleep through several files.
+            guard seed < first + wanted || ranges == 0 && Seeds.setting("GRAPH_SEED") == nil else { break }
             var shown = Shown()
             let follower: Follower?
             let last: Medium

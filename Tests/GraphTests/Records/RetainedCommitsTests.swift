@@ -50,12 +50,27 @@ struct RetainedCommitsTests {
         }
     }
 
-    @Test func `retained commits that do not lead to the checkpoint are refused`() async throws {
-        let (_, records) = try await Self.file()
+    /// Has some records as a migration writes them.
+    private static func convert(_ records: inout [Journal.Record], _ retained: [Int]) throws {
+        for index in retained {
+            let payload = try records[index].payload.withUnsafeBytes { bytes in
+                let commit = try #require(try CheckpointRecord.RetainedCommit(bytes))
+                let converted = CheckpointRecord.RetainedCommit(
+                    commit.record, after: commit.fingerprintBefore, keeping: commit.fingerprint)
+                return converted.payload
+            }
+            records[index] = Journal.Record(kind: .snapshotChunk, payload: payload)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `retained commits that do not lead to the checkpoint are refused`(isConverted: Bool) async throws {
+        var (_, records) = try await Self.file()
         let retained = records.indices.filter {
             records[$0].kind == .snapshotChunk
                 && records[$0].payload.first == CheckpointRecord.Part.retainedCommit.rawValue
         }
+        if isConverted { try Self.convert(&records, retained) }
         #expect(retained.count == 5)
         let replay = try Self.replay(records)
         #expect(replay.oldest == HistoryToken() && replay.consumers.keys.first == "index")
@@ -74,7 +89,10 @@ struct RetainedCommitsTests {
         #expect(refused { $0.insert($0.remove(at: retained[4]), at: 1) }.contains("before the checkpoint's head"))
         #expect(refused { $0.append($0[retained[4]]) }.contains("is invalid"))
         for index in retained {
-            for byte in 1..<records[index].payload.count {
+            // What a migration has written anew is in no fingerprint: there the fingerprints count that it names, but for the one
+            // before the first, which nothing else names, and the commit's number.
+            let checked = isConverted ? (index == retained[0] ? 9 : 1)..<18 : 1..<records[index].payload.count
+            for byte in checked {
                 // The name of the author and what the commit did are in the fingerprint, and the first one's own fingerprint with them.
                 #expect(refused { $0[index].payload[byte] ^= 1 } != "accepted", "byte \(byte) of record \(index)")
             }

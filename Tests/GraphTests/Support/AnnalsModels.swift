@@ -30,11 +30,16 @@ enum Annals {
         @Relationship(inverse: \Writer.desk) var writer: ToOne<Writer> = nil
     }
 
+    static let entities: [any Entity.Type] = [Writer.self, Volume.self, Topic.self, Desk.self]
+
+    /// - Parameter entities: all of them. A file with another order is migrated.
     static func open(
-        _ path: String?, _ retention: HistoryRetention = HistoryRetention()
+        _ path: String?, _ retention: HistoryRetention = HistoryRetention(), _ entities: [any Entity.Type] = entities
     ) async throws(GraphError) -> Coordinator {
-        try await Coordinator(
-            for: Writer.self, Volume.self, Topic.self, Desk.self, at: path, compaction: .manual, retention: retention)
+        func description<E: Entity>(_ type: E.Type) -> EntityDescription { EntityDescription(type) }
+        return try await Coordinator(
+            Schema(entities.map { description($0) }), path: path, fileSystem: PosixFileSystem(),
+            options: JournalOptions(), compaction: .manual, retention: retention)
     }
 }
 
@@ -45,7 +50,8 @@ struct AnnalsRun {
     var random: SeededGenerator
     /// The states that history goes back to, the oldest first.
     var states: [Snapshot]
-    private let retention: HistoryRetention
+    let retention: HistoryRetention
+    private var entities = Annals.entities
     private var consumers: [String: HistoryToken] = [:]
 
     init(path: String?, seed: UInt64) async throws {
@@ -71,6 +77,7 @@ struct AnnalsRun {
             case 2 where path != nil: try await goOnInCopy()
             case 3: try await changeConsumer()
             case 4: if Bool.random(using: &random) { try await deleteHistory() }
+            case 5 where path != nil: try await migrate()
             default: await commit()
             }
         }
@@ -85,7 +92,7 @@ struct AnnalsRun {
     }
 
     /// What a compaction leaves.
-    private var retained: [Snapshot] {
+    var retained: [Snapshot] {
         // A consumer that has expired holds nothing back.
         let unread = consumers.values.map(\.commit).filter { $0 >= states[0].commit }.min()
         var count = min(retention.commits ?? .max, states.count - 1)
@@ -97,8 +104,35 @@ struct AnnalsRun {
     /// States of before belong to the coordinator of before; what they have stays comparable.
     mutating func reopen() async throws {
         try await coordinator.close()
-        coordinator = try await Annals.open(path, retention)
+        coordinator = try await Annals.open(path, retention, entities)
         #expect(await coordinator.consumers == consumers)
+    }
+
+    /// Has the entities in another order, which takes a file of its own: states become those of the other schema.
+    private mutating func migrate() async throws {
+        let order = entities.shuffled(using: &random)
+        let isSame = zip(order, entities).allSatisfy(==)
+        entities = order
+        try await reopen()
+        if !isSame { try await didMigrate() }
+    }
+
+    /// What is retained when another program has the file, whose schema asked for a migration.
+    mutating func didMigrate(dropping: [String] = []) async throws {
+        let newest = coordinator.snapshot
+        let comparison = SchemaComparison(
+            from: states[0].schema, to: newest.schema, rowCounts: states[0].schema.entities.map { _ in 1 },
+            dropping: dropping)
+        #expect(comparison.refused.isEmpty, "\(comparison.refused)")
+        states = states.map { state in
+            let conversion = SnapshotConversion(state, comparison)
+            #expect(conversion.failures.isEmpty, "\(conversion.failures)")
+            return conversion.result
+        }
+        #expect(newest.commit == states[states.count - 1].commit.next)
+        states.append(newest)
+        states = states.suffix(max(retained.count, retention.age == .zero ? 2 : 1))
+        #expect(await coordinator.statistics.file?.oldest == states[0].token)
     }
 
     private mutating func goOnInCopy() async throws {
