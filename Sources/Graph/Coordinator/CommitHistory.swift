@@ -74,8 +74,8 @@ extension Coordinator {
     /// ```
     ///
     /// A file has the commits since its last compaction, and of those before what its ``HistoryRetention`` says; a store in memory
-    /// keeps what that says. Deleted values live on there. Values are of today's types, also those from before a change of the schema,
-    /// if that has a counterpart for each of them; otherwise history ends there, as it does at every step of a ``MigrationPlan``.
+    /// keeps what that says. Deleted values live on there. Values are of today's types, also those from before a change of the schema.
+    /// What has no counterpart among these is not in history, nor is what was before that, or before a step of a ``MigrationPlan``.
     ///
     /// - Parameters:
     ///   - token: of a ``Snapshot``, a ``Commit`` or a ``ContextSave``; nil for all commits that are kept.

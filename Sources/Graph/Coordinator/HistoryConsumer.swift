@@ -92,7 +92,7 @@ extension Coordinator {
     /// The last commit that every consumer has read; nil without consumers. Those that have expired read no more.
     var unreadSince: CommitNumber? {
         let oldest = journal == nil ? published.kept?.base.token : checkpoint.oldest
-        return consumers.values.map(\.commit).filter { $0 >= oldest?.commit ?? .none }.min()
+        return RetentionRequest.unreadSince(consumers.values, oldest: oldest)
     }
 
     private func set(_ name: String, to token: HistoryToken?, durably: Bool) async throws(GraphError) {

@@ -17,8 +17,10 @@ extension StoreOpening {
         var snapshot: Snapshot
         var counters: [RowNumber]
         var changes: [SchemaChange]
+        /// Of the commit that makes the state, in nanoseconds since 1970.
+        let time: UInt64
         /// nil if history ends here.
-        var history: CommitConversion?
+        var conversion: CommitConversion?
     }
 
     /// Where the program's plan takes over, and what follows from the schemas alone until then.
@@ -67,10 +69,13 @@ extension StoreOpening {
     ) async throws(GraphError) -> CheckpointFigures {
         let checkpoint = CheckpointWriter(
             migrated.snapshot, record, counters: migrated.counters, consumers: original.consumers,
-            time: PosixFileSystem.nanosecondsSince1970())
+            time: migrated.time)
         let history = try await history(of: journal, original, migrated)
-        let (successor, figures) = try await write(checkpoint, with: history, record, journal)
+        let successor = try await journal.makeSuccessor(
+            schema: record.bytes, baseCommit: migrated.snapshot.commit,
+            executor: JournalExecutor(label: "graph.migration"))
         do throws(GraphError) {
+            let figures = try await checkpoint.write(to: successor, with: history, meter)
             let seal = RowCounters.encode(migrated.counters)
             try await journal.replace(byMigrated: try await successor.seal(seal))
             return figures
@@ -80,39 +85,28 @@ extension StoreOpening {
         }
     }
 
-    /// Writes the next generation up to its seal. What keeps history from being written does not keep the state from it.
-    private func write(
-        _ checkpoint: CheckpointWriter, with history: RetainedCommits?, _ record: SchemaRecord, _ journal: Journal
-    ) async throws(GraphError) -> (JournalSuccessor, CheckpointFigures) {
-        let successor = try await journal.makeSuccessor(
-            schema: record.bytes, baseCommit: checkpoint.snapshot.commit,
-            executor: JournalExecutor(label: "graph.migration"))
-        do throws(GraphError) {
-            return (successor, try await checkpoint.write(to: successor, with: history, meter))
-        } catch {
-            await successor.abandon()
-            guard history != nil else { throw error }
-            switch error {
-            case .diskFull, .transactionTooLarge, .notEncodable, .invalidRecord:
-                return try await write(checkpoint, with: nil, record, journal)
-            default: throw error
-            }
-        }
-    }
-
+    /// What the new file retains of the commits that led to the old state; nil for nothing.
     private func history(
         of journal: Journal, _ original: Original, _ migrated: Migrated
     ) async throws(GraphError) -> RetainedCommits? {
-        guard let conversion = migrated.history, retention != .none else { return nil }
+        guard let conversion = migrated.conversion, retention != .none else { return nil }
         let token = migrated.snapshot.token
-        let head = CommitRecord.Head(number: token.commit, time: options.nanosecondsSince1970(), author: "")
-        let unread = original.consumers.values.map(\.commit).filter { $0 >= original.oldest.commit }
-        return RetainedCommits(
-            try await journal.openToRead(), through: original.snapshot.token,
-            RetentionRequest(retention: retention, unreadSince: unread.min(), now: head.time),
-            RetainedCommits.Migration(
-                conversion: conversion, token: token,
-                record: CommitRecord.withoutChanges(head, counters: migrated.counters)))
+        let head = CommitRecord.Head(number: token.commit, time: migrated.time, author: "")
+        let consumers = original.consumers.values
+        let request = RetentionRequest(
+            retention: retention, unreadSince: RetentionRequest.unreadSince(consumers, oldest: original.oldest),
+            now: migrated.time)
+        let migration = RetainedCommits.Migration(
+            conversion: conversion, token: token,
+            record: CommitRecord.withoutChanges(head, counters: migrated.counters))
+        do throws(GraphError) {
+            let file = try await journal.openToRead()
+            return try await RetainedCommits(file, through: original.snapshot.token, request, migration).selected()
+        } catch {
+            // The state was read as a whole, and does not depend on what led to it.
+            if case .corrupt = error { return nil }
+            throw error
+        }
     }
 
     /// Finds out what opening the file would do, and only reads it.
@@ -313,12 +307,13 @@ extension StoreOpening {
         if !isReadOnly { snapshot.token.commit = max(snapshot.commit, original.snapshot.commit.next) }
         snapshot.token.fingerprint = original.snapshot.token.fingerprint
         // No record leads there. Two migrations of copies of one file may make different states.
-        if snapshot.commit != original.snapshot.commit { snapshot.token.add(options.nanosecondsSince1970()) }
-        let keepsHistory = route.steps.isEmpty && replacedNulls.isEmpty && !isReadOnly
+        let time = options.nanosecondsSince1970()
+        if snapshot.commit != original.snapshot.commit { snapshot.token.add(time) }
+        let keepsHistory = route.steps.isEmpty && !isReadOnly
         return Migrated(
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls,
-            history: keepsHistory ? CommitConversion(route.comparison, newest: snapshot) : nil)
+            time: time, conversion: keepsHistory ? CommitConversion(route.comparison, newest: snapshot) : nil)
     }
 
     /// - Parameters:

@@ -7,15 +7,12 @@ struct ValueConversion: Sendable {
 
     /// Returns false, and writes nothing, for nil where there is none any more.
     let run: @Sendable (inout ByteReader, inout ByteWriter) throws -> Bool
-    /// Whether every value has a counterpart.
-    let isTotal: Bool
 
     /// nil if Graph does not convert these kinds by itself: values would be lost.
     init?(from old: AttributeKind, to new: AttributeKind) {
         switch (old, new) {
         case (.optional(let wrapped), .optional(let newWrapped)):
             guard let inner = ValueConversion(from: wrapped, to: newWrapped) else { return nil }
-            isTotal = inner.isTotal
             run = { reader, writer in
                 let isValue = try reader.readByte() == 1
                 writer.append(isValue ? 1 : 0)
@@ -23,17 +20,14 @@ struct ValueConversion: Sendable {
             }
         case (_, .optional(let wrapped)):
             guard let inner = ValueConversion(from: old, to: wrapped) else { return nil }
-            isTotal = inner.isTotal
             run = { reader, writer in
                 writer.append(1)
                 return try inner.run(&reader, &writer)
             }
         case (.optional(let wrapped), _):
             guard let inner = ValueConversion(from: wrapped, to: new) else { return nil }
-            isTotal = false
             run = { reader, writer in try reader.readByte() == 1 ? try inner.run(&reader, &writer) : false }
         case _ where old == new:
-            isTotal = true
             run = { reader, writer in
                 writer.append(contentsOf: try reader.take(reader.remaining))
                 return true
@@ -41,8 +35,6 @@ struct ValueConversion: Sendable {
         case (.basic(let name), .basic(let newName)):
             guard let run = Self.widening(from: name, to: newName) else { return nil }
             self.run = run
-            let exactBits = newName == "double" ? 53 : newName == "float" ? 24 : .max
-            isTotal = Integer(name).map { $0.bits <= exactBits } ?? true
         default:
             return nil
         }

@@ -175,6 +175,9 @@ extension CheckpointRecord {
         /// Of the commit, if a migration has written its record anew; otherwise it follows from the record.
         let keptFingerprint: UInt64?
 
+        /// Before the record, at most.
+        static let headBytes = 17
+
         var fingerprint: UInt64 { keptFingerprint ?? XXH64.hash(record, seed: fingerprintBefore) }
 
         init(_ record: UnsafeRawBufferPointer, after fingerprintBefore: UInt64, keeping keptFingerprint: UInt64?) {
@@ -192,7 +195,7 @@ extension CheckpointRecord {
         }
 
         var payload: [UInt8] {
-            var writer = ByteWriter(capacity: 17 + record.count)
+            var writer = ByteWriter(capacity: Self.headBytes + record.count)
             writer.append((keptFingerprint == nil ? Part.retainedCommit : .convertedCommit).rawValue)
             writer.appendFixed(fingerprintBefore)
             if let keptFingerprint { writer.appendFixed(keptFingerprint) }

@@ -1,8 +1,8 @@
 /// Writes the records of commits anew for another schema, so that history outlives a migration.
 ///
-/// It does to the values before and after a commit what `SnapshotConversion` does to those of the state. Where all of them have
-/// a counterpart, and relationships are stored as they were, the new records lead from any converted state to the next one, and
-/// nobody who reads them has to know the old schema. Records are given in their order, the oldest first.
+/// It does to the values before and after a commit what `SnapshotConversion` does to those of the state, so that the new records
+/// lead from any converted state to the next one, and nobody who reads them has to know the old schema. A record with a value that
+/// has no counterpart, which no state behind it needs to have, is refused. Records are given in their order, the oldest first.
 struct CommitConversion: Sendable {
     private let old: Schema
     private let new: Schema
@@ -12,8 +12,8 @@ struct CommitConversion: Sendable {
     /// By entity of the new schema, the number of the old one.
     private let sources: [Int?]
     private let newest: Snapshot
-    /// Of added properties, by number, in objects that the newest state does not have: from the record that inserts such an object
-    /// to the one that deletes it.
+    /// Of added properties whose default is another one each time, by number, in objects that the newest state does not have: all
+    /// records of an object have the same.
     private var defaults: [RowID: [Int: [UInt8]]] = [:]
 
     // Of the record that is being converted:
@@ -24,21 +24,22 @@ struct CommitConversion: Sendable {
     private var differences: [Int: LinkTable.Difference] = [:]
 
     /// - Parameter newest: what the state that the records lead to has become.
-    /// - Returns: nil if states of the past may have values or links without a counterpart.
+    /// - Returns: nil if links of the past were stored in another way, or something was lost that objects of the past may have had.
     init?(_ comparison: SchemaComparison, newest: Snapshot) {
+        guard comparison.storesRelationshipsAlike,
+            comparison.asIfThereWereObjects.refused.allSatisfy(\.isRemoval)
+        else { return nil }
         (old, new, self.newest) = (comparison.old, comparison.new, newest)
         sources = comparison.entities.map(\.number)
         entities = old.entities.map { _ in nil }
         for (number, source) in comparison.entities.enumerated() {
             guard let oldNumber = source.number else { continue }
-            guard let entity = ConvertedEntity(number, source.properties, oldNumber, comparison) else { return nil }
-            entities[oldNumber] = entity
+            entities[oldNumber] = ConvertedEntity(number, source.properties, oldNumber, comparison)
         }
-        guard let links = ConvertedLinks.all(comparison) else { return nil }
-        self.links = links
+        links = ConvertedLinks.all(comparison)
     }
 
-    /// - Throws: what is wrong with the record; what a type throws that cannot encode its default.
+    /// - Throws: what is wrong with the record, or that a value has no counterpart; what a type throws that cannot encode its default.
     mutating func convert(_ record: UnsafeRawBufferPointer) throws -> [UInt8] {
         (counters, rows, differences) = (old.firstRows, [:], [:])
         try CommitRecord.decode(record, of: old, into: &self)
@@ -61,8 +62,9 @@ struct CommitConversion: Sendable {
     }
 
     /// The value of an added property.
-    private mutating func added(_ number: Int, of id: RowID) throws -> [UInt8] {
-        let property = new.entities[id.entity].properties[number]
+    private mutating func added(_ converted: ConvertedProperty, of id: RowID) throws -> [UInt8] {
+        if let value = converted.constant { return value }
+        let (number, property) = (converted.number, converted.property)
         if let address = newest.address(of: id) {
             var writer = ByteWriter()
             try property.operations.encode(address + property.offset, &writer)
@@ -70,7 +72,7 @@ struct CommitConversion: Sendable {
         }
         if let known = defaults[id]?[number] { return known }
         let value = try PropertyConversion.addedValue(of: property)
-        if property.initializeDefault != nil { defaults[id, default: [:]][number] = value }
+        defaults[id, default: [:]][number] = value
         return value
     }
 
@@ -82,7 +84,7 @@ struct CommitConversion: Sendable {
             if let source = property.source, let value = values[source] {
                 try property.append(value, to: &writer)
             } else {
-                writer.append(contentsOf: try added(property.number, of: id))
+                writer.append(contentsOf: try added(property, of: id))
             }
         }
         return writer.bytes
@@ -104,22 +106,19 @@ extension CommitConversion: CommitHandler {
 
     mutating func delete(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
         guard let entity = entities[id.entity] else { return try passOver(id, &reader) }
-        let newID = RowID(entity: entity.number, row: id.row)
-        let row = try row(newID, of: entity, &reader)
-        defaults[newID] = nil
+        let row = try row(RowID(entity: entity.number, row: id.row), of: entity, &reader)
         rows[entity.number, default: ChangedRows()].deletes.add(id.row, version, row)
     }
 
     /// A row of which only removed properties have changed stays in the record, for its version. No change shows it.
     mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
-        let properties = old.entities[id.entity].properties
+        let entity = entities[id.entity]
         var changes: [(property: ConvertedProperty, before: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer)] = []
-        try CommitRecord.forEachUpdatedProperty(among: properties, &reader) { property, reader in
+        try CommitRecord.forEachUpdatedProperty(among: old.entities[id.entity].properties, &reader) { property, reader in
             let (before, after) = (try reader.takeValue(of: property), try reader.takeValue(of: property))
-            guard let converted = entities[id.entity]?.byOldName[property.name] else { return }
-            changes.append((converted, before, after))
+            if let converted = entity?.byOldName[property.name] { changes.append((converted, before, after)) }
         }
-        guard let entity = entities[id.entity] else { return }
+        guard let entity else { return }
         var writer = ByteWriter()
         writer.appendVarint(UInt64(changes.count))
         for (property, before, after) in changes.sorted(by: { $0.property.number < $1.property.number }) {
@@ -185,15 +184,36 @@ private struct ChangedRows {
 /// A stored property of the new schema.
 private struct ConvertedProperty {
     let number: Int
+    let property: Property
     /// The number of the old property; nil if there is none.
-    let source: Int?
-    /// nil if the bytes stay.
-    let conversion: ValueConversion?
+    private(set) var source: Int?
+    /// nil if the type is the same.
+    private var conversion: ValueConversion?
+    /// What all rows get that did not have the property; nil if it differs.
+    private(set) var constant: [UInt8]?
+
+    init(_ number: Int, _ property: Property, _ source: SchemaComparison.Source) {
+        (self.number, self.property) = (number, property)
+        switch source {
+        case .attribute(let old, let conversion): (self.source, self.conversion) = (old, conversion)
+        case .relationship(let old): self.source = old
+        case .nowhere:
+            let values = (0..<2).map { _ in try? PropertyConversion.addedValue(of: property) }
+            if values[0] == values[1] { constant = values[0] }
+        }
+    }
 
     func append(_ value: UnsafeRawBufferPointer, to writer: inout ByteWriter) throws {
         guard let conversion else { return writer.append(contentsOf: value) }
-        var reader = ByteReader(value)
-        _ = try conversion.run(&reader, &writer)
+        var (reader, converted) = (ByteReader(value), ByteWriter())
+        guard try conversion.run(&reader, &converted) else { throw reader.failure("\(property.name) is nil") }
+        // Types of a program's own are of one kind, and may not read what others wrote.
+        try converted.bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            try property.skip(&reader)
+            try reader.expectEnd()
+        }
+        writer.append(contentsOf: converted.bytes)
     }
 }
 
@@ -207,23 +227,13 @@ private struct ConvertedEntity {
     /// Those that come from an old property, by its name.
     let byOldName: [String: ConvertedProperty]
 
-    /// - Returns: nil if there may be values without a counterpart.
-    init?(_ number: Int, _ sources: [SchemaComparison.Source], _ oldNumber: Int, _ comparison: SchemaComparison) {
+    init(_ number: Int, _ sources: [SchemaComparison.Source], _ oldNumber: Int, _ comparison: SchemaComparison) {
         let oldProperties = comparison.old.entities[oldNumber].properties
         (self.number, self.oldProperties) = (number, oldProperties)
-        var stored: [ConvertedProperty] = []
-        let properties = comparison.new.entities[number].properties
-        for (property, source) in sources.enumerated() where properties[property].isStored {
-            switch source {
-            case .attribute(_, let conversion?) where !conversion.isTotal: return nil
-            case .attribute(let old, let conversion):
-                stored.append(ConvertedProperty(number: property, source: old, conversion: conversion))
-            case .relationship(let old):
-                stored.append(ConvertedProperty(number: property, source: old, conversion: nil))
-            case .nowhere: stored.append(ConvertedProperty(number: property, source: nil, conversion: nil))
-            }
+        let properties = comparison.new.entities[number].properties.enumerated()
+        stored = zip(properties, sources).filter(\.0.element.isStored).map { property, source in
+            ConvertedProperty(property.offset, property.element, source)
         }
-        self.stored = stored
         let pairs = stored.compactMap { property in property.source.map { (oldProperties[$0].name, property) } }
         byOldName = Dictionary(uniqueKeysWithValues: pairs)
     }
@@ -238,28 +248,19 @@ private struct ConvertedLinks {
 
     /// The link tables of the new schema that the old one has, too, in their order. A relationship that is new has had no links.
     ///
-    /// - Returns: nil if links of the past were stored in another way.
-    static func all(_ comparison: SchemaComparison) -> [ConvertedLinks]? {
+    /// - Precondition: relationships are stored alike.
+    static func all(_ comparison: SchemaComparison) -> [ConvertedLinks] {
         let (old, new) = (comparison.old, comparison.new)
-        var result: [ConvertedLinks] = []
-        for table in new.recordedLinkTables {
+        return new.recordedLinkTables.compactMap { table in
             let description = new.linkTables[table]
-            let inverse = new.end(description.entity, description.property)?.inverse
-            guard let end = comparison.oldEnd(description.entity, description.property) else {
-                if let inverse, comparison.oldEnd(description.members, inverse) != nil { return nil }
-                continue
-            }
-            let source = old.linkTables.firstIndex { $0.entity == end.entity && $0.property == end.property }
-            guard let source, old.linkTables[source].isOrdered == description.isOrdered else { return nil }
+            guard let end = comparison.oldEnd(description.entity, description.property),
+                let source = old.linkTables.firstIndex(where: { $0.entity == end.entity && $0.property == end.property })
+            else { return nil }
             if old.linkTables[source].isRecorded(as: source) {
-                result.append(ConvertedLinks(table: table, source: source, isReversed: false))
-            } else if let other = old.linkTables[source].inverse {
-                result.append(ConvertedLinks(table: table, source: other, isReversed: true))
-            } else {
-                return nil
+                return ConvertedLinks(table: table, source: source, isReversed: false)
             }
+            return old.linkTables[source].inverse.map { ConvertedLinks(table: table, source: $0, isReversed: true) }
         }
-        return result
     }
 
     func difference(in differences: [Int: LinkTable.Difference]) -> LinkTable.Difference {
@@ -277,6 +278,21 @@ private struct ConvertedLinks {
 }
 
 extension SchemaComparison {
+    /// Whether each relationship that both schemas have is to one or to many, and ordered, in both of them, and none is seen from an
+    /// end that is new and has an order.
+    fileprivate var storesRelationshipsAlike: Bool {
+        new.entities.indices.allSatisfy { entity in
+            new.entities[entity].properties.indices.allSatisfy { property in
+                guard let end = new.end(entity, property) else { return true }
+                if let source = oldEnd(entity, property) {
+                    let oldEnd = old.end(source.entity, source.property)
+                    return oldEnd?.isToMany == end.isToMany && oldEnd?.isOrdered == end.isOrdered
+                }
+                return !end.isOrdered || end.inverse.map { oldEnd(end.target, $0) == nil } ?? true
+            }
+        }
+    }
+
     /// The end of a relationship in the old schema that an end in the new one comes from.
     fileprivate func oldEnd(_ entity: Int, _ property: Int) -> (entity: Int, property: Int)? {
         guard let old = entities[entity].number, case .relationship(let source) = entities[entity].properties[property]

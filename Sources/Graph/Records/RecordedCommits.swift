@@ -153,7 +153,7 @@ extension RecordedCommits {
         switch kind {
         case .commit: Recorded(record: payload, keptFingerprint: nil)
         case .snapshotChunk:
-            (try? CheckpointRecord.RetainedCommit(payload)).flatMap { $0 }.map {
+            (try? CheckpointRecord.RetainedCommit(payload)).map {
                 Recorded(record: $0.record, keptFingerprint: $0.keptFingerprint)
             }
         default: nil

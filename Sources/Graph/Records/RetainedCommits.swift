@@ -7,6 +7,12 @@ struct RetentionRequest: Sendable {
     var deletedThrough = CommitNumber.none
     /// In nanoseconds since 1970.
     var now: UInt64
+
+    /// - Parameters:
+    ///   - tokens: of the last commits that consumers have read. Those before the oldest state that is there hold nothing back.
+    static func unreadSince(_ tokens: some Collection<HistoryToken>, oldest: HistoryToken?) -> CommitNumber? {
+        tokens.map(\.commit).filter { $0 >= oldest?.commit ?? .none }.min()
+    }
 }
 
 /// The newest commits of a file, as parts of the checkpoint of its next generation.
@@ -47,7 +53,7 @@ struct RetainedCommits: JournalRecordSource {
     func selected() async throws(GraphError) -> RetainedCommits {
         try await Journal.onExecutor { () throws(GraphError) in
             var copy = self
-            copy.selection = try select()
+            _ = try copy.select()
             return copy
         }
     }
@@ -91,14 +97,14 @@ struct RetainedCommits: JournalRecordSource {
 
     private mutating func convert(_ record: UnsafeRawBufferPointer, at offset: UInt64) throws(GraphError) -> [UInt8] {
         do {
-            return try migration?.conversion.convert(record) ?? Array(record)
+            return try migration?.conversion.convert(record) ?? []
         } catch {
             throw .invalidRecord(
                 path: file.path, offset: offset, sequence: 0, reason: "while a commit was converted: \(error)")
         }
     }
 
-    private func select() throws(GraphError) -> Selection {
+    private mutating func select() throws(GraphError) -> Selection {
         let commits = try RecordedCommits(file, since: nil, through: newest)
         let count = commits.places.count
         let allCount = count + (migration == nil ? 0 : 1)
@@ -121,8 +127,27 @@ struct RetainedCommits: JournalRecordSource {
                 index += 1
             }
         }
+        index = try firstConvertible(of: commits, from: index)
         let oldest = index > count ? migration?.token : commits.token(before: index)
-        return Selection(commits: commits, index: index, oldest: oldest ?? newest)
+        let result = Selection(commits: commits, index: index, oldest: oldest ?? newest)
+        selection = result
+        return result
+    }
+
+    /// The index behind the last commit that a migration cannot convert.
+    private mutating func firstConvertible(of commits: RecordedCommits, from first: Int) throws(GraphError) -> Int {
+        guard var conversion = migration?.conversion else { return first }
+        var window = commits.file.window()
+        var result = first
+        for index in first..<max(first, commits.places.count) {
+            let commit = try commits.commit(at: index, in: &window)
+            let bytes = try? conversion.convert(commit.record).count
+            if bytes ?? .max > JournalFormat.payloadLimitBytes - CheckpointRecord.RetainedCommit.headBytes {
+                result = index + 1
+            }
+        }
+        migration?.conversion = conversion
+        return result
     }
 }
 

@@ -178,6 +178,14 @@ struct MigrationPlanTests {
         try await open3(folder.file("copy"), nil).close()
     }
 
+    @Test func `history ends at a step`() async throws {
+        let file = try await makeStore()
+        let coordinator = try await open3(file)
+        #expect(await coordinator.statistics.file?.oldest == coordinator.snapshot.token)
+        for try await commit in coordinator.history() { Issue.record("commit \(commit.number)") }
+        try await coordinator.close()
+    }
+
     @Test func `a new store needs no step`() async throws {
         let coordinator = try await open3(folder.file())
         #expect(coordinator.diagnostics.isEmpty && coordinator.snapshot.commit == .none)
