@@ -1,8 +1,9 @@
 /// Writes the records of commits anew for another schema, so that history outlives a migration.
 ///
-/// It does to the values before and after a commit what `SnapshotConversion` does to those of the state, so that the new records
-/// lead from any converted state to the next one, and nobody who reads them has to know the old schema. A record with a value that
-/// has no counterpart, which no state behind it needs to have, is refused. Records are given in their order, the oldest first.
+/// It does to the values before and after a commit what `SnapshotConversion` does to those of the state, so that the new
+/// records lead from any converted state to the next one, and nobody who reads them has to know the old schema. A record with
+/// a value that has no counterpart, which no state behind it needs to have, is refused. Records are given in their order, the
+/// oldest first.
 struct CommitConversion: Sendable {
     private let old: Schema
     private let new: Schema
@@ -12,8 +13,8 @@ struct CommitConversion: Sendable {
     /// By entity of the new schema, the number of the old one.
     private let sources: [Int?]
     private let newest: Snapshot
-    /// Of added properties whose default is another one each time, by number, in objects that the newest state does not have: all
-    /// records of an object have the same.
+    /// Of added properties whose default is another one each time, by number, in objects that the newest state does not have:
+    /// all records of an object have the same.
     private var defaults: [RowID: [Int: [UInt8]]] = [:]
 
     // Of the record that is being converted:
@@ -24,7 +25,8 @@ struct CommitConversion: Sendable {
     private var differences: [Int: LinkTable.Difference] = [:]
 
     /// - Parameter newest: what the state that the records lead to has become.
-    /// - Returns: nil if links of the past were stored in another way, or something was lost that objects of the past may have had.
+    /// - Returns: nil if links of the past were stored in another way, or something was lost that objects of the past may have
+    ///   had.
     init?(_ comparison: SchemaComparison, newest: Snapshot) {
         guard comparison.storesRelationshipsAlike,
             comparison.asIfThereWereObjects.refused.allSatisfy(\.isRemoval)
@@ -39,7 +41,8 @@ struct CommitConversion: Sendable {
         links = ConvertedLinks.all(comparison)
     }
 
-    /// - Throws: what is wrong with the record, or that a value has no counterpart; what a type throws that cannot encode its default.
+    /// - Throws: what is wrong with the record, or that a value has no counterpart; what a type throws that cannot encode its
+    ///   default.
     mutating func convert(_ record: UnsafeRawBufferPointer) throws -> [UInt8] {
         (counters, rows, differences) = (old.firstRows, [:], [:])
         try CommitRecord.decode(record, of: old, into: &self)
@@ -114,7 +117,8 @@ extension CommitConversion: CommitHandler {
     mutating func update(_ id: RowID, version: RowVersion, _ reader: inout ByteReader) throws {
         let entity = entities[id.entity]
         var changes: [(property: ConvertedProperty, before: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer)] = []
-        try CommitRecord.forEachUpdatedProperty(among: old.entities[id.entity].properties, &reader) { property, reader in
+        let properties = old.entities[id.entity].properties
+        try CommitRecord.forEachUpdatedProperty(among: properties, &reader) { property, reader in
             let (before, after) = (try reader.takeValue(of: property), try reader.takeValue(of: property))
             if let converted = entity?.byOldName[property.name] { changes.append((converted, before, after)) }
         }
@@ -246,16 +250,17 @@ private struct ConvertedLinks {
     let source: Int
     let isReversed: Bool
 
-    /// The link tables of the new schema that the old one has, too, in their order. A relationship that is new has had no links.
+    /// The link tables of the new schema that the old one has, too, in their order. A relationship that is new has had no
+    /// links.
     ///
     /// - Precondition: relationships are stored alike.
     static func all(_ comparison: SchemaComparison) -> [ConvertedLinks] {
         let (old, new) = (comparison.old, comparison.new)
         return new.recordedLinkTables.compactMap { table in
             let description = new.linkTables[table]
-            guard let end = comparison.oldEnd(description.entity, description.property),
-                let source = old.linkTables.firstIndex(where: { $0.entity == end.entity && $0.property == end.property })
-            else { return nil }
+            guard let end = comparison.oldEnd(description.entity, description.property) else { return nil }
+            let found = old.linkTables.firstIndex { $0.entity == end.entity && $0.property == end.property }
+            guard let source = found else { return nil }
             if old.linkTables[source].isRecorded(as: source) {
                 return ConvertedLinks(table: table, source: source, isReversed: false)
             }
@@ -278,8 +283,8 @@ private struct ConvertedLinks {
 }
 
 extension SchemaComparison {
-    /// Whether each relationship that both schemas have is to one or to many, and ordered, in both of them, and none is seen from an
-    /// end that is new and has an order.
+    /// Whether each relationship that both schemas have is to one, to many or ordered in both of them alike, and none is seen
+    /// from an end that is new and has an order.
     fileprivate var storesRelationshipsAlike: Bool {
         new.entities.indices.allSatisfy { entity in
             new.entities[entity].properties.indices.allSatisfy { property in

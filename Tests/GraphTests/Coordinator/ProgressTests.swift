@@ -77,7 +77,8 @@ struct ProgressTests {
         try await newer.close()
         let readOnly = Reports()
         _ = try await Coordinator(for: Newer.Team.self, at: path, readOnly: true, progress: readOnly.handler)
-        #expect(readOnly.stages(stepsOf: 2...30) == [.reading, .checking])
+        // The file has history, in records of its own.
+        #expect(readOnly.stages(stepsOf: 2...102) == [.reading, .checking])
     }
 
     @Test func `who asks for a compaction that is under way is told of the rest`() async throws {

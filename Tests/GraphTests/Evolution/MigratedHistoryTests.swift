@@ -3,266 +3,13 @@ import Testing
 
 @testable import Graph
 
-/// Another version of the annals, for which histories need no border: with other names and wider types, less and more.
-private enum Second {
-    static let entities: [any Entity.Type] = [Author.self, Volume.self, Topic.self, Shelf.self]
-    static let dropping = ["Desk", "Volume.title", "Writer.desk"]
-
-    @Entity(originalName: "Writer") struct Author {
-        var age = 7
-        @Attribute(originalName: "name") var called = ""
-        var email: String?
-        @Relationship(.cascade, inverse: \Volume.author, ordered: true) var volumes: ToMany<Volume> = []
-    }
-
-    @Entity struct Volume {
-        var note: String?
-        @Relationship(originalName: "writer") var author: ToOne<Author> = nil
-        @Relationship(inverse: \Topic.volumes, ordered: true) var topics: ToMany<Topic> = []
-        @Unique var shelfmark: UUID?
-        var pages: Int128 = 0
-        var shelf: ToOne<Shelf> = nil
-    }
-
-    @Entity struct Topic {
-        var volumes: ToMany<Volume> = []
-        @Relationship(inverse: \Topic.parent) var children: ToMany<Topic> = []
-        var name: String? = ""
-        var parent: ToOne<Topic> = nil
-    }
-
-    @Entity struct Shelf {
-        var number = 0
-        @Relationship(inverse: \Volume.shelf, ordered: true) var volumes: ToMany<Volume> = []
-    }
-}
-
-/// A program, and its next versions.
-private enum First {
-    static let entities: [any Entity.Type] = [Team.self, Person.self]
-
-    @Entity struct Team {
-        var name: String
-        @Relationship(inverse: \Person.team, ordered: true) var members: ToMany<Person> = []
-    }
-
-    @Entity struct Person {
-        var name: String
-        var age: Int32 = 0
-        var nickname: String?
-        var team: ToOne<Team> = nil
-    }
-}
-
-private enum Next {
-    static let entities: [any Entity.Type] = [Person.self, Badge.self, Team.self]
-
-    @Entity struct Person {
-        /// Another one for each person.
-        @Unique var code = UUID()
-        @Attribute(originalName: "name") var called: String
-        var age = 0
-        @Relationship(originalName: "team") var group: ToOne<Team> = nil
-        var badges: ToMany<Badge> = []
-    }
-
-    @Entity struct Badge {
-        var text = ""
-        @Relationship(inverse: \Person.badges) var holders: ToMany<Person> = []
-    }
-
-    @Entity struct Team {
-        var name: String
-        @Relationship(inverse: \Person.group, ordered: true) var members: ToMany<Person> = []
-    }
-}
-
-private enum Last {
-    static let entities: [any Entity.Type] = [Team.self, Person.self]
-
-    @Entity struct Team {
-        var name: String
-        var founded = 1900
-        @Relationship(inverse: \Person.group, ordered: true) var members: ToMany<Person> = []
-    }
-
-    @Entity struct Person {
-        @Attribute(originalName: "called") var name: String
-        @Unique var code = UUID()
-        var age: Int128 = 0
-        var group: ToOne<Team> = nil
-    }
-}
-
-/// What had another meaning or another place in the past, and the next versions of a program that end history there.
-private enum Border {
-    static let old: [any Entity.Type] = [Person.self, Club.self, Visitor.self]
-    /// Each with the oldest state that it can show.
-    static let versions: [(String, [any Entity.Type], UInt64)] = [
-        ("nil becomes a default", [Required.Person.self, Required.Club.self, Visitor.self], 2),
-        ("numbers become inexact", [Inexact.Person.self, Inexact.Club.self, Visitor.self], 3),
-        ("an own type reads less", [Fewer.Person.self, Fewer.Club.self, Visitor.self], 4),
-        ("one becomes many", [Several.Person.self, Several.Club.self, Visitor.self], 7),
-        ("members get an order", [Ordered.Person.self, Ordered.Club.self, Visitor.self], 7),
-        ("a reference gets members with an order", [Mentored.Person.self, Mentored.Club.self, Visitor.self], 7),
-        ("an empty entity has a property renamed without a word", [Person.self, Club.self, Renamed.Visitor.self], 7),
-        ("an empty entity goes", [Person.self, Club.self], 0),
-    ]
-
-    enum Mood: String { case good, bad }
-
-    @Entity struct Person {
-        var email: String?
-        var age = 0
-        var mood = Mood.good
-        var club: ToOne<Club> = nil
-        var mentor: ToOne<Person> = nil
-    }
-
-    @Entity struct Club {
-        var name = ""
-        @Relationship(inverse: \Person.club) var members: ToMany<Person> = []
-    }
-
-    @Entity struct Visitor {
-        var name = ""
-    }
-
-    enum Required {
-        @Entity struct Person {
-            var email = "none"
-            var age = 0
-            var mood = Mood.good
-            var club: ToOne<Club> = nil
-            var mentor: ToOne<Person> = nil
-        }
-
-        @Entity struct Club {
-            var name = ""
-            @Relationship(inverse: \Person.club) var members: ToMany<Person> = []
-        }
-    }
-
-    enum Inexact {
-        @Entity struct Person {
-            var email: String?
-            var age = 0.0
-            var mood = Mood.good
-            var club: ToOne<Club> = nil
-            var mentor: ToOne<Person> = nil
-        }
-
-        @Entity struct Club {
-            var name = ""
-            @Relationship(inverse: \Person.club) var members: ToMany<Person> = []
-        }
-    }
-
-    enum Fewer {
-        enum Mood: String { case good }
-
-        @Entity struct Person {
-            var email: String?
-            var age = 0
-            var mood = Mood.good
-            var club: ToOne<Club> = nil
-            var mentor: ToOne<Person> = nil
-            var note: String?
-        }
-
-        @Entity struct Club {
-            var name = ""
-            @Relationship(inverse: \Person.club) var members: ToMany<Person> = []
-        }
-    }
-
-    enum Several {
-        @Entity struct Person {
-            var email: String?
-            var age = 0
-            var mood = Mood.good
-            var club: ToMany<Club> = []
-            var mentor: ToOne<Person> = nil
-        }
-
-        @Entity struct Club {
-            var name = ""
-            @Relationship(inverse: \Person.club) var members: ToMany<Person> = []
-        }
-    }
-
-    enum Ordered {
-        @Entity struct Person {
-            var email: String?
-            var age = 0
-            var mood = Mood.good
-            var club: ToOne<Club> = nil
-            var mentor: ToOne<Person> = nil
-        }
-
-        @Entity struct Club {
-            var name = ""
-            @Relationship(inverse: \Person.club, ordered: true) var members: ToMany<Person> = []
-        }
-    }
-
-    enum Mentored {
-        @Entity struct Person {
-            var email: String?
-            var age = 0
-            var mood = Mood.good
-            var club: ToOne<Club> = nil
-            var mentor: ToOne<Person> = nil
-            @Relationship(inverse: \Person.mentor, ordered: true) var pupils: ToMany<Person> = []
-        }
-
-        @Entity struct Club {
-            var name = ""
-            @Relationship(inverse: \Person.club) var members: ToMany<Person> = []
-        }
-    }
-
-    enum Renamed {
-        @Entity struct Visitor {
-            var title = ""
-        }
-    }
-}
-
-/// A value of which only every second one can be encoded.
-private struct Fussy: Codable, Equatable {
-    struct Refusal: Error {}
-
-    static let made = Counter()
-    var number = Fussy.made.next()
-
-    func encode(to encoder: any Encoder) throws {
-        guard number % 2 == 1 else { throw Refusal() }
-        var container = encoder.singleValueContainer()
-        try container.encode(number)
-    }
-
-    init() {}
-
-    init(from decoder: any Decoder) throws {
-        number = try decoder.singleValueContainer().decode(Int.self)
-    }
-}
-
-private enum Refusing {
-    @Entity struct Team {
-        var name: String
-        var fussy = Fussy()
-        @Relationship(inverse: \Person.team, ordered: true) var members: ToMany<Person> = []
-    }
-
-    @Entity struct Person {
-        var name: String
-        var age: Int32 = 0
-        var nickname: String?
-        var team: ToOne<Team> = nil
-    }
-}
+private typealias Second = HistoryVersions.Second
+private typealias First = HistoryVersions.First
+private typealias Next = HistoryVersions.Next
+private typealias Last = HistoryVersions.Last
+private typealias Border = HistoryVersions.Border
+private typealias Refusing = HistoryVersions.Refusing
+private typealias Fussy = HistoryVersions.Fussy
 
 /// What a history has of the past after a migration.
 struct MigratedHistoryTests {
@@ -291,7 +38,8 @@ struct MigratedHistoryTests {
             try await run.coordinator.close()
             let path = try #require(run.path)
             let entities = Second.entities.shuffled(using: &run.random)
-            run.coordinator = try await Self.open(entities, path, run.retention, dropping: Second.dropping)
+            run.coordinator = try await Self.open(
+                entities, path, run.retention, dropping: Second.dropping)
             try await run.didMigrate(dropping: Second.dropping)
             past += run.states.count - 1
             for isAgain in [false, true] {
@@ -324,7 +72,8 @@ struct MigratedHistoryTests {
         let (eve, bob) = try await coordinator.transaction(author: "ann") { context in
             let team = context.insert(First.Team(name: "red"))
             let eve = context.insert(First.Person(name: "Eve", age: 3, team: ToOne(team.id)))
-            let bob = context.insert(First.Person(name: "Bob", age: 4, nickname: "b", team: ToOne(team.id)))
+            let bob = context.insert(
+                First.Person(name: "Bob", age: 4, nickname: "b", team: ToOne(team.id)))
             team.members.move(from: 1, to: 0)
             return (eve.id, bob.id)
         }
@@ -346,7 +95,8 @@ struct MigratedHistoryTests {
     @Test func `tokens, consumers and reverts go on in the types of today`() async throws {
         let folder = try TemporaryFolder()
         let tokens = try await Self.firstFile(folder)
-        var coordinator = try await Self.open(Next.entities, folder.file(), dropping: ["Person.nickname"])
+        var coordinator = try await Self.open(
+            Next.entities, folder.file(), dropping: ["Person.nickname"])
         let eve = try #require(try coordinator.snapshot.fetchIDs(Next.Person.self).first)
         let code = try #require(coordinator.snapshot.value(for: eve)?.code)
 
@@ -369,19 +119,26 @@ struct MigratedHistoryTests {
         let team = try #require(try then.fetchIDs(Next.Team.self).first)
         #expect(try then.relatedValues(\Next.Team.members, of: team).map(\.called) == ["Bob", "Eve"])
         #expect(then.check() == [] && then.first(\Next.Person.code, equals: code)?.called == "Eve")
-        #expect(try await coordinator.fork(at: tokens[3]).snapshot.fetchValues(Next.Person.self).map(\.age) == [5, 4])
+        #expect(
+            try await coordinator.fork(at: tokens[3]).snapshot.fetchValues(Next.Person.self).map(\.age)
+                == [5, 4])
 
         var consumer = try await coordinator.consumer(named: "index")
         #expect(consumer.token == tokens[1])
         try await consumer.advance(to: commits[2].token)
         try await coordinator.revert(commits[3])
-        #expect(try coordinator.snapshot.fetchValues(Next.Person.self).contains { $0.code == deleted.code })
+        #expect(
+            try coordinator.snapshot.fetchValues(Next.Person.self).contains { $0.code == deleted.code })
         try await coordinator.compact()
         try await coordinator.close()
 
         // Another migration takes over what the first one has made.
-        coordinator = try await Self.open(Last.entities, folder.file(), dropping: ["Badge", "Person.badges"])
-        #expect(try await coordinator.snapshot(at: tokens[1]).fetchValues(Last.Person.self).map(\.age) == [3, 4])
+        coordinator = try await Self.open(
+            Last.entities, folder.file(), dropping: ["Badge", "Person.badges"])
+        #expect(
+            try await coordinator.snapshot(at: tokens[1]).fetchValues(Last.Person.self).map(\.age) == [
+                3, 4,
+            ])
         #expect(try await coordinator.consumer(named: "index").token == tokens[3])
         let all = try await Self.commits(coordinator.history(since: tokens[2]))
         #expect(all.map(\.number.number) == [3, 4, 5, 6, 7])
@@ -404,7 +161,10 @@ struct MigratedHistoryTests {
         }
         let (eve, club, visitor) = try await save { context in
             let eve = context.insert(Border.Person(age: 1 << 53 + 1, mood: .bad)).id
-            return (eve, context.insert(Border.Club()).id, context.insert(Border.Visitor(name: "Bob")).id)
+            return (
+                eve, context.insert(Border.Club()).id,
+                context.insert(Border.Visitor(name: "Bob")).id
+            )
         }
         try await save { try $0.object(for: eve).email = "e" }
         try await save { try $0.object(for: eve).age = 3 }
@@ -441,7 +201,8 @@ struct MigratedHistoryTests {
         let folder = try TemporaryFolder()
         let tokens = try await Self.borderFile(folder)
         let reader = try await Coordinator(
-            for: Border.Ordered.Person.self, Border.Ordered.Club.self, Border.Visitor.self, at: folder.file(),
+            for: Border.Ordered.Person.self, Border.Ordered.Club.self,
+            Border.Visitor.self, at: folder.file(),
             readOnly: true)
         await #expect(throws: GraphError.historyExpired(oldest: reader.snapshot.token)) {
             try await Self.commits(reader.history(since: tokens[5]))
@@ -476,7 +237,8 @@ struct MigratedHistoryTests {
         try await first.close()
         // The one of the team that is left is odd, and can be encoded; then two are tried out, and the insert gets an even one.
         if Fussy.made.value % 2 == 1 { _ = Fussy.made.next() }
-        let coordinator = try await Self.open([Refusing.Team.self, Refusing.Person.self], folder.file())
+        let coordinator = try await Self.open(
+            [Refusing.Team.self, Refusing.Person.self], folder.file())
         #expect(try coordinator.snapshot.fetchValues(Refusing.Team.self).map(\.name) == ["red"])
         #expect(try await Self.commits(coordinator.history()).map(\.number.number) == [3, 4])
         #expect(coordinator.check() == [])
@@ -487,7 +249,8 @@ struct MigratedHistoryTests {
         let folder = try TemporaryFolder()
         let tokens = try await Self.firstFile(folder)
         let coordinator = try await Coordinator(
-            for: Next.Person.self, Next.Badge.self, Next.Team.self, at: folder.file(), dropping: ["Person.nickname"])
+            for: Next.Person.self, Next.Badge.self, Next.Team.self,
+            at: folder.file(), dropping: ["Person.nickname"])
         let migrated = coordinator.snapshot.token
         try await coordinator.transaction { _ = $0.insert(Next.Team(name: "blue")) }
         for isCompacted in [false, true] {
@@ -505,7 +268,8 @@ struct MigratedHistoryTests {
             #expect(try await log.read(after: 5).count == 1)
             await #expect(throws: GraphError.historyExpired(oldest: migrated)) { try await log.read(after: 4) }
             let follower = try await Follower(
-                for: Next.Person.self, Next.Badge.self, Next.Team.self, at: folder.file())
+                for: Next.Person.self, Next.Badge.self, Next.Team.self,
+                at: folder.file())
             var numbers: [UInt64] = []
             for try await commit in follower.history(since: tokens[0]) { numbers.append(commit.number.number) }
             #expect(numbers == [1, 2, 3, 4, 5, 6])
@@ -515,10 +279,14 @@ struct MigratedHistoryTests {
         #expect(try await StoreLog(reading: folder.file()).commits.map(\.number) == [1, 2, 3, 4, 5, 6])
         // So has a copy.
         let copy = folder.file("copy.graph")
-        let again = try await Coordinator(for: Next.Person.self, Next.Badge.self, Next.Team.self, at: folder.file())
+        let again = try await Coordinator(
+            for: Next.Person.self, Next.Badge.self, Next.Team.self,
+            at: folder.file())
         try await again.copy(to: copy)
         try await again.close()
-        let copied = try await Coordinator(for: Next.Person.self, Next.Badge.self, Next.Team.self, at: copy)
+        let copied = try await Coordinator(
+            for: Next.Person.self, Next.Badge.self, Next.Team.self,
+            at: copy)
         #expect(try await copied.snapshot(at: tokens[1]).count(of: Next.Person.self) == 2)
         try await copied.close()
     }

@@ -14,11 +14,9 @@ import Testing
     }
 
     private let folder: TemporaryFolder
-    private let path: String
 
     init() throws {
         folder = try TemporaryFolder()
-        path = folder.file()
     }
 
     /// A follower, and what its feed has said.
@@ -61,6 +59,14 @@ import Testing
         ) async throws
     {
         let kills = Int(Seeds.setting("GRAPH_FOLLOWED_KILLS") ?? 30) / 2
+        // No file becomes so long that to look through it takes longer than to kill a program.
+        for round in stride(from: 0, to: kills, by: 100) {
+            try await follow(min(100, kills - round), at: folder.file("\(round).graph"), level)
+        }
+    }
+
+    /// Kills so many programs that write one file.
+    private func follow(_ kills: Int, at path: String, _ level: String) async throws {
         let first = try StoreProcess()
         #expect(try await first.run("open \(path)\(level)") == "opened 0")
         #expect(try await first.run("close") == "closed")
