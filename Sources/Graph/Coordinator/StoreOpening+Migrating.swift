@@ -89,7 +89,7 @@ extension StoreOpening {
     private func history(
         of journal: Journal, _ original: Original, _ migrated: Migrated
     ) async throws(GraphError) -> RetainedCommits? {
-        guard let conversion = migrated.conversion, retention != .none else { return nil }
+        guard let conversion = migrated.conversion else { return nil }
         let token = migrated.snapshot.token
         let head = CommitRecord.Head(number: token.commit, time: migrated.time, author: "")
         let consumers = original.consumers.values
@@ -103,7 +103,8 @@ extension StoreOpening {
             let file = try await journal.openToRead()
             return try await RetainedCommits(file, through: original.snapshot.token, request, migration).selected()
         } catch {
-            // The state was read as a whole, and does not depend on what led to it.
+            // The state was read as a whole, and does not depend on what led to it. After an error of the disk the opening may be
+            // tried again, and then keeps its history.
             if case .corrupt = error { return nil }
             throw error
         }
@@ -309,7 +310,7 @@ extension StoreOpening {
         // No record leads there. Two migrations of copies of one file may make different states.
         let time = options.nanosecondsSince1970()
         if snapshot.commit != original.snapshot.commit { snapshot.token.add(time) }
-        let keepsHistory = route.steps.isEmpty && !isReadOnly
+        let keepsHistory = route.steps.isEmpty && !isReadOnly && retention != .none
         return Migrated(
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls,

@@ -2,8 +2,7 @@
 ///
 /// It does to the values before and after a commit what `SnapshotConversion` does to those of the state, so that the new
 /// records lead from any converted state to the next one, and nobody who reads them has to know the old schema. A record with
-/// a value that has no counterpart, which no state behind it needs to have, is refused. Records are given in their order, the
-/// oldest first.
+/// a value that has no counterpart, which no state behind it needs to have, is refused.
 struct CommitConversion: Sendable {
     private let old: Schema
     private let new: Schema
@@ -66,14 +65,13 @@ struct CommitConversion: Sendable {
 
     /// The value of an added property.
     private mutating func added(_ converted: ConvertedProperty, of id: RowID) throws -> [UInt8] {
-        if let value = converted.constant { return value }
         let (number, property) = (converted.number, converted.property)
         if let address = newest.address(of: id) {
             var writer = ByteWriter()
             try property.operations.encode(address + property.offset, &writer)
             return writer.bytes
         }
-        if let known = defaults[id]?[number] { return known }
+        if let known = converted.constant ?? defaults[id]?[number] { return known }
         let value = try PropertyConversion.addedValue(of: property)
         defaults[id, default: [:]][number] = value
         return value
@@ -193,7 +191,7 @@ private struct ConvertedProperty {
     private(set) var source: Int?
     /// nil if the type is the same.
     private var conversion: ValueConversion?
-    /// What all rows get that did not have the property; nil if it differs.
+    /// What all rows get that did not have the property and are gone; nil if a default is another one each time.
     private(set) var constant: [UInt8]?
 
     init(_ number: Int, _ property: Property, _ source: SchemaComparison.Source) {

@@ -145,6 +145,7 @@ struct RetainedCommits: JournalRecordSource {
             if bytes ?? .max > JournalFormat.payloadLimitBytes - CheckpointRecord.RetainedCommit.headBytes {
                 result = index + 1
             }
+            if index & 1_023 == 0, Task.isCancelled { throw .cancelled }
         }
         migration?.conversion = conversion
         return result

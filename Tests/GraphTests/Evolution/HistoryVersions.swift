@@ -253,6 +253,24 @@ enum HistoryVersions {
         }
     }
 
+    /// A default that is the same for two objects, and then another one.
+    enum Pairs {
+        static let made = Counter()
+
+        @Entity struct Team {
+            var name: String
+            var pair = (Pairs.made.next() + 1) / 2
+            @Relationship(inverse: \Person.team, ordered: true) var members: ToMany<Person> = []
+        }
+
+        @Entity struct Person {
+            var name: String
+            var age: Int32 = 0
+            var nickname: String?
+            var team: ToOne<Team> = nil
+        }
+    }
+
     enum Refusing {
         @Entity struct Team {
             var name: String

@@ -8,6 +8,7 @@ private typealias First = HistoryVersions.First
 private typealias Next = HistoryVersions.Next
 private typealias Last = HistoryVersions.Last
 private typealias Border = HistoryVersions.Border
+private typealias Pairs = HistoryVersions.Pairs
 private typealias Refusing = HistoryVersions.Refusing
 private typealias Fussy = HistoryVersions.Fussy
 
@@ -242,6 +243,21 @@ struct MigratedHistoryTests {
         #expect(try coordinator.snapshot.fetchValues(Refusing.Team.self).map(\.name) == ["red"])
         #expect(try await Self.commits(coordinator.history()).map(\.number.number) == [3, 4])
         #expect(coordinator.check() == [])
+        try await coordinator.close()
+    }
+
+    @Test func `an object has always had the default that the migration gave it, though others have had the same`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let first = try await Self.open(First.entities, folder.file())
+        for name in 1...8 { try await first.transaction { _ = $0.insert(First.Team(name: "\(name)")) } }
+        try await first.close()
+        let coordinator = try await Self.open([Pairs.Team.self, Pairs.Person.self], folder.file())
+        let pairs = try coordinator.snapshot.fetchValues(Pairs.Team.self).map(\.pair)
+        #expect(Set(pairs).count > 3)
+        let inserted = try await Self.commits(coordinator.history()).flatMap { $0.changes(of: Pairs.Team.self) }
+        #expect(inserted.map { $0.after?.pair } == pairs)
         try await coordinator.close()
     }
 
