@@ -117,7 +117,8 @@ struct MigrationFaultTests {
         let opened = await disk.moments.forEachPowerCut(seed: 4) { medium, _, comment in
             if let isNew = await Self.isMigrated(SimulatedDisk(medium), names, comment) { states.insert(isNew) }
         }
-        #expect(opened > 100 && states.count == 2, "\(opened) \(states)")
+        // A part of the sweep may meet one of the two alone.
+        #expect(opened > 100 && states.count >= (Sweep.isWhole ? 2 : 1), "\(opened) \(states)")
     }
 
     @Test func `a crash in the opening after a crash in a migration`() async throws {
@@ -140,7 +141,7 @@ struct MigrationFaultTests {
                 _ = await Self.isMigrated(SimulatedDisk(medium), names, comment)
             }
         }
-        #expect(second > Sweep.least(2_000) && twoNames > 0, "\(first) \(second) \(twoNames)")
+        #expect(second > Sweep.least(2_000) && twoNames >= Sweep.least(1), "\(first) \(second) \(twoNames)")
     }
 
     @Test func `a file with two names is refused, unless a migration gave it the second one`() async throws {
