@@ -63,7 +63,8 @@ struct MigratedHistoryTests {
             }
             try await run.coordinator.close()
         }
-        #expect(past > 100)
+        // Many keep little or nothing.
+        #expect(past > 10)
     }
 
     /// A file of the first version: a team with two people, one of whom goes.
