@@ -43,6 +43,7 @@ import Graph
 @main struct TestProgram {
     private var store: Coordinator?
     private var receiver: LogReceiver?
+    private var receiving: Task<Void, Never>?
     /// What the next version of the program has opened.
     private var later: LaterStore?
     private var input: Int32 = 0
@@ -152,8 +153,12 @@ import Graph
             let receiver = try await LogReceiver(for: Entry.self, at: argument)
             let (peer, port) = try LogPeer.listen()
             self.receiver = receiver
-            Task { [self] in
-                do { try await peer.receiveLogs(into: receiver) } catch { answer("refused log \(error)") }
+            receiving = Task { [self] in
+                do {
+                    try await peer.receiveLogs(into: receiver)
+                } catch {
+                    if !Task.isCancelled { answer("refused log \(error)") }
+                }
             }
             return "receiving \(port)"
         case "ship":
@@ -167,6 +172,8 @@ import Graph
             }
             return "refused ended"
         case "promote":
+            // What still comes in is refused from here on, and is not what was asked for.
+            receiving?.cancel()
             store = try await receiver?.promote(author: "test")
             return "promoted \(try required.snapshot.count(of: Entry.self))"
         case "check":

@@ -65,6 +65,31 @@ extension WorkingState {
         if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: id.row) }
     }
 
+    /// The same for new rows of an entity one after the other. Their places in an order go into the link table together.
+    mutating func updateInverses(
+        of entity: Int,
+        through toOne: ToOneDescription,
+        _ references: [(row: RowNumber, target: RowNumber)]
+    ) {
+        guard let order = toOne.order else {
+            for (row, target) in references {
+                updateInverse(of: RowID(entity: entity, row: row), through: toOne, from: 0, to: target)
+            }
+            return
+        }
+        var last: [RowNumber: OrderKey] = [:]
+        snapshot.linkTables[order].insert(
+            contentsOf: references.map { row, owner in
+                if last[owner] == nil {
+                    noteOrder(of: owner, in: order)
+                    last[owner] = snapshot.linkTables[order].lastKey(of: owner)
+                }
+                let key = OrderKey.between(last[owner], nil)
+                last[owner] = key
+                return LinkTable.Link(owner: owner, member: row, key: key)
+            })
+    }
+
     // MARK: Members of one owner
 
     /// Makes a row a member; a new one comes last in an order. Returns false if it was one, or does not exist.

@@ -9,7 +9,7 @@ extension WorkingState {
         return write(id, at: address, isNew: isNew, &batch)
     }
 
-    /// The same; with a batch the row must be a new one, of an entity whose references change no other rows.
+    /// The same; with a batch the row must be a new one, which no other row of the batch refers to.
     mutating func write(
         _ id: RowID,
         at address: UnsafeMutableRawPointer,

@@ -25,7 +25,7 @@ struct WorkingState: Sendable {
             copying value: UnsafeRawPointer,
             _ batch: inout IndexBatch
         ) {
-            batch.append(id.row, at: value, base.schema.entities[id.entity].indexes)
+            batch.append(id.row, at: value, base.schema.entities[id.entity])
             snapshot.entities[id.entity].rows.set(id.row, version: version, copying: value)
         }
 
@@ -123,7 +123,7 @@ struct WorkingState: Sendable {
                 _ = snapshot.remove(id, scratch: &scratch)
                 return
             }
-            batch?.append(id.row, at: address, base.schema.entities[id.entity].indexes)
+            batch?.append(id.row, at: address, base.schema.entities[id.entity])
             snapshot.entities[id.entity].rows.remove(id.row)
         }
     }
@@ -235,7 +235,7 @@ struct WorkingState: Sendable {
         }
     }
 
-    /// The same; a batch takes the row's index entries.
+    /// The same; a batch takes the row's index entries and references.
     mutating func insert(
         _ id: RowID,
         copying value: UnsafeRawPointer,
@@ -270,9 +270,13 @@ struct WorkingState: Sendable {
         }
     }
 
-    /// Inserts the index entries of rows that were inserted with a batch.
+    /// Inserts the index entries of rows that were inserted with a batch, and has the other ends of their references agree.
     mutating func insertEntries(of batch: consuming IndexBatch) {
+        let (entity, references) = (batch.entity, batch.references)
         box[0].insertEntries(of: batch)
+        for (toOne, references) in zip(schema.entities[entity].toOnes, references) where !references.isEmpty {
+            updateInverses(of: entity, through: toOne, references)
+        }
     }
 
     /// Forgets what denied a row's delete, as the row exists again.
@@ -321,9 +325,13 @@ struct WorkingState: Sendable {
     ///
     /// - Parameter cause: the delete that this one follows from; nil if it is the program's own.
     mutating func delete(_ id: RowID, cause: DeleteNumber? = nil) {
+        delete(snapshot.deleteClosure(of: id), cause: cause)
+    }
+
+    /// The same for a row with all that cascades from it, by entity.
+    mutating func delete(_ closure: [Set<RowNumber>], cause: DeleteNumber? = nil) {
         if cause == nil { changes.deleteCount += 1 }
         let number = cause ?? changes.deleteCount
-        let closure = snapshot.deleteClosure(of: id)
         noteDelete(of: closure)
         for (entity, rows) in closure.enumerated() where !rows.isEmpty {
             for reference in schema.entities[entity].references {
@@ -347,8 +355,11 @@ struct WorkingState: Sendable {
             }
         }
         // In their order in the table, and perhaps in indexes.
-        for (entity, rows) in closure.enumerated() {
-            for row in rows.sorted() { remove(RowID(entity: entity, row: row), by: number) }
+        for (entity, rows) in closure.enumerated() where !rows.isEmpty {
+            // Fewer rows gain nothing by it.
+            var batch = rows.count > 8 ? IndexBatch(entity: entity, of: schema, count: rows.count) : nil
+            for row in rows.sorted() { remove(RowID(entity: entity, row: row), by: number, &batch) }
+            if let batch { snapshot.removeEntries(of: batch) }
         }
     }
 
@@ -358,15 +369,17 @@ struct WorkingState: Sendable {
         remove(id, by: delete, &batch)
     }
 
-    /// The same; a batch takes the row's index entries, which are to be removed.
+    /// The same; a batch takes the row's index entries and its places in orders, which are to be removed.
     mutating func remove(_ id: RowID, by delete: DeleteNumber, _ batch: inout IndexBatch?) {
         guard let last = snapshot.address(of: id) else { return }
         if schema.entities[id.entity].toOnes.contains(where: { $0.ruleOfOwner == .deny }) {
             changes[id.entity].lastRows.set(id.row, version: .none, copying: last)
         }
-        for toOne in schema.entities[id.entity].toOnes {
-            guard let order = toOne.order else { continue }
-            snapshot.linkTables[order].remove(id.row, of: toOne.target(ofRowAt: last))
+        if batch == nil {
+            for toOne in schema.entities[id.entity].toOnes {
+                guard let order = toOne.order else { continue }
+                snapshot.linkTables[order].remove(id.row, of: toOne.target(ofRowAt: last))
+            }
         }
         if !missingMembers.isEmpty {
             for relationship in schema.entities[id.entity].toManys {

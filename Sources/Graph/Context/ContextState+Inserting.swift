@@ -55,11 +55,11 @@ extension ContextState {
 
     @usableFromInline static var batchSize: Int { 16_384 }
 
-    /// Index entries are inserted in batches, sorted: more come to the same page then. Where references change other rows, the
-    /// indexes must be up to date for each row.
+    /// Index entries are inserted in batches, sorted: more come to the same page then. Nobody knows the identifiers of these rows,
+    /// so none of them refers to another one.
     @usableFromInline
     func beginInsert(of count: Int, _ entity: Int) {
-        guard count > 1, !schema.entities[entity].hasInversesToMaintain else { return }
+        guard count > 1 else { return }
         batch = IndexBatch(entity: entity, of: schema)
     }
 
@@ -77,7 +77,6 @@ extension ContextState {
     func upsert(at address: UnsafeMutableRawPointer, _ entity: Int) -> RowNumber {
         guard let row = working.rowToUpdate(for: address, of: entity) else { return insert(at: address, entity) }
         working.handOverValues(at: address, to: RowID(entity: entity, row: row))
-        changesRowsAlone = true
         return row
     }
 

@@ -25,7 +25,6 @@ extension ContextState {
     ) throws {
         let description = schema.entities[entity]
         let inverses = description.toOnes.filter(\.hasInverseToMaintain)
-        changesRowsAlone = true
         var rest = rows[...]
         while !rest.isEmpty {
             let before = flushed

@@ -184,6 +184,37 @@ extension ContextState {
         }
     }
 
+    /// The same for rows that are about to be deleted here, by entity. Those that were changed without an object get one, for
+    /// `deletedObjects`: the base does not have their last values.
+    func keepLastValues(of rows: [Set<RowNumber>]) {
+        guard let registry else { return }
+        for (entity, rows) in rows.enumerated() where !rows.isEmpty {
+            let areChanged = !working.changes[entity].isEmpty
+            guard areChanged || registry.hasObjects(of: entity) else { continue }
+            keepLastValues(of: schema.entities[entity].type, entity, rows, registry)
+        }
+    }
+
+    private func keepLastValues<E: Entity>(
+        of type: E.Type,
+        _ entity: Int,
+        _ rows: Set<RowNumber>,
+        _ registry: ObjectRegistry
+    ) {
+        for row in rows {
+            let id = RowID(entity: entity, row: row)
+            let object = registry.heldObject(for: id).map { unsafeDowncast($0, to: ManagedObject<E>.self) }
+            let isChanged = working.changes.kind(of: id) == .updated
+            guard object != nil || isChanged,
+                let last: E = working.snapshot.entities[entity].rows.value(of: row)
+            else { continue }
+            object?.keep(last)
+            guard isChanged else { continue }
+            registry.keep(
+                object ?? makeObject(PersistentID<E>(row: row), entity, last, flags: .deleted, in: registry))
+        }
+    }
+
     /// Has objects of rows that others deleted show what is pending of these now, or, where that was dropped, the rows without it.
     ///
     /// - Parameter before: the state that the context had.

@@ -33,8 +33,6 @@ final class ContextState {
     var willSaveChangedRows = false
     @usableFromInline private(set) weak var registry: ObjectRegistry?
     let followers = EventFollowers()
-    /// Whether rows were changed without objects for them.
-    var changesRowsAlone = false
     /// Whether the base stays until the context ends: a transaction reads one state.
     let isBaseFixed: Bool
     /// Whether this is a transaction's own context.
@@ -311,13 +309,10 @@ final class ContextState {
 
     func delete(_ id: RowID) {
         flush()
-        // What is deleted with the row may have been changed without an object, which would have kept the value.
-        let before = changesRowsAlone ? working : nil
-        working.delete(id)
-        if let before {
-            keepLastValues(of: before.snapshot)
-            keepLastObjects(since: before)
-        }
+        // A copy of the state would be simpler to compare with, and each delete would copy the leaves that it changes once more.
+        let closure = working.snapshot.deleteClosure(of: id)
+        keepLastValues(of: closure)
+        working.delete(closure)
         _ = working.endRestoredChanges()
         noteChange()
         endEpoch()

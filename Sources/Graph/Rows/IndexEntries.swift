@@ -82,17 +82,27 @@ struct IndexBatch: Sendable {
     /// By the index's number in the entity's description.
     fileprivate var entries: [IndexEntries]
     private var entry = ByteWriter(capacity: 64)
+    /// The references that have an inverse to maintain, by the relationship's number among the entity's `toOnes`, in the order in
+    /// which the rows came.
+    private(set) var references: [[(row: RowNumber, target: RowNumber)]]
 
     /// - Parameter count: of rows, if it is known.
     init(entity: Int, of schema: Schema, count: Int = 0) {
         self.entity = entity
         entries = schema.entities[entity].indexes.map { _ in IndexEntries() }
+        references = schema.entities[entity].toOnes.map { _ in [] }
         for number in entries.indices { entries[number].reserve(count: count, length: 32) }
     }
 
-    mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, _ indexes: [IndexDescription]) {
-        for (number, index) in indexes.enumerated() where index.makeEntry(for: row, at: address, in: &entry) {
+    mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, _ description: EntityDescription) {
+        for (number, index) in description.indexes.enumerated()
+        where index.makeEntry(for: row, at: address, in: &entry) {
             entries[number].append(entry.bytes)
+        }
+        guard description.hasInversesToMaintain else { return }
+        for (number, toOne) in description.toOnes.enumerated() where toOne.hasInverseToMaintain {
+            let target = toOne.target(ofRowAt: address)
+            if target != 0 { references[number].append((row, target)) }
         }
     }
 }
@@ -111,10 +121,14 @@ extension Snapshot {
         }
     }
 
-    /// Removes the index entries of rows that the table does not have any more.
+    /// Removes the index entries of rows that the table does not have any more, and their places in orders.
     mutating func removeEntries(of batch: consuming IndexBatch) {
         for (number, entries) in batch.entries.enumerated() {
             entries.remove(from: &entities[batch.entity].indexes[number])
+        }
+        for (toOne, references) in zip(schema.entities[batch.entity].toOnes, batch.references) {
+            guard let order = toOne.order else { continue }
+            linkTables[order].remove(contentsOf: references.map { (owner: $0.target, member: $0.row) })
         }
     }
 

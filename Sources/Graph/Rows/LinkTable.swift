@@ -134,6 +134,18 @@ struct LinkTable: Sendable {
         return members.remove(Self.memberEntry(owner, member, key))
     }
 
+    /// Removes links from an order, as far as they are there.
+    mutating func remove(contentsOf links: [(owner: RowNumber, member: RowNumber)]) {
+        var (members, sequence) = (IndexEntries(), IndexEntries())
+        for (owner, member) in links {
+            guard let key = key(of: member, of: owner) else { continue }
+            members.append(Self.memberEntry(owner, member, key))
+            sequence.append(Self.sequenceEntry(owner, member, key))
+        }
+        members.remove(from: &self.members)
+        sequence.remove(from: &self.sequence)
+    }
+
     // MARK: Entries
 
     /// A link, and its key if there is an order.

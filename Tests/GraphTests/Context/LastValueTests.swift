@@ -8,6 +8,15 @@ import Testing
     @Transient var isSelected = false
 }
 
+@Entity private struct Binder {
+    @Relationship(.cascade, inverse: \Page.folder) var pages: ToMany<Page> = []
+}
+
+@Entity private struct Page {
+    var text = ""
+    var folder: ToOne<Binder> = nil
+}
+
 /// R19: an object whose row is gone keeps the last value that its context had of it.
 @MainActor struct LastValueTests {
     private let coordinator: Coordinator
@@ -160,6 +169,20 @@ import Testing
         #expect(item.isDeleted && item.title == "a")
         try await context.save()
         #expect(item.title == "a")
+    }
+
+    @Test func `R19 what a cascade deletes here keeps the value that others gave it last`() async throws {
+        let coordinator = try await Coordinator(for: Binder.self, Page.self)
+        let (folder, page) = try await coordinator.transaction { context in
+            let folder = context.insert(Binder())
+            return (folder.id, context.insert(Page(text: "old", folder: ToOne(folder.id))).id)
+        }
+        let context = Context(coordinator, executor: .main)
+        let held = try context.sync { try $0.object(for: page) }
+        try await coordinator.transaction { $0[page]?.text = "new" }
+        await context.refresh()
+        context.sync { $0[folder]?.delete() }
+        #expect(held.isDeleted && held.text == "new")
     }
 
     @Test func `R19 an object whose insert was rolled back keeps its values`() {

@@ -14,10 +14,10 @@ import Synchronization
 
 @Entity private struct Box {
     var label = ""
-    @Relationship(.cascade, inverse: \Part.box) var parts: ToMany<Part> = []
+    @Relationship(.cascade, inverse: \Part.box, ordered: true) var parts: ToMany<Part> = []
 }
 
-/// `update(_:where:_:)`, `delete(_:where:)` and `upsert(contentsOf:)` do what the same changes do, made to one object after the
+/// `update(_:where:_:)`, `delete(_:where:)`, `insert(contentsOf:)` and `upsert(contentsOf:)` do what the same changes do, made to one object after the
 /// other: two stores get the same random work, one of them in the one way and the other in the other way.
 struct ManyRowsProgram {
     private var random: SeededGenerator
@@ -78,7 +78,7 @@ struct ManyRowsProgram {
         let work = Work(seed: random.next())
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<8:
-            try await compareResults(inOneStep: !work.isUpsert) { side, isMany in
+            try await compareResults(inOneStep: !work.isInsert) { side, isMany in
                 try await side.context.perform { try $0.work(work, isMany) }
             }
         case 8..<10:
@@ -167,7 +167,7 @@ struct ManyRowsProgram {
 private struct Work: Sendable {
     let seed: UInt64
     var limit: Int { Int(seed >> 8 % 8) }
-    var isUpsert: Bool { seed % 11 >= 8 }
+    var isInsert: Bool { seed % 13 >= 8 }
     private var value: Int { Int(seed >> 16 % 6) }
     private var target: RowNumber { 1 + seed >> 24 % 8 }
 
@@ -235,11 +235,28 @@ extension Work {
     }
 }
 
+extension Work {
+    /// With references that others of them may have, too, and lists.
+    fileprivate func newNodes(among ids: [Node.ID]) -> [Node] {
+        var random = SeededGenerator(seed: seed)
+        func key() -> Int? { random.chance(3) ? nil : Int.random(in: 0..<6, using: &random) }
+        func reference() -> ToOne<Node> { random.chance(2) ? ToOne(ids.randomElement(using: &random)) : nil }
+        func members() -> ToMany<Node> {
+            random.chance(5) ? ToMany((0..<3).compactMap { _ in ids.randomElement(using: &random) }) : []
+        }
+        return (0..<Int.random(in: 2...12, using: &random)).map { _ in
+            Node(
+                key: key(), other: key(), next: reference(), previous: reference(), spouse: reference(),
+                parent: reference(), children: members(), follows: members(), followers: members(), friends: members())
+        }
+    }
+}
+
 extension Context {
     /// Returns the number of rows, or a sum of their identifiers.
     fileprivate func work(_ work: Work, _ isMany: Bool) throws -> Int {
         let (limit, label) = (work.limit, "\(work.limit)")
-        switch work.seed % 11 {
+        switch work.seed % 13 {
         case 0..<2:
             if isMany {
                 return try update(Node.self, where: #Predicate { $0.key ?? 0 >= limit }) { work.change(&$0) }
@@ -270,6 +287,14 @@ extension Context {
         case 8..<10:
             let nodes = work.givenNodes(among: try fetchIDs(Node.self))
             let ids = isMany ? upsert(contentsOf: nodes.map(\.value)) : nodes.map(upsertByObject)
+            return ids.reduce(0) { 10 * $0 + Int($1.row % 10) }
+        case 10:
+            let nodes = work.newNodes(among: try fetchIDs(Node.self))
+            let ids = isMany ? insert(contentsOf: nodes) : nodes.map { insert($0).id }
+            return ids.reduce(0) { 10 * $0 + Int($1.row % 10) }
+        case 11:
+            let parts = work.givenParts
+            let ids = isMany ? insert(contentsOf: parts) : parts.map { insert($0).id }
             return ids.reduce(0) { 10 * $0 + Int($1.row % 10) }
         default:
             let parts = work.givenParts
@@ -318,14 +343,16 @@ extension Context {
                 let id = RowID(entity: number, row: row)
                 let kind = state.working.changes.kind(of: id)
                 let base = state.working.changes.baseVersion(of: id)
-                // Rows may be candidates without need, where keys are the last ones of a page.
-                let isSharing = entity.indexes.indices.contains { number in
-                    entity.indexes[number].uniqueness != nil
-                        && !snapshot.rowsSharingKey(of: id, at: address, index: number, limit: 1).isEmpty
+                // Rows may be candidates without need: where keys are the last ones of a page, or if one of several rows is enough.
+                let others = entity.indexes.indices.filter { entity.indexes[$0].uniqueness != nil }.flatMap {
+                    snapshot.rowsSharingKey(of: id, at: address, index: $0)
+                }
+                let isLookedAt = ([row] + others).contains {
+                    state.working.candidates.contains(RowID(entity: number, row: $0))
                 }
                 lines.append(
                     "\(id) \(version) \(entity.describe(address)) \(members) \(String(describing: kind)) "
-                        + "\(String(describing: base)) \(isSharing && state.working.candidates.contains(id))")
+                        + "\(String(describing: base)) \(!others.isEmpty && isLookedAt)")
             }
         }
         lines.append("updated \(updatedObjects.map { String(reflecting: $0) })")

@@ -127,4 +127,68 @@ struct LinkBatchTests {
         }
         #expect(coordinator.check() == [])
     }
+
+    /// Children in an order, and one seat at most.
+    struct Parent: Entity {
+        var children: ToMany<Child> = []
+
+        static let schema = EntitySchema<Parent>("Parent") {
+            $0.toMany("children", \.children, inverse: \Child.parent, deleteRule: .cascade, ordered: true)
+        }
+    }
+
+    struct Child: Entity {
+        var number = 0
+        var parent: ToOne<Parent> = nil
+        var seat: ToOne<Seat> = nil
+
+        static let schema = EntitySchema<Child>("Child") {
+            $0.attribute("number", \.number)
+            $0.toOne("parent", \.parent)
+            $0.toOne("seat", \.seat)
+        }
+    }
+
+    struct Seat: Entity {
+        var child: ToOne<Child> = nil
+
+        static let schema = EntitySchema<Seat>("Seat") { $0.toOne("child", \.child, inverse: \Child.seat) }
+    }
+
+    @Test func `R12 rows inserted together come last in their owners' orders, and the last one for a seat has it`()
+        async throws
+    {
+        let coordinator = try await Coordinator(for: Parent.self, Child.self, Seat.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        let (parents, seats) = await context.perform { context in
+            let (parents, seats) = (
+                (0..<2).map { _ in context.insert(Parent()).id }, (0..<2).map { _ in context.insert(Seat()).id }
+            )
+            for (number, parent) in parents.enumerated() {
+                context.insert(Child(number: -number, parent: ToOne(parent), seat: ToOne(seats[number])))
+            }
+            return (parents, seats)
+        }
+        try await context.save()
+        let ids = await context.perform { context in
+            context.insert(
+                contentsOf: (1...20).map { number in
+                    Child(
+                        number: number, parent: number % 5 == 0 ? nil : ToOne(parents[number % 2]),
+                        seat: number % 3 == 0 ? ToOne(seats[0]) : nil)
+                })
+        }
+        try await context.save()
+        let snapshot = coordinator.snapshot
+        for (place, parent) in parents.enumerated() {
+            let numbers = try snapshot.related(\.children, of: parent).compactMap { snapshot.value(for: $0)?.number }
+            #expect(numbers == [-place] + (1...20).filter { $0 % 5 != 0 && $0 % 2 == place })
+        }
+        #expect(snapshot.value(for: seats[0])?.child.id == ids[17])
+        #expect(ids.filter { snapshot.value(for: $0)?.seat.id != nil } == [ids[17]])
+        // Nine of the children go with their parent.
+        try await context.transaction { $0[parents[0]]?.delete() }
+        #expect(coordinator.snapshot.count(of: Child.self) == 13)
+        #expect(coordinator.check() == [])
+    }
 }
