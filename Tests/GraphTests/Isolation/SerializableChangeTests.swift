@@ -197,6 +197,14 @@ struct SerializableChangeTests {
                 context.insert(Lecture(title: "Four", course: ToOne(school.course)))
             }),
         Example(
+            "objects that refer to an owner with an order, inserted together",
+            { context, school in
+                context.insert(contentsOf: ["Three", "Five"].map { Lecture(title: $0, course: ToOne(school.course)) })
+            },
+            then: { context, school in
+                context.insert(Lecture(title: "Four", course: ToOne(school.course)))
+            }),
+        Example(
             "a member put at a place",
             { $0[$1.course]?.readings.insert($0.insert(Paper(title: "Rows")), at: 1) },
             then: { context, school in
