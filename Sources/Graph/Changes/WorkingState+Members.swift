@@ -65,7 +65,8 @@ extension WorkingState {
         if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: id.row) }
     }
 
-    /// The same for new rows of an entity one after the other. Their places in an order go into the link table together.
+    /// The same for new rows of an entity, in ascending order, one after the other. Their places in an order go into the link
+    /// table together.
     mutating func updateInverses(
         of entity: Int,
         through toOne: ToOneDescription,
@@ -77,17 +78,18 @@ extension WorkingState {
             }
             return
         }
-        var last: [RowNumber: OrderKey] = [:]
-        snapshot.linkTables[order].insert(
-            contentsOf: references.map { row, owner in
-                if last[owner] == nil {
-                    noteOrder(of: owner, in: order)
-                    last[owner] = snapshot.linkTables[order].lastKey(of: owner)
-                }
-                let key = OrderKey.between(last[owner], nil)
-                last[owner] = key
-                return LinkTable.Link(owner: owner, member: row, key: key)
-            })
+        let lastOwner = snapshot.linkTables[order].lastOwner ?? 0
+        var (owner, key): (RowNumber, OrderKey?) = (0, nil)
+        let places = references.sorted { ($0.target, $0.row) < ($1.target, $1.row) }.map { row, target in
+            if target != owner {
+                noteOrder(of: target, in: order)
+                (owner, key) = (target, target > lastOwner ? nil : snapshot.linkTables[order].lastKey(of: target))
+            }
+            let next = OrderKey.between(key, nil)
+            key = next
+            return LinkTable.Link(owner: target, member: row, key: next)
+        }
+        snapshot.linkTables[order].insert(contentsOf: places)
     }
 
     // MARK: Members of one owner

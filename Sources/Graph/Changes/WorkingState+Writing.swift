@@ -9,7 +9,7 @@ extension WorkingState {
         return write(id, at: address, isNew: isNew, &batch)
     }
 
-    /// The same; with a batch the row must be a new one, which no other row of the batch refers to.
+    /// The same; with a batch the row must be a new one.
     mutating func write(
         _ id: RowID,
         at address: UnsafeMutableRawPointer,

@@ -117,7 +117,7 @@ struct WorkingState: Sendable {
             snapshot.entities[entity].rows = table
         }
 
-        /// A batch takes the row's index entries.
+        /// A batch takes the row's index entries and references.
         mutating func remove(_ id: RowID, _ batch: inout IndexBatch?) {
             guard batch != nil, let address = snapshot.address(of: id) else {
                 _ = snapshot.remove(id, scratch: &scratch)

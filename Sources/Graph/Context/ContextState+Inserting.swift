@@ -55,8 +55,8 @@ extension ContextState {
 
     @usableFromInline static var batchSize: Int { 16_384 }
 
-    /// Index entries are inserted in batches, sorted: more come to the same page then. Nobody knows the identifiers of these rows,
-    /// so none of them refers to another one.
+    /// Index entries are inserted in batches, sorted: more come to the same page then. The rows do not depend on each other, as
+    /// nobody was given their identifiers.
     @usableFromInline
     func beginInsert(of count: Int, _ entity: Int) {
         guard count > 1 else { return }
@@ -67,7 +67,15 @@ extension ContextState {
     @usableFromInline
     func insert(at address: UnsafeMutableRawPointer, _ entity: Int) -> RowNumber {
         let row = counters.next(of: entity)
+        let count = working.assignments.count
         _ = working.write(RowID(entity: entity, row: row), at: address, isNew: true, &batch)
+        // Members that a row is given leave other owners, in whose orders further rows may come.
+        if schema.entities[entity].hasInversesToMaintain,
+            working.assignments[count...].contains(where: { $0.relationship.toOne != nil }),
+            let batch = batch.take()
+        {
+            working.insertEntries(of: batch)
+        }
         if batch == nil, working.applyAssignments() { endEpoch() }
         return row
     }

@@ -184,19 +184,19 @@ extension ContextState {
         }
     }
 
-    /// The same for rows that are about to be deleted here, by entity. Those that were changed without an object get one, for
+    /// The same for rows that are about to be deleted here, by entity. Those with changes have an object until the save, for
     /// `deletedObjects`: the base does not have their last values.
-    func keepLastValues(of rows: [Set<RowNumber>]) {
+    func keepLastValues(ofDeleted rows: [Set<RowNumber>]) {
         guard let registry else { return }
         for (entity, rows) in rows.enumerated() where !rows.isEmpty {
             let areChanged = !working.changes[entity].isEmpty
             guard areChanged || registry.hasObjects(of: entity) else { continue }
-            keepLastValues(of: schema.entities[entity].type, entity, rows, registry)
+            keepLastValues(ofDeleted: schema.entities[entity].type, entity, rows, registry)
         }
     }
 
     private func keepLastValues<E: Entity>(
-        of type: E.Type,
+        ofDeleted type: E.Type,
         _ entity: Int,
         _ rows: Set<RowNumber>,
         _ registry: ObjectRegistry

@@ -202,11 +202,13 @@ extension ContextState {
     /// Makes a nested context's changes this one's own. All other rules are for this one's save to check.
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
         let (changes, resolved) = try rebase(request)
+        let before = working.snapshot
         working.rebase(changes)
         // Links that deny their owner's delete are checked here again, and are in no list meanwhile.
         if !changes.isUnchanged {
             _ = working.applyDeleteRules()
             _ = working.endRestoredChanges()
+            keepLastValues(of: before)
             noteChange()
         }
         let outcome = Outcome(base: stateForChildren, isAsCaptured: false, replacements: [:], resolved: resolved)

@@ -54,7 +54,9 @@ extension ContextState {
     /// - Returns: all that is not as it was before, also where an undo says nothing: of links that others have ended since.
     func revert(_ step: UndoStep) -> [UndoConflict] {
         flush()
+        let before = working.snapshot
         var conflicts = working.revert(step, replaced: [])
+        keepLastValues(of: before)
         if conflicts.isEmpty { conflicts = working.conflictsOfLinks(revertedTo: step.difference) }
         noteChange()
         endEpoch()
@@ -82,6 +84,7 @@ extension ContextState {
         for step in group.steps.reversed() where history.isSaved(step) {
             conflicts += working.revert(step, replaced: history.replaced)
         }
+        keepLastValues(of: before.snapshot)
         showDetachedRows(since: before)
         didTakeBack(&history, before, working)
         noteChange()

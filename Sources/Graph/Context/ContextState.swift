@@ -311,7 +311,7 @@ final class ContextState {
         flush()
         // A copy of the state would be simpler to compare with, and each delete would copy the leaves that it changes once more.
         let closure = working.snapshot.deleteClosure(of: id)
-        keepLastValues(of: closure)
+        keepLastValues(ofDeleted: closure)
         working.delete(closure)
         _ = working.endRestoredChanges()
         noteChange()
@@ -341,6 +341,7 @@ final class ContextState {
         let before = working
         working.discard(ids)
         _ = working.endRestoredChanges()
+        keepLastValues(of: before.snapshot)
         showDetachedRows(since: before)
         endEpoch()
     }

@@ -110,9 +110,8 @@ struct EncodedValue: AttributeValue, Hashable {
         return AttributeCodec(operations)
     }
 
-    /// nil of an optional, with its length before it: null in CBOR.
-    static var encodedNull: [UInt8] { [2, 1, 0xF6] }
-
     /// - Parameter encoding: one in CBOR or in JSON, behind its length.
-    static func isNull(_ encoding: [UInt8]) -> Bool { encoding == encodedNull || encoding == [4] + Array("null".utf8) }
+    static func isNull(_ encoding: [UInt8]) -> Bool {
+        encoding == StoredForm.null || encoding == [4] + Array("null".utf8)
+    }
 }

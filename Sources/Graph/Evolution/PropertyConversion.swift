@@ -109,7 +109,7 @@ struct PropertyConversion {
     /// The encoding of nil, no object, zero, or what is empty. Types of a program's own may have nothing of the sort.
     private static func nothing(of property: Property) -> [UInt8] {
         // As many zeros as a value without a length takes at most.
-        property.isNullable ? EncodedValue.encodedNull : [UInt8](repeating: 0, count: 16)
+        property.isNullable ? StoredForm.null : [UInt8](repeating: 0, count: 16)
     }
 
     private static func decode(_ bytes: [UInt8], as property: Property, _ new: UnsafeMutableRawPointer) throws {

@@ -6,8 +6,10 @@
 
 /// Values of programs' own types: a length, then bytes whose first one tells their form. 1 is followed by deterministic CBOR;
 /// anything else begins JSON, which files from before CBOR have.
-private enum StoredForm {
-    static let cbor: UInt8 = 1
+enum StoredForm {
+    fileprivate static let cbor: UInt8 = 1
+    /// nil of an optional, with its length before it.
+    static let null: [UInt8] = [2, cbor, 0xF6]
 }
 
 extension Property {
@@ -23,15 +25,28 @@ extension AttributeCodec {
     ///
     /// Two values are the same if they encode the same: `==` proves nothing, since it may leave parts out. Two shortcuts avoid
     /// encoding them: equal bits in memory, as in a value that nobody has written to, and that the type calls them different,
-    /// though each equal to itself (unlike a value that holds NaN).
+    /// though each equal to itself (unlike a value that holds NaN). nil is null without asking an encoder.
     static func codable(_ type: Value.Type = Value.self) -> AttributeCodec where Value: Codable & Equatable {
+        let optional = Value.self as? any OptionalValue.Type
+        // Not `optional?.null as? Value`: that takes nil of an optional of an optional for one that wraps nil.
+        let null = optional.flatMap { $0.null as? Value }
         var operations = AttributeCodec(
             kind: "codable",
-            encode: { try encodeStored($0, to: &$1) },
-            decode: { try decodeStored(Value.self, from: &$0) },
+            encode: { value, writer in
+                let isNil = optional.map { type in withUnsafePointer(to: value) { type.isNil(at: $0) } } ?? false
+                guard !isNil else { return writer.append(contentsOf: StoredForm.null) }
+                try encodeStored(value, to: &writer)
+            },
+            decode: { reader in
+                if let null, reader.skip(StoredForm.null) { return null }
+                return try decodeStored(Value.self, from: &reader)
+            },
             isIdentical: { _, _ in false }
         ).operations
         operations.isIdentical = { lhs, rhs in
+            if let optional, optional.isNil(at: lhs) || optional.isNil(at: rhs) {
+                return optional.isNil(at: lhs) && optional.isNil(at: rhs)
+            }
             let size = MemoryLayout<Value>.size
             if KeyBytes(base: lhs, count: size).compare(KeyBytes(base: rhs, count: size)) == 0 { return true }
             let (first, second) = (lhs.assumingMemoryBound(to: Value.self), rhs.assumingMemoryBound(to: Value.self))

@@ -370,9 +370,9 @@ extension EntitySchema.Declaration {
                 operations: ToMany<Target>.operations,
                 takeInitialRows: { address in
                     let value = address.assumingMemoryBound(to: ToMany<Target>.self)
-                    guard let ids = value.pointee.initialIDs else { return nil }
+                    guard let rows = value.pointee.initialRows else { return nil }
                     value.pointee = ToMany(stored: ())
-                    return ids.map { $0.row }
+                    return rows
                 }
             )
         )

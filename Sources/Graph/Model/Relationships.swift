@@ -98,12 +98,12 @@ extension ToOne: Codable {
 /// Two values are equal if both were given the same identifiers, or none. Values of stored rows are always equal, so an entity
 /// can be `Hashable` by its other properties.
 public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleByArrayLiteral {
-    /// The initializer's argument, until a write has applied it; nil in every stored row.
-    private(set) var initialIDs: [PersistentID<Target>]?
+    /// The rows of the initializer's argument, until a write has applied it; nil in every stored row.
+    private(set) var initialRows: [RowNumber]?
 
     /// The value in stored rows.
     init(stored: ()) {
-        initialIDs = nil
+        initialRows = nil
     }
 
     /// Makes exactly these objects the members when the value is written. The order counts in an ordered relationship;
@@ -111,7 +111,7 @@ public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleBy
     ///
     /// Complexity: O(*k*) for *k* identifiers.
     public init(_ ids: some Sequence<PersistentID<Target>>) {
-        initialIDs = Array(ids)
+        initialRows = ids.map { $0.row }
     }
 
     /// Makes exactly these objects the members when the value is written.
@@ -126,7 +126,7 @@ public struct ToMany<Target: Entity>: RelationshipValue, Hashable, ExpressibleBy
 extension ToMany: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
-        initialIDs = try decoder.singleValueContainer().decode([PersistentID<Target>]?.self)
+        initialRows = try decoder.singleValueContainer().decode([PersistentID<Target>]?.self)?.map { $0.row }
     }
 
     /// Writes the identifiers that the value was given; nil for a stored row, which does not store its members.
@@ -137,12 +137,14 @@ extension ToMany: Codable {
 }
 
 extension ToMany {
+    private var initialIDs: [PersistentID<Target>]? { initialRows?.map { PersistentID(row: $0) } }
+
     /// Whether both were given the same identifiers in the same order.
-    public static func == (lhs: ToMany, rhs: ToMany) -> Bool { lhs.initialIDs ?? [] == rhs.initialIDs ?? [] }
+    public static func == (lhs: ToMany, rhs: ToMany) -> Bool { lhs.initialRows ?? [] == rhs.initialRows ?? [] }
 
     /// Hashes the identifiers that the value was given.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(initialIDs ?? [])
+        hasher.combine(initialRows ?? [])
     }
 }
 

@@ -10,7 +10,7 @@ struct IndexEntries: Sendable {
         var head: UInt64 = 0
     }
 
-    private var bytes: [UInt8] = []
+    private var writer = ByteWriter()
     private var places: [Place] = []
 
     /// Makes room for as many entries of a length, so that the arrays are not copied while they grow.
@@ -18,12 +18,18 @@ struct IndexEntries: Sendable {
     /// - Parameter length: an estimate, of which no more than a short entry's length counts.
     mutating func reserve(count: Int, length: Int) {
         places.reserveCapacity(count)
-        bytes.reserveCapacity(count * min(length, 64))
+        writer.reserveCapacity(count * min(length, 64))
     }
 
-    mutating func append(_ entry: some Collection<UInt8>) {
-        places.append(Place(start: bytes.count, count: entry.count))
-        bytes += entry
+    mutating func append(_ entry: [UInt8]) {
+        append { $0.append(contentsOf: entry) }
+    }
+
+    /// Appends the entry that a closure writes.
+    mutating func append(_ write: (inout ByteWriter) -> Void) {
+        let start = writer.count
+        write(&writer)
+        places.append(Place(start: start, count: writer.count - start))
     }
 
     /// The index of all entries.
@@ -60,7 +66,7 @@ struct IndexEntries: Sendable {
     /// Runs the body with the number of entries, and a function that returns them in their order; they are valid only during the
     /// call.
     private mutating func withSorted(_ body: (Int, (Int) -> KeyBytes) -> Void) {
-        bytes.withUnsafeBytes { bytes in
+        writer.bytes.withUnsafeBytes { bytes in
             func key(_ place: Place) -> KeyBytes {
                 KeyBytes(UnsafeRawBufferPointer(rebasing: bytes[place.start..<place.start + place.count]))
             }
@@ -76,7 +82,8 @@ struct IndexEntries: Sendable {
     }
 }
 
-/// The index entries of new rows of one entity, for inserting all at once, or those of deleted rows, for removing all at once.
+/// The index entries of new rows of one entity, for inserting all at once, or those of deleted rows, for removing all at once, and
+/// the references by which they are in orders and pairs.
 struct IndexBatch: Sendable {
     let entity: Int
     /// By the index's number in the entity's description.

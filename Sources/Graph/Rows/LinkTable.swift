@@ -100,12 +100,9 @@ struct LinkTable: Sendable {
         var (members, sequence) = (IndexEntries(), IndexEntries())
         members.reserve(count: links.count, length: 24)
         for link in links {
-            guard let key = link.key else {
-                Self.withEntry(link.owner, link.member) { members.append($0) }
-                continue
-            }
-            members.append(Self.memberEntry(link.owner, link.member, key))
-            sequence.append(Self.sequenceEntry(link.owner, link.member, key))
+            members.append { Self.appendMember(link.owner, link.member, link.key, to: &$0) }
+            guard let key = link.key else { continue }
+            sequence.append { Self.appendPlace(link.owner, link.member, key, to: &$0) }
         }
         members.insert(into: &self.members, nil)
         sequence.insert(into: &self.sequence, nil)
@@ -139,8 +136,8 @@ struct LinkTable: Sendable {
         var (members, sequence) = (IndexEntries(), IndexEntries())
         for (owner, member) in links {
             guard let key = key(of: member, of: owner) else { continue }
-            members.append(Self.memberEntry(owner, member, key))
-            sequence.append(Self.sequenceEntry(owner, member, key))
+            members.append { Self.appendMember(owner, member, key, to: &$0) }
+            sequence.append { Self.appendPlace(owner, member, key, to: &$0) }
         }
         members.remove(from: &self.members)
         sequence.remove(from: &self.sequence)
@@ -206,16 +203,33 @@ struct LinkTable: Sendable {
     }
 
     private static func memberEntry(_ owner: RowNumber, _ member: RowNumber, _ key: OrderKey) -> [UInt8] {
-        withEntry(owner, member) { Array($0) } + key.bytes
+        var entry = ByteWriter(capacity: key.bytes.count + 16)
+        appendMember(owner, member, key, to: &entry)
+        return entry.bytes
+    }
+
+    private static func appendMember(
+        _ owner: RowNumber, _ member: RowNumber, _ key: OrderKey?, to writer: inout ByteWriter
+    ) {
+        writer.appendBigEndian(owner)
+        writer.appendBigEndian(member)
+        if let key { writer.append(contentsOf: key.bytes) }
     }
 
     private static func sequenceEntry(_ owner: RowNumber, _ member: RowNumber, _ key: OrderKey) -> [UInt8] {
         var entry = ByteWriter(capacity: key.bytes.count + 17)
-        entry.appendBigEndian(owner)
-        entry.append(contentsOf: key.bytes)
-        entry.append(0)
-        entry.appendBigEndian(member)
+        appendPlace(owner, member, key, to: &entry)
         return entry.bytes
+    }
+
+    /// Appends an entry of `sequence`.
+    private static func appendPlace(
+        _ owner: RowNumber, _ member: RowNumber, _ key: OrderKey, to writer: inout ByteWriter
+    ) {
+        writer.appendBigEndian(owner)
+        writer.append(contentsOf: key.bytes)
+        writer.append(0)
+        writer.appendBigEndian(member)
     }
 
     private static func key(inSequence entry: UnsafeRawBufferPointer) -> OrderKey? {

@@ -1,7 +1,7 @@
 /// Reads the elementary encodings of `ByteWriter` from untrusted bytes.
 ///
 /// Every read first checks how many bytes remain, so nothing in the bytes can make it trap, read outside, or allocate more than
-/// the bytes themselves take: the pointer stays inside the buffer because only `take` moves it. The buffer must outlive the
+/// the bytes themselves take: the pointer stays inside the buffer because it moves by bytes that are there alone. The buffer must outlive the
 /// reader; its users are the bodies of `withUnsafeBytes`.
 struct ByteReader {
     /// What is wrong with the bytes, and where, counted from the start of the buffer.
@@ -33,6 +33,13 @@ struct ByteReader {
         }
         defer { offset += count }
         return UnsafeRawBufferPointer(rebasing: buffer[offset..<(offset + count)])
+    }
+
+    /// Takes these bytes if they come next.
+    mutating func skip(_ bytes: [UInt8]) -> Bool {
+        guard remaining >= bytes.count, buffer[offset...].prefix(bytes.count).elementsEqual(bytes) else { return false }
+        offset += bytes.count
+        return true
     }
 
     mutating func readByte() throws(Failure) -> UInt8 {

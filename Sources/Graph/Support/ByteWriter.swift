@@ -13,6 +13,10 @@ struct ByteWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
+    mutating func reserveCapacity(_ capacity: Int) {
+        bytes.reserveCapacity(capacity)
+    }
+
     /// Replaces the bytes from a position on by their complements.
     mutating func invert(from start: Int) {
         for position in start..<bytes.count { bytes[position] = ~bytes[position] }

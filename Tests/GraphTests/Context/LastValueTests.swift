@@ -185,6 +185,28 @@ import Testing
         #expect(held.isDeleted && held.text == "new")
     }
 
+    /// What takes away a row that has changed since somebody looked at its object.
+    enum Removal: CaseIterable { case child, undo, discard }
+
+    @Test(arguments: Removal.allCases)
+    func `R19 so it is if a nested context deletes it, or its insert is taken back`(removal: Removal) async throws {
+        let object = try context.sync { context in
+            context.undoLimit = 5
+            let object = context.insert(Item(title: "old"))
+            _ = try context.update(Item.self, where: { $0.title == "old" }) { $0.title = "new" }
+            return object
+        }
+        switch removal {
+        case .child:
+            let child = await Context(parent: context)
+            try await child.perform { try $0.delete(Item.self, where: { $0.title == "new" }) }
+            try await child.save()
+        case .undo: context.sync { _ = $0.undo() }
+        case .discard: object.discardChanges()
+        }
+        #expect(object.isDeleted && object.title == "new")
+    }
+
     @Test func `R19 an object whose insert was rolled back keeps its values`() {
         let new = Slot<Item.Object>()
         context.sync { context in context.insert(Item(title: "new")).n = 3 }

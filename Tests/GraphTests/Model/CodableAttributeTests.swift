@@ -5,6 +5,38 @@ import Testing
 
 /// Properties of a program's own types.
 struct CodableAttributeTests {
+    // MARK: nil
+
+    @Test func `nil is null, comes back as nil, and is identical to nil alone`() throws {
+        try expectNull(nil as Chapter?, besides: [Chapter(number: 0, text: "")])
+        // What wraps nil is null, too, and comes back as nil, as from any coder.
+        try expectNull(nil as Chapter??, besides: [.some(Chapter(number: 0, text: "")), .some(nil)])
+    }
+
+    private func expectNull<Value: Codable & Equatable & Sendable>(_ null: Value, besides others: [Value]) throws {
+        let operations = AttributeCodec<Value>.codable().operations
+        var (writer, isNull) = (ByteWriter(), false)
+        try withUnsafePointer(to: null) { try operations.encode($0, &writer) }
+        #expect(writer.bytes == [2, 1, 0xF6])
+        try writer.bytes.withUnsafeBytes { buffer in
+            var reader = ByteReader(buffer)
+            try withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
+                let address = try #require(memory.baseAddress)
+                memset(address, 0xAA, MemoryLayout<Value>.size)
+                try operations.decode(&reader, UnsafeMutableRawPointer(address))
+                isNull = address.move() == null
+            }
+            #expect(reader.remaining == 0 && !reader.hasUnreadParts)
+        }
+        #expect(isNull)
+        for other in others + [null] {
+            let areIdentical = withUnsafePointer(to: null) { null in
+                withUnsafePointer(to: other) { operations.isIdentical(null, $0) && operations.isIdentical($0, null) }
+            }
+            #expect(areIdentical == (other == null))
+        }
+    }
+
     // MARK: What is a change
 
     /// Writes a value over another, and gives what the store has then and after it was opened again.

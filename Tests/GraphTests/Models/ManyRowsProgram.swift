@@ -344,15 +344,18 @@ extension Context {
                 let kind = state.working.changes.kind(of: id)
                 let base = state.working.changes.baseVersion(of: id)
                 // Rows may be candidates without need: where keys are the last ones of a page, or if one of several rows is enough.
-                let others = entity.indexes.indices.filter { entity.indexes[$0].uniqueness != nil }.flatMap {
+                let sharing = entity.indexes.indices.filter { entity.indexes[$0].uniqueness != nil }.map {
                     snapshot.rowsSharingKey(of: id, at: address, index: $0)
                 }
-                let isLookedAt = ([row] + others).contains {
-                    state.working.candidates.contains(RowID(entity: number, row: $0))
+                let isLookedAt = sharing.map { others in
+                    !others.isEmpty
+                        && ([row] + others).contains {
+                            state.working.candidates.contains(RowID(entity: number, row: $0))
+                        }
                 }
                 lines.append(
                     "\(id) \(version) \(entity.describe(address)) \(members) \(String(describing: kind)) "
-                        + "\(String(describing: base)) \(!others.isEmpty && isLookedAt)")
+                        + "\(String(describing: base)) \(isLookedAt)")
             }
         }
         lines.append("updated \(updatedObjects.map { String(reflecting: $0) })")

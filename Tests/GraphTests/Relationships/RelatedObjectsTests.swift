@@ -151,7 +151,7 @@ struct RelatedObjectsTests {
         let (none, one): (ToMany<Student>, ToMany<Student>) = ([], [PersistentID(row: 1)])
         let members = [none, one, ToMany(stored: ())]
         let decoded = try JSONDecoder().decode([ToMany<Student>].self, from: try JSONEncoder().encode(members))
-        #expect(decoded.map(\.initialIDs) == members.map(\.initialIDs))
+        #expect(decoded.map(\.initialRows) == members.map(\.initialRows))
         #expect(none == ToMany(stored: ()) && none.hashValue == ToMany<Student>(stored: ()).hashValue && none != one)
     }
 }
