@@ -1,8 +1,8 @@
 /// Reads the elementary encodings of `ByteWriter` from untrusted bytes.
 ///
 /// Every read first checks how many bytes remain, so nothing in the bytes can make it trap, read outside, or allocate more than
-/// the bytes themselves take: the pointer stays inside the buffer because it moves by bytes that are there alone. The buffer must outlive the
-/// reader; its users are the bodies of `withUnsafeBytes`.
+/// the bytes themselves take: the offset moves only by bytes that are there. The buffer must outlive the reader; its users are the
+/// bodies of `withUnsafeBytes`.
 struct ByteReader {
     /// What is wrong with the bytes, and where, counted from the start of the buffer.
     struct Failure: Error, Equatable {

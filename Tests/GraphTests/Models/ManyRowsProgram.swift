@@ -17,8 +17,8 @@ import Synchronization
     @Relationship(.cascade, inverse: \Part.box, ordered: true) var parts: ToMany<Part> = []
 }
 
-/// `update(_:where:_:)`, `delete(_:where:)`, `insert(contentsOf:)` and `upsert(contentsOf:)` do what the same changes do, made to one object after the
-/// other: two stores get the same random work, one of them in the one way and the other in the other way.
+/// `update(_:where:_:)`, `delete(_:where:)`, `insert(contentsOf:)` and `upsert(contentsOf:)` do what the same changes do, made to
+/// one object after the other: two stores get the same random work, one of them in the one way and the other in the other way.
 struct ManyRowsProgram {
     private var random: SeededGenerator
     private let sides: [Side]
@@ -343,7 +343,7 @@ extension Context {
                 let id = RowID(entity: number, row: row)
                 let kind = state.working.changes.kind(of: id)
                 let base = state.working.changes.baseVersion(of: id)
-                // Rows may be candidates without need: where keys are the last ones of a page, or if one of several rows is enough.
+                // Rows may be candidates without need: where keys are the last ones of a page, or where one of several is enough.
                 let sharing = entity.indexes.indices.filter { entity.indexes[$0].uniqueness != nil }.map {
                     snapshot.rowsSharingKey(of: id, at: address, index: $0)
                 }
