@@ -70,7 +70,7 @@ extension ContextState {
         let count = working.assignments.count
         _ = working.write(RowID(entity: entity, row: row), at: address, isNew: true, &batch)
         // Members that a row is given leave other owners, in whose orders further rows may come.
-        if schema.entities[entity].hasInversesToMaintain,
+        if batch != nil, schema.entities[entity].hasInversesToMaintain,
             working.assignments[count...].contains(where: { $0.relationship.toOne != nil }),
             let batch = batch.take()
         {

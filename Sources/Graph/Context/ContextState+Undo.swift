@@ -54,9 +54,7 @@ extension ContextState {
     /// - Returns: all that is not as it was before, also where an undo says nothing: of links that others have ended since.
     func revert(_ step: UndoStep) -> [UndoConflict] {
         flush()
-        let before = working.snapshot
         var conflicts = working.revert(step, replaced: [])
-        keepLastValues(of: before)
         if conflicts.isEmpty { conflicts = working.conflictsOfLinks(revertedTo: step.difference) }
         noteChange()
         endEpoch()

@@ -233,9 +233,7 @@ extension Work {
             return node
         }
     }
-}
 
-extension Work {
     /// With references that others of them may have, too, and lists.
     fileprivate func newNodes(among ids: [Node.ID]) -> [Node] {
         var random = SeededGenerator(seed: seed)
