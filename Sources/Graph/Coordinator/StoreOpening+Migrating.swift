@@ -1,8 +1,10 @@
+import Dispatch
+
 /// Opening a file whose schema is another one than the program's.
 extension StoreOpening {
     /// A file as its own schema has it.
     struct Original: Sendable {
-        let snapshot: Snapshot
+        private(set) var snapshot: Snapshot
         let counters: [RowNumber]
         let record: SchemaRecord
         var consumers: [String: HistoryToken] = [:]
@@ -10,6 +12,14 @@ extension StoreOpening {
         var oldest = HistoryToken()
         /// How many rows each entity has.
         let rowCounts: [Int]
+
+        /// Gives up rows and links, which takes as long as releasing them, on another thread.
+        mutating func release() {
+            var empty = Snapshot(schema: snapshot.schema)
+            empty.token = snapshot.token
+            swap(&snapshot, &empty)
+            DispatchQueue.global().async { [empty] in withExtendedLifetime(empty) {} }
+        }
     }
 
     /// The file as the program sees it.
@@ -39,12 +49,12 @@ extension StoreOpening {
     /// - Throws: `.schemaMismatch`, with what cannot be converted; `.migrationFailed`, with objects that do not fit;
     ///   `.migrationStepFailed`; and what opening and compacting throw.
     func migrate() async throws(GraphError) -> OpenedStore {
-        let (source, replay) = try await replayOriginal { (original) throws(GraphError) in
+        var (source, original) = try await replayOriginal { (original) throws(GraphError) in
             _ = try route(from: original)
         }
         guard !source.wasCreated else { return empty(source) }
-        let original = replay.original
         let migrated = try await convert(original)
+        original.release()
         let record = programRecord.following(original.record)
         var checkpoint = CheckpointFigures()
         if let journal = source.journal {
@@ -114,7 +124,7 @@ extension StoreOpening {
     func preview() async throws(GraphError) -> MigrationPreview {
         var reading = self
         reading.isReadOnly = true
-        let original = try await reading.replayOriginal { (_) throws(GraphError) in }.replay.original
+        let original = try await reading.replayOriginal { (_) throws(GraphError) in }.original
         let comparison = SchemaComparison(
             from: original.snapshot.schema, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         do throws(GraphError) {
@@ -138,8 +148,8 @@ extension StoreOpening {
 
     private func replayOriginal(
         _ check: @escaping @Sendable (Original) throws(GraphError) -> Void
-    ) async throws(GraphError) -> (source: StoreSource, replay: StoreReplay) {
-        try await open(
+    ) async throws(GraphError) -> (source: StoreSource, original: Original) {
+        let (source, replay) = try await open(
             into: try StoreReplay(path: path, keepsIndexes: false),
             replay: { (replay: inout StoreReplay, entry: JournalEntry) throws(GraphError) in try replay.apply(entry) },
             finish: { (replay: inout StoreReplay) throws(GraphError) in
@@ -148,6 +158,7 @@ extension StoreOpening {
                 return []
             }
         )
+        return (source, replay.original)
     }
 
     // MARK: Converting

@@ -1,12 +1,12 @@
 /// How a property of the program is initialised from a row of the file.
-struct PropertyConversion {
+struct PropertyConversion: Sendable {
     struct Failure: Error {
         let reason: String
     }
 
     /// From the old row to the new one, whose memory at the property's offset is not initialised before. Returns whether the
     /// default has replaced a null that the type does not read.
-    typealias Run = (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Bool
+    typealias Run = @Sendable (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Bool
 
     let property: Property
     let run: Run
@@ -21,8 +21,9 @@ struct PropertyConversion {
         case .relationship(let number) where property.isStored:
             run = Self.copyReference(old.properties[number], to: property)
         case .relationship, .nowhere:
+            let nothing = Self.nothing(of: property)
             run = { _, new in
-                try Self.initialize(property, new)
+                try Self.initialize(property, new, orDecode: nothing)
                 return false
             }
         }
@@ -78,10 +79,9 @@ struct PropertyConversion {
 
     /// A to-one relationship comes from a to-one relationship, and both are row numbers.
     private static func copyReference(_ old: Property, to property: Property) -> Run {
-        { row, new in
-            var writer = ByteWriter()
-            writer.appendVarint((row + old.offset).load(as: RowNumber.self))
-            try decode(writer.bytes, as: property, new)
+        let (offset, oldOffset) = (property.offset, old.offset)
+        return { row, new in
+            (new + offset).storeBytes(of: (row + oldOffset).load(as: RowNumber.self), as: RowNumber.self)
             return false
         }
     }
@@ -101,9 +101,13 @@ struct PropertyConversion {
     }
 
     /// Writes the default, or what a step of a plan replaces, or what is in no file.
-    private static func initialize(_ property: Property, _ new: UnsafeMutableRawPointer) throws {
+    ///
+    /// - Parameter nothing: an encoding, for properties without a default.
+    private static func initialize(
+        _ property: Property, _ new: UnsafeMutableRawPointer, orDecode nothing: [UInt8]? = nil
+    ) throws {
         if let initializeDefault = property.initializeDefault { return initializeDefault(new + property.offset) }
-        try decode(nothing(of: property), as: property, new)
+        try decode(nothing ?? Self.nothing(of: property), as: property, new)
     }
 
     /// The encoding of nil, no object, zero, or what is empty. Types of a program's own may have nothing of the sort.

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Makes a state of one schema a state of another one, as a comparison of the two says. Rows keep their numbers and versions.
 struct SnapshotConversion {
     private let comparison: SchemaComparison
@@ -11,8 +13,6 @@ struct SnapshotConversion {
     private(set) var failures = ErrorList<ValidationFailure>()
     /// Properties of programs' own types that were nil somewhere, and have their default there.
     private(set) var replacedNulls: [SchemaChange] = []
-
-    private static let failureLimit = 100
 
     /// Converts everything. The result is good only without failures.
     ///
@@ -31,72 +31,42 @@ struct SnapshotConversion {
         for entity in comparison.new.entities.indices { convertRows(of: entity) }
         for table in comparison.new.linkTables.indices { convertLinks(of: table) }
         guard failures.isEmpty else { return }
-        let candidates = result.buildIndexes()
+        let candidates = result.buildIndexes { [source] entity, number in
+            comparison.index(number, of: entity, in: source).map { BuiltIndex($0) }
+        }
         if isLast { failures = result.failures(afterIndexing: candidates) }
         meter?.report(.converting, 1, of: 1)
     }
 
     // MARK: Rows
 
+    /// Converts the rows of parts of the table side by side.
     private mutating func convertRows(of entity: Int) {
         guard let number = comparison.entities[entity].number else { return }
-        let description = result.schema.entities[entity]
-        let layout = description.layout
-        let (rows, oldLayout) = (source.entities[number].rows, source.schema.entities[number].layout)
-        let steps = zip(description.properties, comparison.entities[entity].properties).map {
-            PropertyConversion($0, $1, from: comparison.old.entities[number], isStep: isStep)
-        }
-        withUnsafeTemporaryAllocation(byteCount: max(layout.stride * 32, 1), alignment: layout.alignment) { memory in
-            // There is at least one byte, so the memory has an address.
-            let values = memory.baseAddress.unsafelyUnwrapped
-            var next: RowNumber? = 0
-            while let start = next, let run = rows.run(from: start) {
-                next = run.end
-                var (occupancy, versions): (UInt32, [UInt64]) = (0, [])
-                run.occupancy.forEachBit { place in
-                    let old = run.values + place * oldLayout.stride
-                    let id = RowID(entity: entity, row: run.firstRow + UInt64(place))
-                    guard convertRow(id, old, to: values + place * layout.stride, steps) else { return }
-                    occupancy |= 1 << UInt32(place)
-                    versions.append(run.versions[place])
+        let rows = source.entities[number].rows
+        let conversion = RowConversion(entity, of: comparison, from: number, isStep: isStep)
+        let (parts, meter) = (rows.parts, meter)
+        // Links and indexes are the rest.
+        let total = count + count / 4 + 1
+        let done = Mutex(convertedCount)
+        let results = concurrentResults(parts.count) { part in
+            var conversion = conversion
+            rows.forEachRun(in: parts[part]) { run in
+                conversion.convert(run)
+                done.withLock { done in
+                    done += UInt64(run.occupancy.nonzeroBitCount)
+                    meter?.report(.converting, done, of: total)
                 }
-                guard occupancy != 0 else { continue }
-                let block = RowTable.Block(leaf: run.firstRow >> 5, occupancy: occupancy)
-                // Each leaf comes once, and the table had none of its rows.
-                _ = result.entities[entity].rows.insert(block, versions: versions, moving: values)
-                convertedCount += UInt64(versions.count)
-                // The rest is for links and indexes.
-                meter?.report(.converting, convertedCount, of: count + count / 4 + 1)
             }
+            return conversion
         }
-    }
-
-    /// Initialises a row's memory; returns false, and leaves none of it initialised, if a value has no counterpart.
-    private mutating func convertRow(
-        _ id: RowID, _ old: UnsafeRawPointer, to new: UnsafeMutableRawPointer, _ steps: [PropertyConversion]
-    ) -> Bool {
-        for (number, step) in steps.enumerated() {
-            do {
-                if try step.run(old, new) { noteReplacedNull(of: step.property, id.entity) }
-            } catch {
-                for step in steps.prefix(number) { step.property.operations.deinitialize(new + step.property.offset) }
-                fail(id, step.property.name, (error as? PropertyConversion.Failure)?.reason ?? "\(error)")
-                return false
-            }
+        convertedCount += UInt64(rows.count)
+        for part in results {
+            // Each leaf comes once.
+            for leaf in part.leaves { _ = result.entities[entity].rows.insert(leaf) }
+            for failure in part.failures where failures.count < RowConversion.failureLimit { failures.append(failure) }
+            replacedNulls += part.replacedNulls.filter { !replacedNulls.contains($0) }
         }
-        return true
-    }
-
-    private mutating func noteReplacedNull(of property: Property, _ entity: Int) {
-        let change = SchemaChange(
-            entity: result.schema.entities[entity].name, property: property.name,
-            summary: "required now, and nil becomes the default", handling: .converted, advice: nil)
-        if !replacedNulls.contains(change) { replacedNulls.append(change) }
-    }
-
-    private mutating func fail(_ id: RowID, _ property: String, _ reason: String) {
-        let failure = ValidationFailure(id: result.schema.id(of: id), property: property, reason: reason)
-        if failures.count < Self.failureLimit { failures.append(failure) }
     }
 
     // MARK: Links
@@ -127,6 +97,25 @@ struct SnapshotConversion {
             key = link.key ?? OrderKey.between(result.linkTables[table].lastKey(of: link.owner), nil)
         }
         result.linkTables[table].insert(link.member, of: link.owner, key: key)
+    }
+}
+
+extension SchemaComparison {
+    /// The index of a state of the file's schema that a state of the program's has, too, since the same values of the same rows are
+    /// in it; nil if there is none. Rows keep their numbers, and values of the same type their keys.
+    fileprivate func index(_ number: Int, of entity: Int, in source: Snapshot) -> OrderedIndex? {
+        guard let oldEntity = entities[entity].number else { return nil }
+        let description = new.entities[entity].indexes[number]
+        let properties = description.parts.map { part -> Int? in
+            switch entities[entity].properties[part.property] {
+            case .attribute(let property, nil), .relationship(let property): property
+            case .attribute, .nowhere: nil
+            }
+        }
+        let same = old.entities[oldEntity].indexes.firstIndex {
+            $0.parts.map(\.property) == properties && $0.skipsNil == description.skipsNil
+        }
+        return same.map { source.entities[oldEntity].indexes[$0] }
     }
 }
 

@@ -9,6 +9,8 @@ struct AttributeOperations: Sendable {
     let kind: String
     /// Appends at least one byte, if rows hold the property.
     let encode: @Sendable (UnsafeRawPointer, inout ByteWriter) throws -> Void
+    /// The same for values that lie at a distance from each other, one at each place whose bit is set.
+    let encodeColumn: @Sendable (UnsafeRawPointer, Int, UInt32, inout ByteWriter) throws -> Void
     /// Initializes the memory at the address, or throws and leaves it uninitialized.
     let decode: @Sendable (inout ByteReader, UnsafeMutableRawPointer) throws -> Void
     /// Initializes values that lie at a distance from each other, one at each place whose bit is set, and clears the bits. If it
@@ -60,6 +62,11 @@ public struct AttributeCodec<Value: Sendable>: Sendable {
         operations = AttributeOperations(
             kind: kind,
             encode: { try encode($0.assumingMemoryBound(to: Value.self).pointee, &$1) },
+            encodeColumn: { values, stride, places, writer in
+                try places.forEachBit { place in
+                    try encode((values + place * stride).assumingMemoryBound(to: Value.self).pointee, &writer)
+                }
+            },
             decode: { $1.initializeMemory(as: Value.self, to: try decode(&$0)) },
             decodeColumn: { reader, values, stride, places in
                 while places != 0 {

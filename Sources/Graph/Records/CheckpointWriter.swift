@@ -69,10 +69,15 @@ struct CheckpointWriter {
         var checkpoint = self
         let count = self.count
         try await successor.append([Journal.Record(kind: .schema, payload: record.bytes)])
-        while let payload = try checkpoint.next() {
+        var next = try checkpoint.next()
+        while let payload = next {
             if Task.isCancelled { throw .closed(path: successor.path) }
-            try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)])
-            meter?.report(.writing, checkpoint.writtenCount, of: count)
+            let writtenCount = checkpoint.writtenCount
+            async let appended = Self.append(payload, to: successor)
+            let following = Result { () throws(GraphError) in try checkpoint.next() }
+            try await appended.get()
+            next = try following.get()
+            meter?.report(.writing, writtenCount, of: count)
         }
         var figures = CheckpointFigures(oldest: snapshot.token, time: time)
         if let history {
@@ -85,6 +90,17 @@ struct CheckpointWriter {
         figures.endOffset = await successor.end
         meter?.report(.writing, count, of: count)
         return figures
+    }
+
+    /// While one payload is written, the next one is encoded.
+    private static func append(
+        _ payload: [UInt8], to successor: JournalSuccessor
+    ) async -> Result<Void, GraphError> {
+        do throws(GraphError) {
+            return .success(try await successor.append([Journal.Record(kind: .snapshotChunk, payload: payload)]))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// How many rows, links and entries there are.
@@ -315,10 +331,8 @@ struct CheckpointWriter {
         block.removeAll()
         occupancy.forEachBit { block.appendVarint(run.versions[$0]) }
         for property in description.properties where property.isStored {
-            let values = run.values + property.offset
-            try occupancy.forEachBit { place in
-                try property.operations.encode(values + place * description.layout.stride, &block)
-            }
+            try property.operations.encodeColumn(
+                run.values + property.offset, description.layout.stride, occupancy, &block)
         }
     }
 

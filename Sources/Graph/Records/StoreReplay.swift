@@ -164,7 +164,9 @@ struct StoreReplay: Sendable {
     mutating func finish() throws(GraphError) -> [Journal.Record] {
         let records = try recordsToAppend()
         if !keepsIndexes {
-            let candidates = snapshot.buildIndexes(from: indexBase)
+            let candidates = snapshot.buildIndexes { [snapshot, indexBase] entity, number in
+                indexBase?.index(number, of: entity, in: snapshot)
+            }
             indexBase = nil
             if agreement == .knownNames {
                 // The program's rules may be others than the file's.

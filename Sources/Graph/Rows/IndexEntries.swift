@@ -157,15 +157,19 @@ extension Snapshot {
         return result
     }
 
-    /// Builds all indexes from the rows, several at once, or from those of an earlier state. Returns the rows whose unique value
-    /// another row may have.
-    mutating func buildIndexes(from base: IndexBase? = nil) -> [RowID] {
+    /// Builds all indexes from the rows, several at once, unless one is known. Returns the rows whose unique value another row may
+    /// have.
+    ///
+    /// - Parameter known: gives an index of an entity, by its number there; nil if it is to be built.
+    mutating func buildIndexes(
+        _ known: @Sendable (_ entity: Int, _ number: Int) -> BuiltIndex? = { _, _ in nil }
+    ) -> [RowID] {
         let numbers = schema.entities.enumerated().flatMap { entity, description in
             description.indexes.indices.map { (entity: entity, index: $0) }
         }
         let results = concurrentResults(numbers.count) { [self] position -> BuiltIndex in
             let (entity, number) = numbers[position]
-            if let index = base?.index(number, of: entity, in: self) { return index }
+            if let index = known(entity, number) { return index }
             let description = schema.entities[entity].indexes[number]
             let rows = entities[entity].rows
             var (entries, entry, isFirst) = (IndexEntries(), ByteWriter(capacity: 64), true)

@@ -40,6 +40,25 @@ struct BuiltIndex: Sendable {
     var repeating: [RowNumber]
 }
 
+extension BuiltIndex {
+    /// An index that another state has, too.
+    init(_ index: OrderedIndex) {
+        (self.index, repeating) = (index, [])
+        var (cursor, last) = (index.cursor(), [UInt8]())
+        while true {
+            let repeated = cursor.withNextEntry { entry -> RowNumber? in
+                let key = UnsafeRawBufferPointer(rebasing: entry.dropLast(MemoryLayout<RowNumber>.size))
+                guard !last.elementsEqual(key) else { return KeyBytes(entry).row }
+                last.removeAll(keepingCapacity: true)
+                last.append(contentsOf: key)
+                return nil
+            }
+            guard let repeated else { return }
+            if let repeated { repeating.append(repeated) }
+        }
+    }
+}
+
 /// How many entries there are, how long they are, and the sum of a hash of each, whatever their order.
 ///
 /// The hash multiplies words that are combined with numbers of this process, and folds the product (Wang Yi's wyhash); nobody sees
