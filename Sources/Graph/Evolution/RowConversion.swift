@@ -26,28 +26,31 @@ struct RowConversion: Sendable {
         }
     }
 
+    /// Converts a run of rows, property by property. A row of which a value has no counterpart is left out.
     mutating func convert(_ run: RowTable.Run) {
-        var leaf = LooseLeaf(run.firstRow >> 5, schema.entities[entity].layout)
-        run.occupancy.forEachBit { place in
-            let id = RowID(entity: entity, row: run.firstRow + UInt64(place))
-            guard convert(id, run.values + place * oldStride, to: leaf.freePlace(place)) else { return }
-            leaf.add(place, version: RowVersion(run.versions[place]))
-        }
-        if leaf.count > 0 { leaves.append(leaf) }
-    }
-
-    /// Initialises a row's memory; returns false, and leaves none of it initialised, if a value has no counterpart.
-    private mutating func convert(_ id: RowID, _ old: UnsafeRawPointer, to new: UnsafeMutableRawPointer) -> Bool {
+        let layout = schema.entities[entity].layout
+        var leaf = LooseLeaf(run.firstRow >> 5, layout)
+        let rows = PropertyConversion.Rows(
+            old: run.values, oldStride: oldStride, new: leaf.values, newStride: layout.stride)
+        var (places, failed): (UInt32, [(place: Int, step: Int, reason: String)]) = (run.occupancy, [])
         for (number, step) in steps.enumerated() {
-            do {
-                if try step.run(old, new) { noteReplacedNull(of: step.property) }
-            } catch {
-                for step in steps.prefix(number) { step.property.operations.deinitialize(new + step.property.offset) }
-                fail(id, step.property.name, (error as? PropertyConversion.Failure)?.reason ?? "\(error)")
-                return false
+            let replacesNull = step.run(rows, places) { place, reason in
+                places &= ~(1 << UInt32(place))
+                failed.append((place, number, reason))
             }
+            if replacesNull { noteReplacedNull(of: step.property) }
         }
-        return true
+        for (place, number, reason) in failed.sorted(by: { $0.place < $1.place }) {
+            for step in steps.prefix(number) {
+                step.property.operations.deinitialize(rows.new + place * layout.stride + step.property.offset)
+            }
+            fail(RowID(entity: entity, row: run.firstRow + UInt64(place)), steps[number].property.name, reason)
+        }
+        guard places != 0 else { return }
+        var versions: [UInt64] = []
+        places.forEachBit { versions.append(run.versions[$0]) }
+        leaf.add(places, versions: versions)
+        leaves.append(leaf)
     }
 
     private mutating func noteReplacedNull(of property: Property) {

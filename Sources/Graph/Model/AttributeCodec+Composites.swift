@@ -6,7 +6,23 @@
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
     /// For Graph's own use.
-    public static var attributeCodec: AttributeCodec<Wrapped?> { .optional(Wrapped.attributeCodec) }
+    public static var attributeCodec: AttributeCodec<Wrapped?> {
+        compiledCodec as? AttributeCodec<Wrapped?> ?? .optional(Wrapped.attributeCodec)
+    }
+
+    /// The same for what optionals mostly wrap, compiled for that type: code for any type looks the type's metadata up for each
+    /// value, to ask them how it is copied.
+    private static var compiledCodec: (any Sendable)? {
+        switch Wrapped.self {
+        case is String.Type: AttributeCodec<String?>.optional(String.attributeCodec)
+        case is Int.Type: AttributeCodec<Int?>.optional(Int.attributeCodec)
+        case is Double.Type: AttributeCodec<Double?>.optional(Double.attributeCodec)
+        case is Bool.Type: AttributeCodec<Bool?>.optional(Bool.attributeCodec)
+        case is Date.Type: AttributeCodec<Date?>.optional(Date.attributeCodec)
+        case is UUID.Type: AttributeCodec<UUID?>.optional(UUID.attributeCodec)
+        default: nil
+        }
+    }
 }
 
 extension Optional: OrderedAttributeValue where Wrapped: OrderedAttributeValue {

@@ -20,7 +20,8 @@ struct FrontCodedEntries {
         writer.appendVarint(UInt64(key.count - shared))
         writer.append(contentsOf: key.dropFirst(shared).buffer)
         writer.appendVarint(KeyBytes(next).row)
-        entry.replaceSubrange(shared..., with: next[shared...])
+        entry.removeLast(entry.count - shared)
+        entry.append(contentsOf: UnsafeRawBufferPointer(rebasing: next[shared...]))
     }
 
     /// Reads the next entry into `entry`. Returns whether its key is the one before.

@@ -156,32 +156,6 @@ struct RowTable: @unchecked Sendable {
         var firstRow: RowNumber { leaf << 5 }
     }
 
-    /// Moves rows into the table, and leaves their memory uninitialised. Returns false, and moves none, if one of them exists.
-    ///
-    /// - Parameters:
-    ///   - versions: of these rows, in their order.
-    ///   - values: where the row of place 0 would be; the others follow at the layout's stride.
-    mutating func insert(_ block: Block, versions: [UInt64], moving values: UnsafeMutableRawPointer) -> Bool {
-        grow(toCover: block.leaf)
-        let (layout, height) = (layout, height)
-        let isInserted = withUnsafeMutablePointer(to: &root) { slot in
-            let leaf = Self.uniqueLeaf(for: block.leaf, under: slot, height: height, layout: layout)
-            return leaf._withUnsafeGuaranteedRef { leaf in
-                guard leaf.header.occupancy & block.occupancy == 0 else { return false }
-                var number = 0
-                block.occupancy.forEachBit { place in
-                    layout.move(leaf.freePlace(place, layout), values + place * layout.stride, 1)
-                    leaf.versions[place] = versions[number]
-                    number += 1
-                }
-                leaf.header.occupancy |= block.occupancy
-                return true
-            }
-        }
-        if isInserted { count += versions.count }
-        return isInserted
-    }
-
     /// Puts the rows of a leaf into the table. Returns false, and takes none, if one of them exists.
     mutating func insert(_ new: LooseLeaf) -> Bool {
         grow(toCover: new.number)

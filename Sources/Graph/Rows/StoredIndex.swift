@@ -47,10 +47,11 @@ extension BuiltIndex {
         var (cursor, last) = (index.cursor(), [UInt8]())
         while true {
             let repeated = cursor.withNextEntry { entry -> RowNumber? in
-                let key = UnsafeRawBufferPointer(rebasing: entry.dropLast(MemoryLayout<RowNumber>.size))
-                guard !last.elementsEqual(key) else { return KeyBytes(entry).row }
+                let key = KeyBytes(entry).prefix(entry.count - MemoryLayout<RowNumber>.size)
+                let repeats = last.withUnsafeBytes { KeyBytes($0).compare(key) == 0 }
+                if repeats { return KeyBytes(entry).row }
                 last.removeAll(keepingCapacity: true)
-                last.append(contentsOf: key)
+                last.append(contentsOf: key.buffer)
                 return nil
             }
             guard let repeated else { return }
