@@ -84,7 +84,7 @@ struct ReportTests {
             .keyPath: ["get_by_email_predicate"],
             .singleIndex: ["conjunction_selective_rows", "conjunction_broad_rows"],
             .foundation: ["scan_predicate_evaluate"],
-            .opening: ["snapshot_at"],
+            .opening: ["migrate", "snapshot_at"],
             .sync: ["commit_small_durable_sync"],
         ]
         for baseline in Baseline.allCases where baseline != .native {
@@ -116,7 +116,8 @@ struct ReportTests {
         #expect(list.contains("a sample, per row"))
         #expect(
             Workload.all.filter { $0.note != nil }.map(\.name) == [
-                "memory", "disk", "disk_compacted", "conjunction_selective", "live_result_apart", "live_result_changed",
+                "memory", "disk", "disk_compacted", "disk_compacted_rows",
+                "conjunction_selective", "live_result_apart", "live_result_changed",
                 "packages_memory", "packages_undo",
                 "reopen_compacted",
                 "migrate", "compact",

@@ -33,6 +33,14 @@ enum EngineInsert {
             let path = try await setting.compactedEngineFile
             return { _ in try Workload.fileSize(path, rows: setting.data.rows) }
         },
+        "disk_compacted_rows": { setting in
+            let path = try await setting.compactedEngineFile
+            return { _ in
+                let size = try Workload.fileSize(path, rows: setting.data.rows)
+                let entries = try CompactedFile(path).entryBytes
+                return Measurement(amount: size.amount - entries, count: size.count, answer: size.answer)
+            }
+        },
     ]
 
     static let footprint: FootprintProcess.Load = { rows, _ in

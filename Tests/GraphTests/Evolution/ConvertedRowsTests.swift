@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@testable import Graph
+
+/// Rows that are converted in parts, and indexes that a converted state takes over from the file's.
+struct ConvertedRowsTests {
+    enum V1 {
+        @Entity(indexed: [["word", "size"]]) struct Part {
+            @Indexed var code: String
+            @Indexed var size: Int32
+            var word: String
+            var mark: String? = nil
+            var whole: ToOne<Whole> = nil
+        }
+
+        @Entity struct Whole {
+            var name: String
+            @Relationship(inverse: \Part.whole) var parts: ToMany<Part> = []
+        }
+    }
+
+    /// Indexes of the same values, of values of another type, and of the same ones in another order.
+    enum V2 {
+        @Entity(indexed: [["size", "word"]]) struct Part {
+            @Indexed var code: String
+            @Indexed var size: Int
+            @Indexed var word: String
+            var mark: String? = nil
+            var note: String? = nil
+            var whole: ToOne<Whole> = nil
+        }
+
+        @Entity struct Whole {
+            var name: String
+            @Relationship(inverse: \Part.whole) var parts: ToMany<Part> = []
+        }
+    }
+
+    /// A value that was indexed, and has to be unique now.
+    enum V3 {
+        @Entity struct Part {
+            @Unique var code: String
+            var note: String? = nil
+        }
+    }
+
+    /// Values that every row has to have now.
+    enum V4 {
+        @Entity struct Part {
+            var code: String
+            var mark: String
+            var size: Float
+        }
+    }
+
+    static let count = 9_000
+
+    /// Parts with codes of their own, each of which has a mark; a closure may change some.
+    private func makeFile(
+        _ folder: TemporaryFolder, _ change: (inout V1.Part, Int) -> Void = { _, _ in }
+    ) async throws {
+        let coordinator = try await Coordinator(for: V1.Part.self, V1.Whole.self, at: folder.file())
+        let context = Context(coordinator)
+        let wholes = await context.insert(contentsOf: (0..<10).map { V1.Whole(name: "\($0)") })
+        let parts = (0..<Self.count).map { number in
+            var part = V1.Part(
+                code: "code \(number * 7_919 % Self.count)", size: Int32(number % 100), word: "\(number % 7)")
+            (part.mark, part.whole) = ("marked", ToOne(wholes[number % 10]))
+            change(&part, number)
+            return part
+        }
+        _ = await context.insert(contentsOf: parts)
+        try await context.save()
+        try await coordinator.close()
+    }
+
+    @Test func `indexes are those of the rows, whether they stay or are built`() async throws {
+        let folder = try TemporaryFolder()
+        try await makeFile(folder)
+        let coordinator = try await Coordinator(for: V2.Part.self, V2.Whole.self, at: folder.file())
+        #expect(coordinator.check() == [])
+        let snapshot = coordinator.snapshot
+        #expect(snapshot.count(of: V2.Part.self) == Self.count)
+        let found = try snapshot.fetchValues(V2.Part.self, where: #Predicate { $0.code == "code 4711" })
+        #expect(found.map(\.code) == ["code 4711"])
+        #expect(try snapshot.fetchCount(V2.Part.self, where: #Predicate { $0.size == 42 }) == Self.count / 100)
+        try await coordinator.close()
+    }
+
+    @Test func `an index that becomes unique names the objects with a value that others have`() async throws {
+        let folder = try TemporaryFolder()
+        try await makeFile(folder) { part, number in if [17, 5_000, 8_999].contains(number) { part.code = "twice" } }
+        let before = FileManager.default.contents(atPath: folder.file())
+        let error = await #expect(throws: GraphError.self) {
+            try await Coordinator(for: V3.Part.self, at: folder.file(), dropping: ["Whole"])
+        }
+        guard case .migrationFailed(_, let failures)? = error else { throw try #require(error) }
+        #expect(failures.map(\.id.row).sorted() == [5_001, 9_000])
+        #expect(failures.allSatisfy { $0.property == "code" && $0.reason.contains("the same value as Part") })
+        #expect(FileManager.default.contents(atPath: folder.file()) == before)
+    }
+
+    @Test func `rows that cannot be converted are named in their order, each with its first property that cannot`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try await makeFile(folder) { part, number in
+            if [3, 4, 8_000].contains(number) { part.size = 16_777_217 }
+            if [2, 3, 4_711].contains(number) { part.mark = nil }
+        }
+        let error = await #expect(throws: GraphError.self) {
+            try await Coordinator(for: V4.Part.self, at: folder.file(), dropping: ["Whole"])
+        }
+        guard case .migrationFailed(_, let failures)? = error else { throw try #require(error) }
+        #expect(
+            failures.map { "\($0.id.row) \($0.property ?? "")" } == [
+                "3 mark", "4 mark", "5 size", "4712 mark", "8001 size",
+            ])
+    }
+}
