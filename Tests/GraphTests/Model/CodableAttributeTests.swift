@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Graph
@@ -182,6 +183,33 @@ struct CodableAttributeTests {
         try await coordinator.close()
         let reopened = try await Coordinator(for: Unwilling.Item.self, at: folder.file())
         #expect(reopened.snapshot.value(for: item)?.text.text == "short")
+        try await reopened.close()
+    }
+
+    @Test func `a value that stops to encode costs a compaction and a copy, and nothing else`() async throws {
+        let folder = try TemporaryFolder()
+        let coordinator = try await Coordinator(for: Moody.Item.self, at: folder.file())
+        let context = Context(coordinator)
+        await context.perform { context in
+            for number in 0..<100 { context.insert(Moody.Item(mood: .init(number: number))) }
+        }
+        try await context.save()
+        let before = FileManager.default.contents(atPath: folder.file())
+        Moody.refused.withLock { $0 = 70 }
+        for _ in 0..<2 {
+            let error = try #require(await #expect(throws: GraphError.self) { try await coordinator.compact() })
+            guard case .notEncodable("Item", _) = error else { throw error }
+        }
+        let error = try #require(
+            await #expect(throws: GraphError.self) { try await coordinator.copy(to: folder.file("copy.graph")) })
+        guard case .notEncodable("Item", _) = error else { throw error }
+        #expect(FileManager.default.contents(atPath: folder.file()) == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("copy") } == [])
+        Moody.refused.withLock { $0 = nil }
+        try await coordinator.compact()
+        try await coordinator.close()
+        let reopened = try await Coordinator(for: Moody.Item.self, at: folder.file())
+        #expect(try reopened.snapshot.fetchValues(Moody.Item.self).map(\.mood.number) == Array(0..<100))
         try await reopened.close()
     }
 
@@ -373,4 +401,31 @@ private struct Sealed: Entity {
     var mark = Mark()
 
     static let schema = EntitySchema<Sealed>("Sealed") { $0.attribute("mark", \.mark) }
+}
+
+/// Values of which one refuses to be encoded for a time.
+private enum Moody {
+    static let refused = Mutex<Int?>(nil)
+
+    @Entity struct Item {
+        var mood: Mood
+    }
+
+    struct Mood: Codable, Equatable {
+        var number: Int
+
+        init(number: Int) { self.number = number }
+
+        init(from decoder: any Decoder) throws {
+            number = try decoder.singleValueContainer().decode(Int.self)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            guard Moody.refused.withLock({ $0 != number }) else { throw Refusal() }
+            var container = encoder.singleValueContainer()
+            try container.encode(number)
+        }
+    }
+
+    struct Refusal: Error {}
 }
