@@ -20,6 +20,7 @@ let package = Package(
                 "Context/SaveRetryTests.swift",
                 "Coordinator/SavingTests.swift",
                 "Coordinator/StoreFailureTests.swift",
+                "Evolution/ConvertedRowsTests.swift",
                 "Isolation/ConcurrencyTests.swift",
                 "Isolation/ExecutorTests.swift",
                 "Isolation/SeededExecutorTests.swift",

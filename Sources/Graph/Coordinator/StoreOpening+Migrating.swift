@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// Opening a file whose schema is another one than the program's.
 extension StoreOpening {
@@ -13,12 +14,21 @@ extension StoreOpening {
         /// How many rows each entity has.
         let rowCounts: [Int]
 
-        /// Gives up rows and links, which takes as long as releasing them, on another thread.
+        /// Releases rows, links and indexes on another thread, since that takes long. Schema and token stay.
         mutating func release() {
-            var empty = Snapshot(schema: snapshot.schema)
-            empty.token = snapshot.token
-            swap(&snapshot, &empty)
-            DispatchQueue.global().async { [empty] in withExtendedLifetime(empty) {} }
+            let (box, token) = (Box(snapshot), snapshot.token)
+            snapshot = Snapshot(schema: snapshot.schema)
+            snapshot.token = token
+            DispatchQueue.global().async { box.empty() }
+        }
+
+        /// Whoever holds the box last does not hold what was in it.
+        private final class Box: Sendable {
+            private let snapshot: Mutex<Snapshot?>
+
+            init(_ snapshot: Snapshot) { self.snapshot = Mutex(snapshot) }
+
+            func empty() { snapshot.withLock { $0 = nil } }
         }
     }
 

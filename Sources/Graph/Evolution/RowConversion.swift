@@ -1,6 +1,7 @@
-/// Makes rows of the file's schema rows of the program's, in leaves that are in no table yet, so that several threads can do so side
-/// by side.
+/// Converts rows of one schema to rows of another one, as a comparison of the two says. The leaves with the new rows are in no
+/// table yet, so that several threads can convert at once.
 struct RowConversion: Sendable {
+    /// Of each kind; more would only make an error longer.
     static let failureLimit = 100
 
     private let entity: Int
@@ -47,9 +48,7 @@ struct RowConversion: Sendable {
             fail(RowID(entity: entity, row: run.firstRow + UInt64(place)), steps[number].property.name, reason)
         }
         guard places != 0 else { return }
-        var versions: [UInt64] = []
-        places.forEachBit { versions.append(run.versions[$0]) }
-        leaf.add(places, versions: versions)
+        places.forEachBit { leaf.add($0, version: RowVersion(run.versions[$0])) }
         leaves.append(leaf)
     }
 

@@ -32,7 +32,10 @@ struct SnapshotConversion {
         for table in comparison.new.linkTables.indices { convertLinks(of: table) }
         guard failures.isEmpty else { return }
         let candidates = result.buildIndexes { [source] entity, number in
-            comparison.index(number, of: entity, in: source).map { BuiltIndex($0) }
+            comparison.index(number, of: entity, in: source).map { index in
+                let mayRepeat = isLast && comparison.new.entities[entity].indexes[number].uniqueness != nil
+                return BuiltIndex(index: index, repeating: mayRepeat ? index.rowsWithRepeatedKeys : [])
+            }
         }
         if isLast { failures = result.failures(afterIndexing: candidates) }
         meter?.report(.converting, 1, of: 1)
@@ -40,7 +43,7 @@ struct SnapshotConversion {
 
     // MARK: Rows
 
-    /// Converts the rows of parts of the table side by side.
+    /// Converts the rows, parts of the table at once.
     private mutating func convertRows(of entity: Int) {
         guard let number = comparison.entities[entity].number else { return }
         let rows = source.entities[number].rows
@@ -53,9 +56,11 @@ struct SnapshotConversion {
             var conversion = conversion
             rows.forEachRun(in: parts[part]) { run in
                 conversion.convert(run)
+                guard let meter else { return }
+                // Reports come with the lock held, so that none says less than the one before.
                 done.withLock { done in
                     done += UInt64(run.occupancy.nonzeroBitCount)
-                    meter?.report(.converting, done, of: total)
+                    meter.report(.converting, done, of: total)
                 }
             }
             return conversion
@@ -101,8 +106,8 @@ struct SnapshotConversion {
 }
 
 extension SchemaComparison {
-    /// The index of a state of the file's schema that a state of the program's has, too, since the same values of the same rows are
-    /// in it; nil if there is none. Rows keep their numbers, and values of the same type their keys.
+    /// The source's index that has the same entries as this one of the result; nil if there is none. Rows keep their numbers, and
+    /// values of the same type their keys.
     fileprivate func index(_ number: Int, of entity: Int, in source: Snapshot) -> OrderedIndex? {
         guard let oldEntity = entities[entity].number else { return nil }
         let description = new.entities[entity].indexes[number]
@@ -151,7 +156,9 @@ extension Snapshot {
     /// What breaks the rules of uniqueness and of counts; a hundred objects at most.
     ///
     /// - Parameter candidates: all rows of which each has a key that another one before it has, and perhaps others.
-    func failures(afterIndexing candidates: [RowID], limit: Int = 100) -> ErrorList<ValidationFailure> {
+    func failures(
+        afterIndexing candidates: [RowID], limit: Int = RowConversion.failureLimit
+    ) -> ErrorList<ValidationFailure> {
         var failures = ErrorList<ValidationFailure>()
         for id in candidates where failures.count < limit {
             for key in sharedKeys(of: id, limit: 1) {

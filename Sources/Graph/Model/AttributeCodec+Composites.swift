@@ -7,19 +7,28 @@
 extension Optional: AttributeValue where Wrapped: AttributeValue {
     /// For Graph's own use.
     public static var attributeCodec: AttributeCodec<Wrapped?> {
-        compiledCodec as? AttributeCodec<Wrapped?> ?? .optional(Wrapped.attributeCodec)
+        OptionalCodecs.codec(of: Wrapped.self) as? AttributeCodec<Wrapped?> ?? .optional(Wrapped.attributeCodec)
     }
+}
 
-    /// The same for what optionals mostly wrap, compiled for that type: code for any type looks the type's metadata up for each
-    /// value, to ask them how it is copied.
-    private static var compiledCodec: (any Sendable)? {
-        switch Wrapped.self {
-        case is String.Type: AttributeCodec<String?>.optional(String.attributeCodec)
-        case is Int.Type: AttributeCodec<Int?>.optional(Int.attributeCodec)
-        case is Double.Type: AttributeCodec<Double?>.optional(Double.attributeCodec)
-        case is Bool.Type: AttributeCodec<Bool?>.optional(Bool.attributeCodec)
-        case is Date.Type: AttributeCodec<Date?>.optional(Date.attributeCodec)
-        case is UUID.Type: AttributeCodec<UUID?>.optional(UUID.attributeCodec)
+/// The codecs of what optionals mostly wrap, compiled for these types: code for any type looks the type's metadata up for each
+/// value, to ask them how it is copied.
+private enum OptionalCodecs {
+    private static let string = AttributeCodec<String?>.optional(String.attributeCodec)
+    private static let int = AttributeCodec<Int?>.optional(Int.attributeCodec)
+    private static let double = AttributeCodec<Double?>.optional(Double.attributeCodec)
+    private static let bool = AttributeCodec<Bool?>.optional(Bool.attributeCodec)
+    private static let date = AttributeCodec<Date?>.optional(Date.attributeCodec)
+    private static let uuid = AttributeCodec<UUID?>.optional(UUID.attributeCodec)
+
+    static func codec(of wrapped: any Any.Type) -> (any Sendable)? {
+        switch wrapped {
+        case is String.Type: string
+        case is Int.Type: int
+        case is Double.Type: double
+        case is Bool.Type: bool
+        case is Date.Type: date
+        case is UUID.Type: uuid
         default: nil
         }
     }

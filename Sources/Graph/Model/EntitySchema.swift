@@ -245,7 +245,7 @@ extension EntitySchema.Declaration {
     ///
     /// - Parameters:
     ///   - keyPath: an attribute that is declared before.
-    ///   - value: evaluated for each such object.
+    ///   - value: evaluated for each such object, in any order, on several threads at once.
     ///
     /// Complexity: O(properties).
     public mutating func defaultValue<V: Sendable>(

@@ -39,8 +39,8 @@ struct CheckpointWriter {
     private var writer = ByteWriter()
     private var block = ByteWriter()
     private var coding = FrontCodedEntries()
-    /// How many rows, links and entries were written.
-    private var writtenCount: UInt64 = 0
+    /// How many rows, links and entries were encoded.
+    private var encodedCount: UInt64 = 0
     private let places: [CheckpointRecord.Index: StoredIndex.Place]
 
     private var schema: Schema { snapshot.schema }
@@ -72,7 +72,8 @@ struct CheckpointWriter {
         var next = try checkpoint.next()
         while let payload = next {
             if Task.isCancelled { throw .closed(path: successor.path) }
-            let writtenCount = checkpoint.writtenCount
+            // While this payload is written, the next one is encoded.
+            let writtenCount = checkpoint.encodedCount
             async let appended = Self.append(payload, to: successor)
             let following = Result { () throws(GraphError) in try checkpoint.next() }
             try await appended.get()
@@ -92,7 +93,7 @@ struct CheckpointWriter {
         return figures
     }
 
-    /// While one payload is written, the next one is encoded.
+    /// Returns what goes wrong, so that both sides can be waited for before it is thrown.
     private static func append(
         _ payload: [UInt8], to successor: JournalSuccessor
     ) async -> Result<Void, GraphError> {
@@ -319,7 +320,7 @@ struct CheckpointWriter {
             last = leaf
             writer.appendFixed(occupancy)
             writer.append(contentsOf: block.bytes)
-            writtenCount += UInt64(occupancy.nonzeroBitCount)
+            encodedCount += UInt64(occupancy.nonzeroBitCount)
             isEmpty = false
         }
         return (next, isEmpty)
@@ -349,7 +350,7 @@ struct CheckpointWriter {
             bytes += 4 + (link.key?.bytes.count ?? 0)
         }
         writer.appendLinks(links)
-        writtenCount += UInt64(links.count)
+        encodedCount += UInt64(links.count)
         return rank + links.count
     }
 
@@ -377,7 +378,7 @@ struct CheckpointWriter {
             guard isShort else { return index.count }
             rank += 1
         }
-        writtenCount += UInt64(rank - first)
+        encodedCount += UInt64(rank - first)
         return rank
     }
 }

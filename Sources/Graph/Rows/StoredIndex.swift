@@ -40,11 +40,12 @@ struct BuiltIndex: Sendable {
     var repeating: [RowNumber]
 }
 
-extension BuiltIndex {
-    /// An index that another state has, too.
-    init(_ index: OrderedIndex) {
-        (self.index, repeating) = (index, [])
-        var (cursor, last) = (index.cursor(), [UInt8]())
+extension OrderedIndex {
+    /// The rows whose key an earlier row has.
+    ///
+    /// Complexity: O(*n*).
+    var rowsWithRepeatedKeys: [RowNumber] {
+        var (cursor, last, rows) = (cursor(), [UInt8](), [RowNumber]())
         while true {
             let repeated = cursor.withNextEntry { entry -> RowNumber? in
                 let key = KeyBytes(entry).prefix(entry.count - MemoryLayout<RowNumber>.size)
@@ -54,8 +55,8 @@ extension BuiltIndex {
                 last.append(contentsOf: key.buffer)
                 return nil
             }
-            guard let repeated else { return }
-            if let repeated { repeating.append(repeated) }
+            guard let repeated else { return rows }
+            if let repeated { rows.append(repeated) }
         }
     }
 }

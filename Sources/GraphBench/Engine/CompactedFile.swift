@@ -6,7 +6,7 @@ struct CompactedFile {
     private(set) var entryBytes = 0.0
 
     init(_ path: String) throws {
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
         bytes.withUnsafeBytes { bytes in
             var offset = 8_192
             while offset + 48 <= bytes.count {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Graph
@@ -22,7 +23,7 @@ struct ConvertedRowsTests {
 
     /// Indexes of the same values, of values of another type, and of the same ones in another order.
     enum V2 {
-        @Entity(indexed: [["code", "word"]]) struct Part {
+        @Entity(indexed: [["code", "word"], ["whole"]]) struct Part {
             @Indexed var code: String
             @Indexed var size: Int
             @Indexed var word: String
@@ -66,7 +67,8 @@ struct ConvertedRowsTests {
         let wholes = await context.insert(contentsOf: (0..<10).map { V1.Whole(name: "\($0)") })
         let parts = (0..<Self.count).map { number in
             var part = V1.Part(
-                code: "code \(number * 7_919 % Self.count)", size: Int32(number % 100), word: "\(number % 7)")
+                code: "the code of part \(number * 7_919 % Self.count)", size: Int32(number % 100),
+                word: "\(number % 7)")
             (part.mark, part.whole) = ("marked", ToOne(wholes[number % 10]))
             change(&part, number)
             return part
@@ -78,13 +80,20 @@ struct ConvertedRowsTests {
 
     @Test func `indexes are those of the rows, whether they stay or are built`() async throws {
         let folder = try TemporaryFolder()
-        try await makeFile(folder)
-        let coordinator = try await Coordinator(for: V2.Part.self, V2.Whole.self, at: folder.file())
+        try await makeFile(folder) { part, number in if number % 3 == 0 { part.whole = nil } }
+        let reports = Mutex<[Double]>([])
+        let coordinator = try await Coordinator(
+            for: V2.Part.self, V2.Whole.self, at: folder.file(),
+            progress: { progress in
+                if progress.stage == .converting { reports.withLock { $0.append(progress.fraction) } }
+            })
+        let fractions = reports.withLock { $0 }
+        #expect(fractions.count > 10 && fractions == fractions.sorted() && fractions.last == 1)
         #expect(coordinator.check() == [])
         let snapshot = coordinator.snapshot
         #expect(snapshot.count(of: V2.Part.self) == Self.count)
-        let found = try snapshot.fetchValues(V2.Part.self, where: #Predicate { $0.code == "code 4711" })
-        #expect(found.map(\.code) == ["code 4711"])
+        let found = try snapshot.fetchValues(V2.Part.self, where: #Predicate { $0.code == "the code of part 4711" })
+        #expect(found.map(\.code) == ["the code of part 4711"])
         #expect(try snapshot.fetchCount(V2.Part.self, where: #Predicate { $0.size == 42 }) == Self.count / 100)
         try await coordinator.close()
     }

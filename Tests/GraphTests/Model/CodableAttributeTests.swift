@@ -194,7 +194,6 @@ struct CodableAttributeTests {
             for number in 0..<100 { context.insert(Moody.Item(mood: .init(number: number))) }
         }
         try await context.save()
-        let before = FileManager.default.contents(atPath: folder.file())
         Moody.refused.withLock { $0 = 70 }
         for _ in 0..<2 {
             let error = try #require(await #expect(throws: GraphError.self) { try await coordinator.compact() })
@@ -203,8 +202,8 @@ struct CodableAttributeTests {
         let error = try #require(
             await #expect(throws: GraphError.self) { try await coordinator.copy(to: folder.file("copy.graph")) })
         guard case .notEncodable("Item", _) = error else { throw error }
-        #expect(FileManager.default.contents(atPath: folder.file()) == before)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("copy") } == [])
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.sorted() == ["store.graph", "store.graph.lock"])
         Moody.refused.withLock { $0 = nil }
         try await coordinator.compact()
         try await coordinator.close()
