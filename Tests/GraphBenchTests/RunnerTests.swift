@@ -7,14 +7,16 @@ import Testing
 struct RunnerTests {
     private static let workloads = EngineSuite.graph.joined(to: Workload.all)
 
-    /// On few rows.
+    /// On few rows. What fills 256 MiB to measure the machine has one side, and takes seconds here.
     @Test(
-        arguments: workloads.map(\.name).filter { ![FootprintProcess.people, FootprintProcess.packages].contains($0) })
+        arguments: workloads.map(\.name).filter {
+            ![FootprintProcess.people, FootprintProcess.packages, "limit_load", "limit_retain"].contains($0)
+        })
     func `all sides agree about every answer`(name: String) async throws {
         let directory = try WorkDirectory(in: nil, heedsSignals: false)
         defer { directory.remove() }
         let workload = try #require(Self.workloads.first { $0.name == name })
-        let setting = Setting(data: PeopleData(rows: 500), directory: directory.path)
+        let setting = Setting(data: PeopleData(rows: 200), directory: directory.path)
         let runner = Runner(setting: setting, runs: 1, usesPeer: true, progress: ProgressLine())
         let result = await runner.measure(workload)
         #expect(result.mismatches.isEmpty)

@@ -9,7 +9,6 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
     @usableFromInline
     struct Header {
         let layout: RowLayout
-        /// Bit *n* is set where row *n* of the leaf exists.
         @usableFromInline var occupancy: UInt32
     }
 
@@ -22,7 +21,7 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
     }
 
     deinit {
-        let (occupancy, layout, values) = (header.occupancy, header.layout, values)
+        let (occupancy, layout, values) = (occupancy, header.layout, values)
         RowLeaf.forEachRun(of: occupancy) { layout.destroy(values + $0 * layout.stride, $1) }
     }
 
@@ -30,10 +29,10 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
     func copy() -> RowLeaf {
         let layout = header.layout
         let copy = RowLeaf.make(layout)
-        copy.header.occupancy = header.occupancy
+        copy.occupancy = occupancy
         copy.versions.update(from: versions, count: RowLeaf.capacity)
         let (source, target) = (values, copy.values)
-        RowLeaf.forEachRun(of: header.occupancy) {
+        RowLeaf.forEachRun(of: occupancy) {
             layout.copy(target + $0 * layout.stride, source + $0 * layout.stride, $1)
         }
         return copy
@@ -41,7 +40,16 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
 
     // MARK: Reaching rows
 
-    func hasRow(at place: Int) -> Bool { header.occupancy & (1 << UInt32(place)) != 0 }
+    /// Bit *n* is set where row *n* of the leaf exists.
+    ///
+    /// By its address: the compiler would have each access to a property of the class check that no other one is under way,
+    /// which takes longer than the access. None is, since a leaf changes only while uniquely referenced.
+    var occupancy: UInt32 {
+        get { withUnsafeMutablePointerToHeader { $0.pointee.occupancy } }
+        set { withUnsafeMutablePointerToHeader { $0.pointee.occupancy = newValue } }
+    }
+
+    func hasRow(at place: Int) -> Bool { occupancy & (1 << UInt32(place)) != 0 }
 
     /// The row at a place that has one. A debug build stops if it has none, and so for `version(at:)`.
     ///
@@ -117,14 +125,14 @@ struct LooseLeaf: @unchecked Sendable {
             leaf.versions[place] = versions[number]
             number += 1
         }
-        leaf.header.occupancy |= places
+        leaf.occupancy |= places
         count += number
     }
 
     /// Adds a row whose memory is initialized by now.
     mutating func add(_ place: Int, version: RowVersion) {
         leaf.versions[place] = version.number
-        leaf.header.occupancy |= 1 << UInt32(place)
+        leaf.occupancy |= 1 << UInt32(place)
         count += 1
     }
 }
@@ -132,14 +140,14 @@ struct LooseLeaf: @unchecked Sendable {
 extension RowLeaf {
     /// Moves all rows of another leaf here. Returns false, and moves none, if one of their places has a row.
     func take(all other: RowLeaf) -> Bool {
-        let (places, layout) = (other.header.occupancy, header.layout)
-        guard header.occupancy & places == 0 else { return false }
+        let (places, layout) = (other.occupancy, header.layout)
+        guard occupancy & places == 0 else { return false }
         places.forEachBit { place in
             layout.move(freePlace(place, layout), other.row(at: place, layout), 1)
             versions[place] = other.versions[place]
         }
-        header.occupancy |= places
-        other.header.occupancy = 0
+        occupancy |= places
+        other.occupancy = 0
         return true
     }
 }
@@ -151,14 +159,13 @@ final class RowBranch: ManagedBuffer<Int, AnyObject?> {
     static let capacity = 16
     static let bits: UInt64 = 4
 
-    /// The header counts the children that are not nil.
     static func make() -> RowBranch {
         make(count: 0) { $0.initialize(repeating: nil, count: capacity) }
     }
 
     func copy() -> RowBranch {
         // One by one: the library's copy of several asks the type's metadata how to copy each of them.
-        RowBranch.make(count: header) { [children] copy in
+        RowBranch.make(count: count) { [children] copy in
             for digit in 0..<RowBranch.capacity { (copy + digit).initialize(to: children[digit]) }
         }
     }
@@ -173,6 +180,12 @@ final class RowBranch: ManagedBuffer<Int, AnyObject?> {
 
     deinit {
         for digit in 0..<RowBranch.capacity { (children + digit).deinitialize(count: 1) }
+    }
+
+    /// How many children are not nil. By its address, as a leaf's `occupancy`.
+    var count: Int {
+        get { withUnsafeMutablePointerToHeader { $0.pointee } }
+        set { withUnsafeMutablePointerToHeader { $0.pointee = newValue } }
     }
 
     /// Valid while the branch is.

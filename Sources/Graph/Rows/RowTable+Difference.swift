@@ -19,7 +19,7 @@ extension RowTable {
         _ body: (RowNumber, _ old: RowVersion?, _ new: RowVersion?) throws -> Void
     ) rethrows {
         try forEachLeaf(notSharedWith: other) { firstRow, old, new in
-            let either = (old?.header.occupancy ?? 0) | (new?.header.occupancy ?? 0)
+            let either = (old?.occupancy ?? 0) | (new?.occupancy ?? 0)
             try either.forEachBit { place in
                 try body(firstRow + UInt64(place), old?.versionIfAny(at: place), new?.versionIfAny(at: place))
             }
@@ -34,7 +34,7 @@ extension RowTable {
     ) rethrows {
         let stride = layout.stride
         try forEachLeaf(notSharedWith: other) { firstRow, old, new in
-            let (oldPlaces, newPlaces) = (old?.header.occupancy ?? 0, new?.header.occupancy ?? 0)
+            let (oldPlaces, newPlaces) = (old?.occupancy ?? 0, new?.occupancy ?? 0)
             let (oldRows, newRows) = (old.map { UnsafeRawPointer($0.values) }, new.map { UnsafeRawPointer($0.values) })
             try (oldPlaces | newPlaces).forEachBit { place in
                 let oldRow = oldPlaces & (1 << UInt32(place)) == 0 ? nil : oldRows.map { $0 + place &* stride }
@@ -54,7 +54,7 @@ extension RowTable {
     /// Complexity: O(changed leaves + such rows).
     func forEachRow(missingSince other: RowTable, _ body: (RowNumber) throws -> Void) rethrows {
         try forEachLeaf(notSharedWith: other) { firstRow, old, new in
-            let missing = (old?.header.occupancy ?? 0) & ~(new?.header.occupancy ?? 0)
+            let missing = (old?.occupancy ?? 0) & ~(new?.occupancy ?? 0)
             try missing.forEachBit { try body(firstRow + UInt64($0)) }
         }
     }

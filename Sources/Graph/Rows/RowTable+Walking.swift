@@ -42,7 +42,7 @@ extension RowTable {
             return Unmanaged<RowLeaf>.fromOpaque(node)._withUnsafeGuaranteedRef { leaf in
                 Run(
                     firstRow: leafNumber << 5,
-                    occupancy: leaf.header.occupancy,
+                    occupancy: leaf.occupancy,
                     values: UnsafeRawPointer(leaf.values),
                     versions: UnsafePointer(leaf.versions)
                 )

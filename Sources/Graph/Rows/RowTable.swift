@@ -39,7 +39,14 @@ struct RowTable: @unchecked Sendable {
     /// The addresses of those rows that exist, in their order; valid as `address(of:)` says.
     @usableFromInline
     func addresses(of rows: ArraySlice<RowNumber>) -> [UnsafeRawPointer] {
-        rows.compactMap { address(of: $0) }
+        // First where the leaves are, then what they say: the reads of one leaf need not wait for those of another.
+        let leaves = rows.map { leaf(of: $0) }
+        return zip(rows, leaves).compactMap { row, leaf in
+            leaf?._withUnsafeGuaranteedRef { leaf in
+                let place = Int(row & 31)
+                return leaf.hasRow(at: place) ? UnsafeRawPointer(leaf.row(at: place, layout)) : nil
+            }
+        }
     }
 
     func version(of row: RowNumber) -> RowVersion? {
@@ -62,6 +69,13 @@ struct RowTable: @unchecked Sendable {
 
     /// Descends without retaining the nodes: the root, which `self` holds, holds them all.
     private func locate(_ row: RowNumber) -> (leaf: Unmanaged<RowLeaf>, place: Int)? {
+        guard let leaf = leaf(of: row) else { return nil }
+        let place = Int(row & 31)
+        return leaf._withUnsafeGuaranteedRef { $0.hasRow(at: place) } ? (leaf, place) : nil
+    }
+
+    /// The leaf that has a row's place.
+    private func leaf(of row: RowNumber) -> Unmanaged<RowLeaf>? {
         let leafNumber = row >> 5
         guard let root, covers(leafNumber) else { return nil }
         var node = Unmanaged.passUnretained(root).toOpaque()
@@ -75,10 +89,7 @@ struct RowTable: @unchecked Sendable {
             guard let child else { return nil }
             node = child
         }
-        let leaf = Unmanaged<RowLeaf>.fromOpaque(node)
-        let place = Int(row & 31)
-        let isOccupied = leaf._withUnsafeGuaranteedRef { $0.hasRow(at: place) }
-        return isOccupied ? (leaf, place) : nil
+        return Unmanaged<RowLeaf>.fromOpaque(node)
     }
 
     private func covers(_ leafNumber: UInt64) -> Bool {
@@ -200,12 +211,12 @@ struct RowTable: @unchecked Sendable {
             return leaf._withUnsafeGuaranteedRef { leaf in
                 let place = Int(row & 31)
                 let bit = UInt32(1) << UInt32(place)
-                let isNew = leaf.header.occupancy & bit == 0
+                let isNew = leaf.occupancy & bit == 0
                 let address = isNew ? leaf.freePlace(place, layout) : leaf.row(at: place, layout)
                 if !isNew { layout.destroy(address, 1) }
                 initialize(address)
                 leaf.versions[place] = version.number
-                leaf.header.occupancy |= bit
+                leaf.occupancy |= bit
                 return isNew
             }
         }
@@ -221,7 +232,7 @@ struct RowTable: @unchecked Sendable {
         while !covers(leafNumber) {
             let branch = RowBranch.make()
             branch.children[Int(prefix & 15)] = root
-            branch.header = 1
+            branch.count = 1
             root = branch
             height += 1
             prefix >>= RowBranch.bits
@@ -254,7 +265,7 @@ struct RowTable: @unchecked Sendable {
             slot = branch._withUnsafeGuaranteedRef { branch in
                 if branch.children[digit] == nil {
                     if level > 0 { branch.children[digit] = RowBranch.make() }
-                    branch.header += 1
+                    branch.count += 1
                 }
                 return branch.children + digit
             }
@@ -302,8 +313,8 @@ struct RowTable: @unchecked Sendable {
             let isEmpty = leaf._withUnsafeGuaranteedRef { leaf in
                 let place = Int(row & 31)
                 layout.destroy(leaf.row(at: place, layout), 1)
-                leaf.header.occupancy &= ~(1 << UInt32(place))
-                return leaf.header.occupancy == 0
+                leaf.occupancy &= ~(1 << UInt32(place))
+                return leaf.occupancy == 0
             }
             if isEmpty { slot = nil }
             return
@@ -312,8 +323,8 @@ struct RowTable: @unchecked Sendable {
         let digit = Int((row >> (5 + (level - 1) * RowBranch.bits)) & 15)
         let isEmpty = branch._withUnsafeGuaranteedRef { branch in
             remove(row, from: &branch.children[digit], at: level - 1, layout: layout)
-            if branch.children[digit] == nil { branch.header -= 1 }
-            return branch.header == 0
+            if branch.children[digit] == nil { branch.count -= 1 }
+            return branch.count == 0
         }
         if isEmpty { slot = nil }
     }

@@ -261,7 +261,7 @@ struct AutomaticCompactionTests {
         let folder = try TemporaryFolder()
         let setup = try await Coordinator(for: Team.self, Person.self, at: folder.file())
         try await Context(setup).transaction { context in
-            for number in 0..<30_000 { context.insert(Person(name: "person \(number)")) }
+            for number in 0..<10_000 { context.insert(Person(name: "person \(number)")) }
         }
         try await setup.close()
         for round in 0..<5 {
@@ -278,7 +278,7 @@ struct AutomaticCompactionTests {
                     guard case .alreadyOpen = error else { throw error }
                 }
             }
-            #expect(again?.snapshot.count(of: Person.self) == 30_000)
+            #expect(again?.snapshot.count(of: Person.self) == 10_000)
             try await again?.close()
         }
     }

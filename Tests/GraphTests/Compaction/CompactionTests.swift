@@ -51,7 +51,7 @@ struct CompactionTests {
         let folder = try TemporaryFolder()
         let coordinator = try await Coordinator(for: Team.self, Person.self, at: folder.file())
         try await Context(coordinator).transaction { context in
-            for number in 0..<20_000 { context.insert(Person(name: "person \(number)")) }
+            for number in 0..<8_000 { context.insert(Person(name: "person \(number)")) }
         }
         let compactions = Task {
             for _ in 0..<4 {
@@ -272,7 +272,7 @@ struct CompactionTests {
         let disk = GatedDisk()
         let coordinator = try await Coordinator.people(on: disk)
         try await Context(coordinator).transaction { context in
-            for number in 0..<20_000 { context.insert(Person(name: "person \(number)")) }
+            for number in 0..<8_000 { context.insert(Person(name: "person \(number)")) }
         }
         disk.hold()
         let compaction = Task { try await coordinator.compact() }

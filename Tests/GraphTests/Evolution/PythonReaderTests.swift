@@ -74,10 +74,10 @@ struct PythonReaderTests {
         }
         try await change(store, seed &+ 50)
         try await store.close()
-        let forging = ["forge", "60", "\(seed)", folder.file(), folder.path]
+        let forging = ["forge", "30", "\(seed)", folder.file(), folder.path]
         let outcome = try PythonReader.run("damage.py", arguments: forging)
         #expect(outcome.status == 0, "\(outcome.errors)")
-        for number in 0..<60 {
+        for number in 0..<30 {
             let read = try? String(contentsOfFile: folder.file("\(number).jsonl"), encoding: .utf8)
             do {
                 let forged = try await open(folder.file("\(number).graph"))

@@ -183,7 +183,7 @@ struct LogTests {
             return records
         }
         let all = try records([bytes[...]])
-        #expect(all.map(\.kind).filter { $0 == .commit }.count == 3)
+        #expect(all.count { $0.kind == LogRecord.Kind.commit } == 3)
         let single: [ArraySlice<UInt8>] = bytes.indices.map { bytes[$0...$0] }
         #expect(try records(single) == all)
         for cut in bytes.indices {
@@ -262,7 +262,7 @@ struct LogTests {
     @Test func `a copy whose logs end anywhere goes on where it was, also after it was closed`() async throws {
         let writer = try await writer()
         var receiver = try await receiver(of: writer)
-        for number in 0..<60 { try await insert("\(number)", into: writer) }
+        for number in 0..<30 { try await insert("\(number)", into: writer) }
         while receiver.token != writer.snapshot.token {
             let bytes = try await log(since: receiver.token).flatMap { $0 }
             let before = receiver.token

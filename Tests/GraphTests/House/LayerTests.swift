@@ -19,17 +19,18 @@ struct LayerTests {
     private struct File {
         let name: String
         let layer: Int
-        /// Without comments, and without texts, of which only what is interpolated is code.
-        let code: String
-
         /// The types that it declares, nested ones too.
-        var types: [(name: Substring, isNested: Bool)] {
-            code.matches(of: /(?m)^( *)[^\n(="{]*?\b(?:struct|class|enum|actor|protocol|typealias) +(\w+)/)
-                .map { ($0.2, !$0.1.isEmpty) }
-        }
-
+        let types: [(name: Substring, isNested: Bool)]
         /// The types that it names, other than as a part of another one.
-        var names: Set<Substring> { Set(code.matches(of: /(?:^|[^.\w])([A-Z]\w*)/).map(\.1)) }
+        let names: Set<Substring>
+
+        init(name: String, layer: Int, text: String) {
+            (self.name, self.layer) = (name, layer)
+            let code = LayerTests.code(in: text)
+            types = code.matches(of: /(?m)^( *)[^\n(="{]*?\b(?:struct|class|enum|actor|protocol|typealias) +(\w+)/)
+                .map { ($0.2, !$0.1.isEmpty) }
+            names = Set(code.matches(of: /(?:^|[^.\w])([A-Z]\w*)/).map(\.1))
+        }
     }
 
     private static func files() throws -> [File] {
@@ -39,15 +40,17 @@ struct LayerTests {
             let names = (paths?.allObjects as? [String] ?? []).filter { $0.hasSuffix(".swift") }
             return try names.map { name in
                 let text = try String(contentsOf: sources.appending(path: "\(folder)/\(name)"), encoding: .utf8)
-                return File(name: "\(folder)/\(name)", layer: layer, code: code(in: text))
+                return File(name: "\(folder)/\(name)", layer: layer, text: text)
             }
         }
     }
 
+    /// Without comments, and without texts, of which only what is interpolated is code.
     private static func code(in text: String) -> String {
         text.replacing(/\/\/[^\n]*/, with: "").split(separator: "\n").map { line in
+            guard line.utf8.contains(UInt8(ascii: "\"")) else { return String(line) }
             // What is between quotation marks is code only between the parentheses of interpolations.
-            line.replacing(/"(?:[^"\\]|\\.)*"/) { text in
+            return String(line).replacing(/"(?:[^"\\]|\\.)*"/) { text in
                 text.output.matches(of: /\\\(([^"]*?)\)/).map { "(\($0.1))" }.joined(separator: " ")
             }
         }.joined(separator: "\n")

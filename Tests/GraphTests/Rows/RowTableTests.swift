@@ -46,7 +46,7 @@ struct RowTableTests {
 
     /// Around each boundary between nodes, and at the ends.
     static let edges: [RowNumber] =
-        [5, 9, 13, 36, 60, 62].flatMap { [(1 << $0) - 1, 1 << $0] } + [0, .max - 1, .max]
+        [5, 9, 13, 36, 60, 62].flatMap { bits -> [RowNumber] in [(1 << bits) - 1, 1 << bits] } + [0, .max - 1, .max]
 
     @Test(arguments: edges)
     func `every row number has its place, alone and beside row 1`(row: RowNumber) {

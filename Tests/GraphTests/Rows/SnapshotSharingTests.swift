@@ -18,7 +18,7 @@ struct SnapshotSharingTests {
         await withTaskGroup { group in
             for seed in 0..<4 {
                 group.addTask {
-                    for round in 0..<150 {
+                    for round in 0..<60 {
                         let snapshot = coordinator.snapshot
                         let names = (try? snapshot.fetchValues(Person.self).map(\.name)) ?? []
                         #expect(Set(names).count == 1 && names.count == 1_000)
@@ -33,7 +33,7 @@ struct SnapshotSharingTests {
                 }
             }
             group.addTask {
-                for round in 1..<150 {
+                for round in 1..<60 {
                     _ = try? await context.transaction { context in
                         for person in try context.fetch(Person.self) {
                             person.name = "\(round)"
