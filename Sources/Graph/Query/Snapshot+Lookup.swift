@@ -45,11 +45,14 @@ extension Snapshot {
     /// The values of the objects that have a value in a property, in insertion order; equal as ``first(_:equals:)`` says.
     ///
     /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
+    @inlinable
     public func fetchValues<E: Entity, V: Equatable & Sendable>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         equals value: V
     ) -> [E] {
-        lookUp(PropertyCondition(keyPath, equals: value))
+        var values: [E] = []
+        lookUp(keyPath, equals: value) { values.append($0.pointee) }
+        return values
     }
 
     /// The values of the objects whose property is in a range, in insertion order. nil is in no range.
@@ -59,22 +62,28 @@ extension Snapshot {
     /// ```
     ///
     /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
+    @inlinable
     public func fetchValues<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         in range: R
     ) -> [E] {
-        lookUp(PropertyCondition(keyPath, in: range))
+        var values: [E] = []
+        lookUp(keyPath, in: range) { values.append($0.pointee) }
+        return values
     }
 
     /// The values of the objects whose property begins with a text, in insertion order. What begins is what `starts(with:)` says:
     /// characters count, and canonical equivalents are equal.
     ///
     /// Complexity: O(log *n* + *k* log *k*) with an index that begins with the property, for *k* results; else O(*n*).
+    @inlinable
     public func fetchValues<E: Entity, V: OrderedAttributeValue>(
         _ keyPath: any KeyPath<E, V> & Sendable,
         startingWith prefix: String
     ) -> [E] where V.NonOptional == String {
-        lookUp(PropertyCondition(keyPath, startingWith: prefix))
+        var values: [E] = []
+        lookUp(keyPath, startingWith: prefix) { values.append($0.pointee) }
+        return values
     }
 
     /// The identifiers of the objects that have a value in a property; otherwise the same as ``fetchValues(_:equals:)``.
@@ -141,13 +150,34 @@ extension Snapshot {
 
     // MARK: Searching
 
-    func lookUp<E, V>(_ condition: PropertyCondition<E, V>) -> [E] {
-        var values: [E] = []
+    // The body is the program's, where the compiler knows the type of the rows and how to copy them.
+
+    @usableFromInline
+    func lookUp<E: Entity, V: Equatable>(
+        _ keyPath: any KeyPath<E, V> & Sendable, equals value: V, _ body: (UnsafePointer<E>) -> Void
+    ) {
+        lookUp(PropertyCondition(keyPath, equals: value), body)
+    }
+
+    @usableFromInline
+    func lookUp<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
+        _ keyPath: any KeyPath<E, V> & Sendable, in range: R, _ body: (UnsafePointer<E>) -> Void
+    ) {
+        lookUp(PropertyCondition(keyPath, in: range), body)
+    }
+
+    @usableFromInline
+    func lookUp<E: Entity, V: OrderedAttributeValue>(
+        _ keyPath: any KeyPath<E, V> & Sendable, startingWith prefix: String, _ body: (UnsafePointer<E>) -> Void
+    ) where V.NonOptional == String {
+        lookUp(PropertyCondition(keyPath, startingWith: prefix), body)
+    }
+
+    private func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (UnsafePointer<E>) -> Void) {
         lookUp(condition) { _, row in
-            values.append(row.pointee)
+            body(row)
             return true
         }
-        return values
     }
 
     /// The first row that has a value.
