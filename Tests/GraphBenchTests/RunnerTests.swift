@@ -7,7 +7,7 @@ import Testing
 struct RunnerTests {
     private static let workloads = EngineSuite.graph.joined(to: Workload.all)
 
-    /// On few rows. What fills 256 MiB to measure the machine has one side, and takes seconds here.
+    /// On few rows. Two that measure the machine have one side, and take seconds here.
     @Test(
         arguments: workloads.map(\.name).filter {
             ![FootprintProcess.people, FootprintProcess.packages, "limit_load", "limit_retain"].contains($0)

@@ -9,7 +9,7 @@ final class RowLeaf: ManagedBuffer<RowLeaf.Header, UInt64> {
     @usableFromInline
     struct Header {
         let layout: RowLayout
-        @usableFromInline var occupancy: UInt32
+        var occupancy: UInt32
     }
 
     static let capacity = 32

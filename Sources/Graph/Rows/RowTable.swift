@@ -40,11 +40,14 @@ struct RowTable: @unchecked Sendable {
     @usableFromInline
     func addresses(of rows: ArraySlice<RowNumber>) -> [UnsafeRawPointer] {
         // First where the leaves are, then what they say: the reads of one leaf need not wait for those of another.
-        let leaves = rows.map { leaf(of: $0) }
-        return zip(rows, leaves).compactMap { row, leaf in
-            leaf?._withUnsafeGuaranteedRef { leaf in
-                let place = Int(row & 31)
-                return leaf.hasRow(at: place) ? UnsafeRawPointer(leaf.row(at: place, layout)) : nil
+        // The table must outlive both.
+        withExtendedLifetime(self) {
+            let leaves = rows.map { leaf(of: $0) }
+            return zip(rows, leaves).compactMap { row, leaf in
+                leaf?._withUnsafeGuaranteedRef { leaf in
+                    let place = Int(row & 31)
+                    return leaf.hasRow(at: place) ? UnsafeRawPointer(leaf.row(at: place, layout)) : nil
+                }
             }
         }
     }

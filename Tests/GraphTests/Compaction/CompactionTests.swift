@@ -267,7 +267,7 @@ struct CompactionTests {
         try? await coordinator.close()
     }
 
-    /// A compaction of 20,000 people whose first write waits.
+    /// A compaction of 8,000 people whose first write waits.
     private static func heldCompaction() async throws -> (GatedDisk, Coordinator, Task<Void, any Error>) {
         let disk = GatedDisk()
         let coordinator = try await Coordinator.people(on: disk)

@@ -437,7 +437,7 @@ struct LookupTests {
                 _ = visits.next()
                 return matches(value)
             }
-            #expect(coordinator.snapshot.lookUp(condition).count == range.count)
+            #expect(coordinator.snapshot.lookUpIDs(condition).count == range.count)
             return visits.value - before
         }
         // The keys decide there.

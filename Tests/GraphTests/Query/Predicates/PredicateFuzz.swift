@@ -8,8 +8,8 @@ enum PredicateFuzz {
     /// A store of pieces and crates.
     private static func store(_ random: inout SeededGenerator) async throws -> Snapshot {
         let coordinator = try await Coordinator(for: Piece.self, Crate.self)
-        // Few rows for the most part, as Foundation takes its time with each.
-        let count = Int.random(in: 0...(random.chance(4) ? 150 : 40), using: &random)
+        // Few rows in every other store, as Foundation takes its time with each.
+        let count = Int.random(in: 0...(random.chance(2) ? 150 : 40), using: &random)
         let pieces = (0..<count).map { _ in Piece.random(&random) }
         let crateCount = Int.random(in: 1...40, using: &random)
         let crates = (0..<crateCount).map { _ in Crate.random(&random) }
