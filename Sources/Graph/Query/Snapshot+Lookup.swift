@@ -51,7 +51,10 @@ extension Snapshot {
         equals value: V
     ) -> [E] {
         var values: [E] = []
-        lookUp(keyPath, equals: value) { values.append($0.pointee) }
+        lookUp(keyPath, equals: value) { _, row in
+            values.append(row.pointee)
+            return true
+        }
         return values
     }
 
@@ -68,7 +71,10 @@ extension Snapshot {
         in range: R
     ) -> [E] {
         var values: [E] = []
-        lookUp(keyPath, in: range) { values.append($0.pointee) }
+        lookUp(keyPath, in: range) { _, row in
+            values.append(row.pointee)
+            return true
+        }
         return values
     }
 
@@ -82,7 +88,10 @@ extension Snapshot {
         startingWith prefix: String
     ) -> [E] where V.NonOptional == String {
         var values: [E] = []
-        lookUp(keyPath, startingWith: prefix) { values.append($0.pointee) }
+        lookUp(keyPath, startingWith: prefix) { _, row in
+            values.append(row.pointee)
+            return true
+        }
         return values
     }
 
@@ -150,34 +159,29 @@ extension Snapshot {
 
     // MARK: Searching
 
-    // The body is the program's, where the compiler knows the type of the rows and how to copy them.
+    // In these the body is the program's code, where the compiler knows the type of the rows and how to copy them.
 
     @usableFromInline
     func lookUp<E: Entity, V: Equatable>(
-        _ keyPath: any KeyPath<E, V> & Sendable, equals value: V, _ body: (UnsafePointer<E>) -> Void
+        _ keyPath: any KeyPath<E, V> & Sendable, equals value: V,
+        _ body: (RowNumber, UnsafePointer<E>) -> Bool
     ) {
         lookUp(PropertyCondition(keyPath, equals: value), body)
     }
 
     @usableFromInline
     func lookUp<E: Entity, V: OrderedAttributeValue, R: RangeExpression<V.NonOptional>>(
-        _ keyPath: any KeyPath<E, V> & Sendable, in range: R, _ body: (UnsafePointer<E>) -> Void
+        _ keyPath: any KeyPath<E, V> & Sendable, in range: R, _ body: (RowNumber, UnsafePointer<E>) -> Bool
     ) {
         lookUp(PropertyCondition(keyPath, in: range), body)
     }
 
     @usableFromInline
     func lookUp<E: Entity, V: OrderedAttributeValue>(
-        _ keyPath: any KeyPath<E, V> & Sendable, startingWith prefix: String, _ body: (UnsafePointer<E>) -> Void
+        _ keyPath: any KeyPath<E, V> & Sendable, startingWith prefix: String,
+        _ body: (RowNumber, UnsafePointer<E>) -> Bool
     ) where V.NonOptional == String {
         lookUp(PropertyCondition(keyPath, startingWith: prefix), body)
-    }
-
-    private func lookUp<E, V>(_ condition: PropertyCondition<E, V>, _ body: (UnsafePointer<E>) -> Void) {
-        lookUp(condition) { _, row in
-            body(row)
-            return true
-        }
     }
 
     /// The first row that has a value.

@@ -32,8 +32,7 @@ struct RowTable: @unchecked Sendable {
     /// A row's address, which is valid while this table, or a copy of it, is neither changed nor released.
     @usableFromInline
     func address(of row: RowNumber) -> UnsafeRawPointer? {
-        guard let (leaf, place) = locate(row) else { return nil }
-        return leaf._withUnsafeGuaranteedRef { UnsafeRawPointer($0.row(at: place, layout)) }
+        leaf(of: row).flatMap { address(of: row, in: $0) }
     }
 
     /// The addresses of those rows that exist, in their order; valid as `address(of:)` says.
@@ -43,12 +42,14 @@ struct RowTable: @unchecked Sendable {
         // The table must outlive both.
         withExtendedLifetime(self) {
             let leaves = rows.map { leaf(of: $0) }
-            return zip(rows, leaves).compactMap { row, leaf in
-                leaf?._withUnsafeGuaranteedRef { leaf in
-                    let place = Int(row & 31)
-                    return leaf.hasRow(at: place) ? UnsafeRawPointer(leaf.row(at: place, layout)) : nil
-                }
-            }
+            return zip(rows, leaves).compactMap { row, leaf in leaf.flatMap { address(of: row, in: $0) } }
+        }
+    }
+
+    private func address(of row: RowNumber, in leaf: Unmanaged<RowLeaf>) -> UnsafeRawPointer? {
+        leaf._withUnsafeGuaranteedRef { leaf in
+            let place = Int(row & 31)
+            return leaf.hasRow(at: place) ? UnsafeRawPointer(leaf.row(at: place, layout)) : nil
         }
     }
 

@@ -128,7 +128,6 @@ struct MigrationFaultTests {
         try await Later.open(disk).close()
         var random = SeededGenerator(seed: 6)
         var (second, twoNames) = (0, 0)
-        let phase = Int.random(in: 0..<5)
         let first = try await disk.moments.forEachPowerCut(seed: 6) { crashed, _, comment in
             if crashed.names.keys.contains(where: { $0.text.contains(".schema-") }) { twoNames += 1 }
             let recovering = SimulatedDisk(crashed)
@@ -136,7 +135,7 @@ struct MigrationFaultTests {
             try await Later.open(recovering, seed: 6).close()
             for (place, later) in recovering.moments.enumerated() {
                 second += 1
-                guard Sweep.isWhole || (second + phase).isMultiple(of: 5) else { continue }
+                guard Sweep.tries(second, of: 5) else { continue }
                 let mask = [0, .max, random.next()][place % 3]
                 let medium = later.medium.crashed(keeping: mask, using: &random)
                 let comment = "\(comment), then \(place) (\(later.operation)), \(mask)"

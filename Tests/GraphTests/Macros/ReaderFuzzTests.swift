@@ -53,7 +53,7 @@ struct ReaderFuzzTests {
     /// Deeper than a stack would bear; and so long that a second pass for each bracket would be noticed.
     @Test(arguments: ["(", "[{", "<", "{", "({", "\"\\(", "/*", "#if A\n", "@A(", "a<b,", "a: A<", "x.", "`", "/"])
     func `nesting has no limit`(_ piece: String) {
-        let nested = String(repeating: piece, count: 10_000)
+        let nested = String(repeating: piece, count: 20_000)
         for text in [nested, "struct S {\n var a = 1\n var b = \(nested)", "struct S: \(nested)", "@A\(nested)"] {
             #expect(Self.complaints(about: text) == [])
         }

@@ -7,8 +7,10 @@ enum Sweep {
     private static let share = 29
     private static let phase = Int.random(in: 0..<share)
 
-    /// Whether this run tries the case with a number.
-    static func tries(_ number: Int) -> Bool { isWhole || (number + phase).isMultiple(of: share) }
+    /// Whether this run tries the case with a number. A sweep within a sweep tries a larger share, and that is a prime too.
+    static func tries(_ number: Int, of share: Int = share) -> Bool {
+        isWhole || (number + phase).isMultiple(of: share)
+    }
 
     /// One of several files, or kinds of them, for the case with a number; all of them in a whole sweep.
     static func choices<Choice>(_ choices: [Choice], for number: Int) -> [Choice] {
