@@ -27,6 +27,20 @@ struct InterruptionTests {
         #expect(parent.files == [])
     }
 
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `an interruption in the moment in which the folder is made is heeded`(signal: Int32) async throws {
+        // Where the signal comes too early for the program to see it, or the folder comes back, one try in three shows it.
+        for _ in 0..<10 {
+            let parent = try Parent()
+            let process = try parent.start(["--workload", "disk", "--rows", "2000", "--runs", "1000", "--no-peer"])
+            while process.isRunning, parent.files.isEmpty {}
+            kill(process.processIdentifier, signal)
+            try await until { !process.isRunning }
+            #expect(process.terminationStatus == 128 + signal)
+            #expect(parent.files == [])
+        }
+    }
+
     #if os(Linux)
         @Test func `an interruption while another process measures memory leaves nothing behind`() async throws {
             let parent = try Parent()

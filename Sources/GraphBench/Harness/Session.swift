@@ -18,7 +18,8 @@ struct Session {
         var results: [[WorkloadResult]] = []
         for rows in sizes {
             let path = "\(directory)/\(rows)"
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            // After an interruption the run's folder is gone and must not come back.
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             results.append(await measure(workloads, rows: rows, in: path))
             try FileManager.default.removeItem(atPath: path)
             Platform.releaseFreeMemory()

@@ -26,8 +26,11 @@ final class WorkDirectory {
     private init(path: String, signals: [Int32]) {
         self.path = path
         self.signals = signals
+        let registered = DispatchGroup()
         sources = signals.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            registered.enter()
+            source.setRegistrationHandler { registered.leave() }
             source.setEventHandler {
                 Self.removal.withLock { _ in
                     FootprintProcess.end()
@@ -39,6 +42,8 @@ final class WorkDirectory {
             source.activate()
             return source
         }
+        // Another thread registers them. A signal before that would be lost.
+        registered.wait()
     }
 
     deinit {
