@@ -5,6 +5,10 @@ import Testing
 struct GuideTests {
     private static let folder = "Docs/Graph.docc"
 
+    private static let graph = Result {
+        try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler.symbolGraph.get())
+    }
+
     private struct SymbolGraph: Decodable {
         struct Symbol: Decodable {
             struct Kind: Decodable {
@@ -79,7 +83,7 @@ struct GuideTests {
 
     @Test func `the landing page leads to every public symbol and every guide`() throws {
         let page = try DocumentedProgram.text(of: "\(Self.folder)/Graph.md")
-        let graph = try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler().symbolGraph())
+        let graph = try Self.graph.get()
         let names = graph.symbols.filter { $0.pathComponents.count == 1 }.map(\.pathComponents[0])
         #expect(names.count > 50)
         for name in names {
@@ -98,7 +102,7 @@ struct GuideTests {
             "SnapshotDifference", "Commit",
         ]
         let kinds: Set = ["swift.init", "swift.method", "swift.subscript", "swift.type.method"]
-        let graph = try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler().symbolGraph())
+        let graph = try Self.graph.get()
         let symbols = graph.symbols.filter { symbol in
             types.contains(symbol.pathComponents[0]) && kinds.contains(symbol.kind.identifier)
                 && !symbol.identifier.precise.contains("::SYNTHESIZED::")

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Graph
@@ -7,20 +6,6 @@ import Testing
 
 /// The tool for files of stores.
 @MainActor struct GraphCtlTests {
-    private struct Outcome: Equatable {
-        var code: Int32 = 0
-        var output = ""
-        var errors = ""
-        var lines: [Substring] { output.split(separator: "\n") }
-    }
-
-    private func run(_ arguments: String...) async -> Outcome {
-        var outcome = Outcome()
-        let program = GraphCtl(output: { outcome.output += $0 }, errors: { outcome.errors += $0 })
-        outcome.code = await program.run(arguments)
-        return outcome
-    }
-
     private func contents(of folder: TemporaryFolder) throws -> [String: Data?] {
         var files: [String: Data?] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
@@ -35,11 +20,12 @@ import Testing
         let folder = try store.copy()
         let before = try contents(of: folder)
         let state = try await store.plainState()
-        let verification = await run("verify", folder.file())
+        let verification = await graphctl("verify", folder.file())
         #expect(verification.code == 0 && verification.errors == "")
         #expect(verification.output.contains(": sound, with \(state.rows.count) objects at commit "))
-        #expect(await run("schema", folder.file()).output == String(decoding: try store.record.bytes, as: UTF8.self))
-        let dump = await run("dump", "--format", "jsonl", folder.file())
+        #expect(
+            await graphctl("schema", folder.file()).output == String(decoding: try store.record.bytes, as: UTF8.self))
+        let dump = await graphctl("dump", "--format", "jsonl", folder.file())
         #expect(dump.code == 0 && dump.lines.count == state.rows.count)
         for line in dump.lines {
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -49,7 +35,7 @@ import Testing
             #expect(Set(expected.keys).isSubset(of: values?.keys.map { $0 } ?? []))
             #expect(object?["version"] as? UInt64 == state.versions["\(entity ?? "")/\(row ?? 0)"])
         }
-        let statistics = await run("stat", folder.file())
+        let statistics = await graphctl("stat", folder.file())
         for entity in Set(state.rows.keys.map { $0.prefix { $0 != "/" } }) {
             let count = state.rows.keys.count { $0.hasPrefix("\(entity)/") }
             #expect(statistics.lines.contains("objects of \(entity): \(count)"))
@@ -59,7 +45,7 @@ import Testing
 
     @Test(arguments: GoldenStore.allCases) func `what export prints, an import reads`(store: GoldenStore) async throws {
         let folder = try store.copy()
-        let export = await run("export", folder.file())
+        let export = await graphctl("export", folder.file())
         #expect(export.code == 0)
         let original = try await store.open(folder.file())
         let copy = try await store.open(folder.file("copy"))
@@ -67,17 +53,17 @@ import Testing
         #expect(try copy.snapshot.exchanged() == original.snapshot.exchanged())
         #expect(try await original.snapshot.exportedRows().text().split(separator: "\n").count == export.lines.count)
         for (entity, description) in original.snapshot.schema.entities.enumerated() {
-            let rows = await run("export", "--format=csv", "--entity", description.name, folder.file())
+            let rows = await graphctl("export", "--format=csv", "--entity", description.name, folder.file())
             #expect(rows.output.hasPrefix("id,") && rows.code == 0)
             #expect(rows.output.utf8.count > original.snapshot.entities[entity].rows.count)
             for toMany in description.toManys {
                 let name = description.properties[toMany.property].name
-                let links = await run(
+                let links = await graphctl(
                     "export", "--format=csv", "--entity", description.name, "--links", name, folder.file())
                 #expect(links.output.hasPrefix("id,\(name)\r\n"))
             }
         }
-        #expect(await run("export", "--entity", "Nothing", folder.file()).code == 2)
+        #expect(await graphctl("export", "--entity", "Nothing", folder.file()).code == 2)
         try await original.close()
         try await copy.close()
     }
@@ -122,7 +108,7 @@ import Testing
             context.insert(Sample(owner: ToOne(owner.id)))
         }
         // The store is open.
-        let dump = await run("dump", "--format", "jsonl", folder.file())
+        let dump = await graphctl("dump", "--format", "jsonl", folder.file())
         let expected = """
             {"entity":"Sample","row":1,"version":1,"values":{"flag":true,"small":-5,\
             "wide":-170141183460469231731687303715884105728,"ratio":0.1,"odd":"nan","text":"Żar 😀\\n\\u007f",\
@@ -133,10 +119,10 @@ import Testing
             """
         #expect(dump.lines.first.map(String.init) == expected)
         #expect(try JSONSerialization.jsonObject(with: Data(expected.utf8)) is [String: Any])
-        let text = await run("dump", "--entity", "Sample", folder.file())
+        let text = await graphctl("dump", "--entity", "Sample", folder.file())
         #expect(text.lines.prefix(4) == ["Sample 1, version 1", "    flag: true", "    small: -5", text.lines[3]])
         #expect(text.lines.contains("    owner: 1") && text.lines.count == 2 * 20)
-        let other = await run("dump", "--entity", "Other", folder.file())
+        let other = await graphctl("dump", "--entity", "Other", folder.file())
         #expect(other.code == 2 && other.errors == "graphctl: the file has no entity 'Other', but Sample\n")
         try await store.close()
     }
@@ -150,14 +136,15 @@ import Testing
             ["a", "b", "c"].map { context.insert(Team(name: $0)).id }
         }
         try await store.copy(to: folder.file("copy"))
-        #expect(await run("diff", folder.file("copy"), folder.file()) == Outcome())
+        #expect(await graphctl("diff", folder.file("copy"), folder.file()) == GraphCtlOutcome())
         try await store.transaction { context in
             context[ids[0]]?.name = "A"
             context[ids[1]]?.delete()
             context.insert(Person(name: "Ada", team: ToOne(ids[2])))
         }
         let (there, back) = (
-            await run("diff", folder.file("copy"), folder.file()), await run("diff", folder.file(), folder.file("copy"))
+            await graphctl("diff", folder.file("copy"), folder.file()),
+            await graphctl("diff", folder.file(), folder.file("copy"))
         )
         #expect(there.code == 3 && back.code == 3)
         #expect(
@@ -168,6 +155,21 @@ import Testing
         #expect(there.lines.contains("  Team 3 members: [] → [1]"))
         #expect(there.lines.count == 4 && back.lines.count == 4)
         try await store.close()
+    }
+
+    @Test func `schemas and stores that differ are told`() async throws {
+        let (old, new) = (try GoldenStore.library.copy(), try GoldenStore.library.copy())
+        try await LibraryV2.open(new.file()).close()
+        let difference = await graphctl("diff", old.file(), new.file())
+        #expect(difference.code == 3 && difference.errors == "")
+        #expect(difference.lines.contains("schema: Prize: added"), "\(difference.lines.prefix(20))")
+        #expect(
+            difference.lines.contains { $0.hasPrefix("schema: Book.pages: int32 becomes int") },
+            "\(difference.lines.prefix(20))")
+        #expect(!difference.lines.contains { $0.hasSuffix("null → null") })
+        let other = try await Coordinator(for: Team.self, Person.self, at: old.file("other"))
+        try await other.close()
+        #expect(await graphctl("diff", old.file(), old.file("other")).errors.contains("belong to different stores"))
     }
 
     @Test func `the log has each commit that the file has`() async throws {
@@ -182,31 +184,31 @@ import Testing
             context[ids[1]]?.delete()
             context.insert(Person(name: "Ada", team: ToOne(ids[2])))
         }
-        let text = await run("log", folder.file())
+        let text = await graphctl("log", folder.file())
         #expect(text.code == 0 && text.lines.count == 2)
         #expect(text.lines[0].hasPrefix("commit 1, 20") && text.lines[0].contains(", by \"Ada \\\"L\\\"\", Team +3, "))
         #expect(text.lines[1].hasPrefix("commit 2, 20") && text.lines[1].contains("Z, Team ~1 -1, Person +1, "))
-        let json = await run("log", "--format", "jsonl", folder.file())
+        let json = await graphctl("log", "--format", "jsonl", folder.file())
         let last = try JSONSerialization.jsonObject(with: Data(json.lines[1].utf8)) as? [String: Any]
         let changes = last?["changes"] as? [String: [String: Int]]
         #expect(changes?["Team"] == ["inserted": 0, "updated": 1, "deleted": 1])
         let time = ((last?["time"] as? NSNumber)?.doubleValue ?? 0) / 1e9 - start.timeIntervalSince1970
         #expect((-1...600).contains(time))
         try await store.compact()
-        #expect(await run("log", folder.file()).lines == text.lines)
-        let figures = await run("stat", folder.file()).lines
+        #expect(await graphctl("log", folder.file()).lines == text.lines)
+        let figures = await graphctl("stat", folder.file()).lines
         #expect(figures.contains { $0.hasPrefix("bytes of commits that it has retained: ") && !$0.hasSuffix(" 0") })
         try await store.deleteHistory(before: store.snapshot.token)
         try await store.transaction { $0[ids[0]]?.name = "B" }
-        let rest = await run("log", folder.file())
+        let rest = await graphctl("log", folder.file())
         #expect(rest.lines.count == 2 && rest.lines[0] == "commits up to 2 are not in the file any more")
         #expect(rest.lines[1].contains("commit 3, "))
-        let lines = await run("log", "--format=jsonl", folder.file()).lines
+        let lines = await graphctl("log", "--format=jsonl", folder.file()).lines
         #expect(lines.count == 2 && lines[0] == "{\"compacted\":2}" && lines[1].hasPrefix("{\"commit\":3,"))
         try await store.close()
         for golden in GoldenStore.allCases {
             let folder = try golden.copy()
-            #expect(await run("log", folder.file()).code == 0)
+            #expect(await graphctl("log", folder.file()).code == 0)
         }
     }
 
@@ -222,7 +224,7 @@ import Testing
             context.insert(Person(name: "Ada", team: ToOne(ids[0])))
         }
         // The store is open.
-        let text = await run("log", "--changes", folder.file())
+        let text = await graphctl("log", "--changes", folder.file())
         #expect(text.code == 0 && text.errors == "", "\(text)")
         #expect(text.lines.count == 7, "\(text)")
         #expect(text.lines[0].hasPrefix("commit 1, ") && text.lines[3].hasPrefix("commit 2, "))
@@ -231,20 +233,20 @@ import Testing
         #expect(text.lines[5] == "    - Team 2 {\"name\":\"b\"}")
         #expect(text.lines[6].hasPrefix("    + Person 1 {\"name\":\"Ada\","), "\(text.lines[6])")
         #expect(text.lines[6].contains("\"team\":1"))
-        let json = await run("log", "--format", "jsonl", "--changes", folder.file())
+        let json = await graphctl("log", "--format", "jsonl", "--changes", folder.file())
         let last = try JSONSerialization.jsonObject(with: Data(json.lines[1].utf8)) as? [String: Any]
         let objects = try #require(last?["objects"] as? [[String: Any]])
         #expect(objects.compactMap { $0["change"] as? String } == ["updated", "deleted", "inserted"])
         #expect(objects[0]["before"] as? [String: String] == ["name": "a"])
         #expect(objects[0]["values"] as? [String: String] == ["name": "A"])
         try await store.transaction { $0[ids[0]]?.name = "B" }
-        #expect(await run("log", "--changes", folder.file()).lines.last == "    ~ Team 1 name: \"A\" → \"B\"")
-        #expect(!(await run("log", "--format", "jsonl", folder.file()).output.contains("objects")))
+        #expect(await graphctl("log", "--changes", folder.file()).lines.last == "    ~ Team 1 name: \"A\" → \"B\"")
+        #expect(!(await graphctl("log", "--format", "jsonl", folder.file()).output.contains("objects")))
         try await store.close()
         for golden in GoldenStore.allCases {
             let folder = try golden.copy()
             let before = try contents(of: folder)
-            #expect(await run("log", "--changes", folder.file()).code == 0)
+            #expect(await graphctl("log", "--changes", folder.file()).code == 0)
             #expect(try contents(of: folder) == before)
         }
     }
@@ -270,7 +272,7 @@ import Testing
         try await store.transaction { context in
             if let pupil = context[pupil] { context[lesson]?.pupils.remove(pupil) }
         }
-        let lines = await run("log", "--changes", folder.file()).lines
+        let lines = await graphctl("log", "--changes", folder.file()).lines
         #expect(lines.count { $0.hasPrefix("    + link ") && $0.hasSuffix(": 1 to 1") } == 1, "\(lines)")
         #expect(lines.last?.hasPrefix("    - link ") == true, "\(lines)")
         try await store.close()
@@ -296,18 +298,18 @@ import Testing
         let card = Newer.Card(text: "a", color: 7)
         let id = try await store.transaction { $0.insert(Newer.Item(card: card)).id }
         for number in 1...50 { try await store.transaction { $0[id]?.count = number } }
-        let refusal = await run("compact", folder.file())
+        let refusal = await graphctl("compact", folder.file())
         #expect(refusal.code == 1 && refusal.errors.contains("already open"))
         try await store.close()
-        #expect(await run("compact", folder.file()).code == 0)
-        #expect(await run("log", folder.file()).lines.count == 51)
-        let compaction = await run("compact", "--without-history", folder.file())
+        #expect(await graphctl("compact", folder.file()).code == 0)
+        #expect(await graphctl("log", folder.file()).lines.count == 51)
+        let compaction = await graphctl("compact", "--without-history", folder.file())
         #expect(compaction.code == 0)
-        #expect(await run("log", folder.file()).lines == ["commits up to 51 are not in the file any more"])
+        #expect(await graphctl("log", folder.file()).lines == ["commits up to 51 are not in the file any more"])
         let lengths = compaction.output.split(separator: " ").compactMap { Int($0) }
         try #require(lengths.count == 2)
         #expect(lengths[1] < lengths[0])
-        #expect(await run("stat", folder.file()).lines.contains("generation: 3"))
+        #expect(await graphctl("stat", folder.file()).lines.contains("generation: 3"))
         let again = try await Coordinator(for: Newer.Item.self, at: folder.file())
         #expect(again.snapshot.value(for: id)?.card == card && again.snapshot.value(for: id)?.count == 50)
         #expect(again.storeID == store.storeID && again.snapshot.commit == store.snapshot.commit)
@@ -315,7 +317,7 @@ import Testing
 
         let library = try GoldenStore.library.copy()
         try await LibraryV2.open(library.file()).close()
-        #expect(await run("compact", library.file()).code == 0)
+        #expect(await graphctl("compact", library.file()).code == 0)
         await #expect(throws: GraphError.self) { try await LibraryV1.open(library.file()) }
         try await LibraryV2.open(library.file()).close()
     }
@@ -325,17 +327,17 @@ import Testing
     @Test(arguments: GoldenStore.allCases) func `a sound file is salvaged whole`(store: GoldenStore) async throws {
         let folder = try store.copy()
         let before = try contents(of: folder)
-        let salvage = await run("salvage", folder.file(), "--output", folder.file("new"))
+        let salvage = await graphctl("salvage", folder.file(), "--output", folder.file("new"))
         #expect(salvage.code == 0 && salvage.output.hasSuffix("; nothing was dropped\n"), "\(salvage)")
-        #expect(await run("diff", folder.file(), folder.file("new")).code == 0)
-        #expect(await run("verify", folder.file("new")).code == 0)
-        let statistics = (await run("stat", folder.file()).lines, await run("stat", folder.file("new")).lines)
+        #expect(await graphctl("diff", folder.file(), folder.file("new")).code == 0)
+        #expect(await graphctl("verify", folder.file("new")).code == 0)
+        let statistics = (await graphctl("stat", folder.file()).lines, await graphctl("stat", folder.file("new")).lines)
         #expect(statistics.0.first { $0.hasPrefix("store: ") } == statistics.1.first { $0.hasPrefix("store: ") })
         #expect(statistics.0.first { $0.hasPrefix("commit: ") } == statistics.1.first { $0.hasPrefix("commit: ") })
         var after = try contents(of: folder)
         let new = try #require(after.removeValue(forKey: "new") ?? nil)
         #expect(after == before && new[48..<64] != before["store.graph"]??[48..<64])
-        let again = await run("salvage", "--output=\(folder.file("new"))", folder.file())
+        let again = await graphctl("salvage", "--output=\(folder.file("new"))", folder.file())
         #expect(again.code == 1 && again.errors.contains("something has this name already"))
         try await store.open(folder.file("new")).close()
     }
@@ -344,137 +346,30 @@ import Testing
         let folder = try GoldenStore.library.copy()
         try damage(folder.file(), at: 20_000)
         let before = try contents(of: folder)
-        let salvage = await run("salvage", folder.file(), "--output", folder.file("new"))
+        let salvage = await graphctl("salvage", folder.file(), "--output", folder.file("new"))
         #expect(salvage.code == 4 && salvage.lines.contains { $0.contains(" cannot be read: record ") }, "\(salvage)")
         #expect(
             salvage.output.contains(": objects of Author: ") && salvage.output.contains("what is listed above is not"))
-        #expect(await run("verify", folder.file("new")).code == 0)
+        #expect(await graphctl("verify", folder.file("new")).code == 0)
         try await LibraryV1.open(folder.file("new"), readOnly: true).close()
         var after = try contents(of: folder)
         after.removeValue(forKey: "new")
         #expect(after == before)
         let header = try GoldenStore.library.copy()
         try damage(header.file(), at: 4_100)
-        let whole = await run("salvage", header.file(), "--output", header.file("new"))
+        let whole = await graphctl("salvage", header.file(), "--output", header.file("new"))
         #expect(whole.code == 0 && whole.errors.hasSuffix("the header's second copy is damaged\n"))
-        #expect(await run("salvage", header.file("missing"), "--output", header.file("other")).code == 1)
+        #expect(await graphctl("salvage", header.file("missing"), "--output", header.file("other")).code == 1)
         // Without a schema.
         var bytes = try #require(FileManager.default.contents(atPath: header.file()))
         for place in JournalFormat.recordsOffset..<UInt64(bytes.count) { bytes[Int(place)] = 0 }
         try bytes.write(to: URL(fileURLWithPath: header.file()))
-        let nothing = await run("salvage", header.file(), "--output", header.file("other"))
+        let nothing = await graphctl("salvage", header.file(), "--output", header.file("other"))
         #expect(nothing.code == 1 && nothing.errors.contains(": nothing can be salvaged: "), "\(nothing)")
         #expect(!nothing.errors.contains("graphctl salvage"), "\(nothing)")
     }
 
-    // MARK: What is odd
-
-    private func damage(_ file: String, at place: Int) throws {
-        var bytes = try #require(FileManager.default.contents(atPath: file))
-        bytes[place] ^= 1
-        try bytes.write(to: URL(fileURLWithPath: file))
-    }
-
-    @Test func `a damaged header is damage to verify, and repaired by compact, which says so`() async throws {
-        let folder = try GoldenStore.library.copy()
-        try damage(folder.file(), at: 4_100)
-        let verification = await run("verify", folder.file())
-        #expect(verification.code == 1 && verification.output.contains("the header's second copy is damaged"))
-        #expect(await run("stat", folder.file()).output.contains("remark: byte 4096: the header's second copy"))
-        for command in ["schema", "dump", "log"] {
-            let outcome = await run(command, folder.file())
-            #expect(outcome.code == 0 && !outcome.output.contains("damaged"))
-            #expect(command == "log" || outcome.errors.contains("the header's second copy is damaged"), "\(outcome)")
-        }
-        let difference = await run("diff", folder.file(), folder.file())
-        #expect(difference.code == 0 && difference.errors.split(separator: "\n").count == 2)
-        let compaction = await run("compact", folder.file())
-        #expect(
-            compaction.code == 0 && compaction.errors.contains("the header's second copy was damaged"), "\(compaction)")
-        let again = await run("verify", folder.file())
-        #expect(again.code == 0 && again.lines.count == 1)
-    }
-
-    @Test func `a lock file of something else is damage to verify, since no program can open the store`() async throws {
-        let folder = try GoldenStore.library.copy()
-        try Data(repeating: 7, count: 5_000).write(to: URL(fileURLWithPath: folder.file() + ".lock"))
-        let verification = await run("verify", folder.file())
-        #expect(verification.code == 1 && verification.output.contains("not a lock file of Graph"))
-        let compaction = await run("compact", folder.file())
-        #expect(compaction.code == 1 && compaction.errors.contains("not a lock file of Graph"))
-    }
-
-    @Test func `an unfinished write is a remark, and cut off by compact, which says so`() async throws {
-        let folder = try GoldenStore.library.copy()
-        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file()))
-        try handle.seekToEnd()
-        try handle.write(contentsOf: Data(repeating: 9, count: 100))
-        try handle.close()
-        let verification = await run("verify", folder.file())
-        #expect(verification.code == 0 && verification.lines.count == 2, "\(verification)")
-        let compaction = await run("compact", folder.file())
-        #expect(compaction.errors.contains("an unfinished write of 100 bytes was cut off and kept"), "\(compaction)")
-        let length = try FileManager.default.attributesOfItem(atPath: folder.file())[.size] as? Int
-        #expect(compaction.output.hasSuffix(" \(length ?? 0) bytes now\n"))
-    }
-
-    @Test func `schemas and stores that differ are told`() async throws {
-        let (old, new) = (try GoldenStore.library.copy(), try GoldenStore.library.copy())
-        try await LibraryV2.open(new.file()).close()
-        let difference = await run("diff", old.file(), new.file())
-        #expect(difference.code == 3 && difference.errors == "")
-        #expect(difference.lines.contains("schema: Prize: added"), "\(difference.lines.prefix(20))")
-        #expect(
-            difference.lines.contains { $0.hasPrefix("schema: Book.pages: int32 becomes int") },
-            "\(difference.lines.prefix(20))")
-        #expect(!difference.lines.contains { $0.hasSuffix("null → null") })
-        let other = try await Coordinator(for: Team.self, Person.self, at: old.file("other"))
-        try await other.close()
-        #expect(await run("diff", old.file(), old.file("other")).errors.contains("belong to different stores"))
-    }
-
-    /// What the executable itself prints to standard error, and its exit code, if its output goes to a device.
-    private func outcome(_ arguments: [String], output device: String) throws -> (code: Int32, errors: String) {
-        let (process, errors) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: try StoreProcess.program("graphctl"))
-        process.arguments = arguments
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: device))
-        process.standardError = errors
-        try process.run()
-        let text = try errors.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: text, as: UTF8.self))
-    }
-
-    #if os(Linux)
-        @Test func `output that cannot be written is an error`() throws {
-            let folder = try GoldenStore.library.copy()
-            let full = try outcome(["dump", folder.file()], output: "/dev/full")
-            #expect(full.code == 1 && full.errors.hasPrefix("graphctl: cannot write the output: "), "\(full)")
-            let good = try outcome(["dump", folder.file()], output: "/dev/null")
-            #expect(good.code == 0 && good.errors == "")
-        }
-    #endif
-
-    // MARK: Refusals
-
-    @Test func `a damaged file is told, with the place`() async throws {
-        let folder = try GoldenStore.library.copy()
-        var bytes = try #require(FileManager.default.contents(atPath: folder.file()))
-        bytes[9_000] ^= 1
-        try bytes.write(to: URL(fileURLWithPath: folder.file()))
-        for command in ["verify", "stat", "schema", "dump", "compact"] {
-            let outcome = await run(command, folder.file())
-            #expect(outcome.code == 1 && outcome.output == "")
-            #expect(outcome.errors.hasPrefix("graphctl: ") && outcome.errors.contains("damaged at byte "), "\(outcome)")
-        }
-        #expect(
-            await run("verify", folder.file("missing")).errors.hasSuffix(
-                "there is no file\n"))
-        #expect(await run("diff", folder.file(), folder.file()).code == 1)
-        try Data("text".utf8).write(to: URL(fileURLWithPath: folder.file()))
-        #expect(await run("stat", folder.file()).errors.contains("not a Graph store"))
-    }
+    // MARK: Following
 
     @Test(arguments: ["text", "jsonl"])
     func `commits are printed as they become durable, until the command is interrupted or has nothing to follow`(
@@ -510,101 +405,4 @@ import Testing
             }
         }
     }
-
-    @Test func `a wrong command line is told`() async {
-        for arguments in [
-            ["nope", "a"], ["verify"], ["verify", "a", "b"], ["dump", "--format", "xml", "a"],
-            ["dump", "a", "--format"],
-            ["stat", "--format", "text", "a"], ["diff", "a"], ["diff", "a", "b", "c"], ["dump", "a", "--entity"],
-            ["-x"], ["salvage", "a"], ["salvage", "--output", "b"], ["salvage", "a", "--output"],
-            ["verify", "--output", "b"], ["dump", "--changes", "a"], ["log", "--changes"],
-            ["export", "--format", "text", "a"], ["export", "--format", "csv", "a"],
-            ["export", "--entity", "A", "--links", "b", "a"],
-        ] {
-            var errors = ""
-            let code = await GraphCtl(output: { _ in }, errors: { errors += $0 }).run(arguments)
-            #expect(code == 2 && errors.contains("; graphctl ") && errors.contains("--help "), "\(arguments)")
-        }
-        #expect(await run() == Outcome(code: 2, errors: Help.text))
-        for arguments in [["--help"], ["help"], ["-h"], ["nope", "--help"], ["help", "nope"]] {
-            var output = ""
-            let code = await GraphCtl(output: { output += $0 }, errors: { _ in }).run(arguments)
-            #expect(code == 0 && output == Help.text)
-        }
-    }
-
-    @Test func `each command has a line in the help, and help of its own`() async throws {
-        let names = [
-            "verify", "stat", "schema", "dump", "export", "log", "follow", "diff", "compact", "salvage",
-        ]
-        #expect(Help.commands.map(\.name) == names)
-        for name in names {
-            #expect(Help.text.contains("\n  \(name) "), "\(name)")
-            let help = await run(name, "--help")
-            #expect(help.code == 0 && help.errors == "" && help.output.hasPrefix("usage: graphctl \(name) "))
-            for part in [
-                "\nOptions:\n", "\nExit codes:\n  0  ", "\n  1  ", "\n  2  ", "\nExample:\n  graphctl \(name) ",
-            ] {
-                #expect(help.output.contains(part), "\(name) lacks \(part)")
-            }
-            #expect(await run("help", name) == help)
-            #expect(await run(name, "a", "-h") == help)
-            // An example is a command line that can be followed.
-            let command = try #require(Help.commands.first { $0.name == name })
-            let words = command.example.split(separator: " ").dropFirst().prefix { $0 != "|" && $0 != ">" }.map(
-                String.init)
-            #expect(throws: Never.self) { try Options(words) }
-        }
-        for code in ["3  ", "4  "] { #expect(Help.commands.filter { $0.text.contains("\n  " + code) }.count == 1) }
-        for line in (Help.commands.map(\.text) + [Help.text]).joined().split(separator: "\n") {
-            #expect(line.count <= 132, "\(line)")
-        }
-    }
-
-    // MARK: Progress
-
-    @Test func `what takes long says how far it is, where somebody looks`() async throws {
-        let folder = try GoldenStore.library.copy()
-        for (arguments, stages) in [
-            (["verify", folder.file()], ["reading: 100 %", "checking: 100 %", "checking every index"]),
-            (["compact", folder.file()], ["reading: 100 %", "writing: 100 %"]),
-            (["salvage", folder.file(), "--output", folder.file("new")], ["reading: ", "writing: 100 %"]),
-        ] {
-            let seen = Mutex<[String]>([])
-            var program = GraphCtl(output: { _ in }, errors: { _ in })
-            program.progress = { text in seen.withLock { $0.append(text) } }
-            #expect(await program.run(arguments) == 0)
-            let texts = seen.withLock { $0 }
-            for stage in stages { #expect(texts.contains { $0.hasPrefix(stage) }, "\(arguments[0]) lacks \(stage)") }
-        }
-    }
-
-    #if os(Linux)
-        /// What the executable prints to a terminal that is its standard error.
-        private func terminalText(_ arguments: [String]) throws -> String {
-            var (terminal, other): (Int32, Int32) = (-1, -1)
-            try #require(openpty(&terminal, &other, nil, nil, nil) == 0)
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: try StoreProcess.program("graphctl"))
-            process.arguments = arguments
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle(fileDescriptor: other, closeOnDealloc: true)
-            try process.run()
-            process.waitUntilExit()
-            // A terminal keeps some thousand bytes for its reader.
-            var bytes = [UInt8](repeating: 0, count: 1 << 16)
-            let count = read(terminal, &bytes, bytes.count)
-            close(terminal)
-            return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
-        }
-
-        @Test func `a terminal shows progress and is left clean, and a pipe has none of it`() throws {
-            let folder = try GoldenStore.library.copy()
-            let text = try terminalText(["verify", folder.file()])
-            #expect(
-                text.contains("\rreading: 100 %\u{1B}[K") && text.hasSuffix("\r\u{1B}[K"), "\(text.debugDescription)")
-            let piped = try outcome(["verify", folder.file()], output: "/dev/null")
-            #expect(piped.code == 0 && piped.errors == "")
-        }
-    #endif
 }

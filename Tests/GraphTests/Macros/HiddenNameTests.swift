@@ -16,7 +16,7 @@ struct HiddenNameTests {
     }
 
     @Test func `the hidden names are the members of the managed object`() throws {
-        let graph = try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler().symbolGraph())
+        let graph = try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler.symbolGraph.get())
         let members = graph.symbols.filter { symbol in
             symbol.pathComponents.count == 2 && symbol.pathComponents[0] == "ManagedObject"
                 && ["swift.property", "swift.method"].contains(symbol.kind.identifier)

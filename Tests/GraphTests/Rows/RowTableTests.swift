@@ -44,6 +44,21 @@ struct RowTableTests {
         #expect(table.rowNumbers == [1 << 60] && table.checkInvariants() == [])
     }
 
+    @Test func `addresses come in the order that was asked for, as often, and of rows that exist`() {
+        let table = table([1, 2, 31, 40, 1_000, 5_000])
+        func values(_ rows: ArraySlice<RowNumber>) -> [UInt64] {
+            let addresses = table.addresses(of: rows)
+            return withExtendedLifetime(table) { addresses.map { $0.load(as: UInt64.self) } }
+        }
+        #expect(values([]) == [])
+        #expect(values([5_000, 1, 40, 1]) == [5_000, 1, 40, 1])
+        // Without the row, without its leaf, and beyond what the tree covers.
+        #expect(values([3, 1, 70, 32, 2, 3_000, 1 << 40, .max, 1_000, 0]) == [1, 2, 1_000])
+        let rows: [RowNumber] = [1, 2, 3, 31, 40]
+        #expect(values(rows[1...3]) == [2, 31])
+        #expect(self.table([]).addresses(of: rows[...]).isEmpty)
+    }
+
     /// Around each boundary between nodes, and at the ends.
     static let edges: [RowNumber] =
         [5, 9, 13, 36, 60, 62].flatMap { bits -> [RowNumber] in [(1 << bits) - 1, 1 << bits] } + [0, .max - 1, .max]

@@ -97,7 +97,9 @@ struct SwiftCompiler {
     }
 
     /// The module's public symbols, as the compiler lists them for documentation.
-    func symbolGraph() throws -> Data {
+    static let symbolGraph = Result { try SwiftCompiler().extractSymbolGraph() }
+
+    private func extractSymbolGraph() throws -> Data {
         struct TargetInfo: Decodable {
             struct Target: Decodable { let triple: String }
             let target: Target
@@ -120,6 +122,8 @@ struct SwiftCompiler {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+        // What a guide's program leaves behind goes with the folder.
+        process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) { $1 }
         let pipe = Pipe()
         process.standardError = pipe
         process.standardOutput = pipe

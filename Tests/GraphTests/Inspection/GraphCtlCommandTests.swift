@@ -1,0 +1,132 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import graphctl
+
+/// The tool's command line, help and progress, and its output where that is no file.
+@MainActor struct GraphCtlCommandTests {
+    // MARK: Command line
+
+    @Test func `a wrong command line is told`() async {
+        for arguments in [
+            ["nope", "a"], ["verify"], ["verify", "a", "b"], ["dump", "--format", "xml", "a"],
+            ["dump", "a", "--format"],
+            ["stat", "--format", "text", "a"], ["diff", "a"], ["diff", "a", "b", "c"], ["dump", "a", "--entity"],
+            ["-x"], ["salvage", "a"], ["salvage", "--output", "b"], ["salvage", "a", "--output"],
+            ["verify", "--output", "b"], ["dump", "--changes", "a"], ["log", "--changes"],
+            ["export", "--format", "text", "a"], ["export", "--format", "csv", "a"],
+            ["export", "--entity", "A", "--links", "b", "a"],
+        ] {
+            var errors = ""
+            let code = await GraphCtl(output: { _ in }, errors: { errors += $0 }).run(arguments)
+            #expect(code == 2 && errors.contains("; graphctl ") && errors.contains("--help "), "\(arguments)")
+        }
+        #expect(await graphctl() == GraphCtlOutcome(code: 2, errors: Help.text))
+        for arguments in [["--help"], ["help"], ["-h"], ["nope", "--help"], ["help", "nope"]] {
+            var output = ""
+            let code = await GraphCtl(output: { output += $0 }, errors: { _ in }).run(arguments)
+            #expect(code == 0 && output == Help.text)
+        }
+    }
+
+    @Test func `each command has a line in the help, and help of its own`() async throws {
+        let names = [
+            "verify", "stat", "schema", "dump", "export", "log", "follow", "diff", "compact", "salvage",
+        ]
+        #expect(Help.commands.map(\.name) == names)
+        for name in names {
+            #expect(Help.text.contains("\n  \(name) "), "\(name)")
+            let help = await graphctl(name, "--help")
+            #expect(help.code == 0 && help.errors == "" && help.output.hasPrefix("usage: graphctl \(name) "))
+            for part in [
+                "\nOptions:\n", "\nExit codes:\n  0  ", "\n  1  ", "\n  2  ", "\nExample:\n  graphctl \(name) ",
+            ] {
+                #expect(help.output.contains(part), "\(name) lacks \(part)")
+            }
+            #expect(await graphctl("help", name) == help)
+            #expect(await graphctl(name, "a", "-h") == help)
+            // An example is a command line that can be followed.
+            let command = try #require(Help.commands.first { $0.name == name })
+            let words = command.example.split(separator: " ").dropFirst().prefix { $0 != "|" && $0 != ">" }.map(
+                String.init)
+            #expect(throws: Never.self) { try Options(words) }
+        }
+        for code in ["3  ", "4  "] { #expect(Help.commands.filter { $0.text.contains("\n  " + code) }.count == 1) }
+        for line in (Help.commands.map(\.text) + [Help.text]).joined().split(separator: "\n") {
+            #expect(line.count <= 132, "\(line)")
+        }
+    }
+
+    // MARK: Output
+
+    /// What the executable itself prints to standard error, and its exit code, if its output goes to a device.
+    private func outcome(_ arguments: [String], output device: String) throws -> (code: Int32, errors: String) {
+        let (process, errors) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: try StoreProcess.program("graphctl"))
+        process.arguments = arguments
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: device))
+        process.standardError = errors
+        try process.run()
+        let text = try errors.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+    }
+
+    #if os(Linux)
+        @Test func `output that cannot be written is an error`() throws {
+            let folder = try GoldenStore.library.copy()
+            let full = try outcome(["dump", folder.file()], output: "/dev/full")
+            #expect(full.code == 1 && full.errors.hasPrefix("graphctl: cannot write the output: "), "\(full)")
+            let good = try outcome(["dump", folder.file()], output: "/dev/null")
+            #expect(good.code == 0 && good.errors == "")
+        }
+    #endif
+
+    // MARK: Progress
+
+    @Test func `what takes long says how far it is, where somebody looks`() async throws {
+        let folder = try GoldenStore.library.copy()
+        for (arguments, stages) in [
+            (["verify", folder.file()], ["reading: 100 %", "checking: 100 %", "checking every index"]),
+            (["compact", folder.file()], ["reading: 100 %", "writing: 100 %"]),
+            (["salvage", folder.file(), "--output", folder.file("new")], ["reading: ", "writing: 100 %"]),
+        ] {
+            let seen = Mutex<[String]>([])
+            var program = GraphCtl(output: { _ in }, errors: { _ in })
+            program.progress = { text in seen.withLock { $0.append(text) } }
+            #expect(await program.run(arguments) == 0)
+            let texts = seen.withLock { $0 }
+            for stage in stages { #expect(texts.contains { $0.hasPrefix(stage) }, "\(arguments[0]) lacks \(stage)") }
+        }
+    }
+
+    #if os(Linux)
+        /// What the executable prints to a terminal that is its standard error.
+        private func terminalText(_ arguments: [String]) throws -> String {
+            var (terminal, other): (Int32, Int32) = (-1, -1)
+            try #require(openpty(&terminal, &other, nil, nil, nil) == 0)
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: try StoreProcess.program("graphctl"))
+            process.arguments = arguments
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle(fileDescriptor: other, closeOnDealloc: true)
+            try process.run()
+            process.waitUntilExit()
+            // A terminal keeps some thousand bytes for its reader.
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            let count = read(terminal, &bytes, bytes.count)
+            close(terminal)
+            return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        }
+
+        @Test func `a terminal shows progress and is left clean, and a pipe has none of it`() throws {
+            let folder = try GoldenStore.library.copy()
+            let text = try terminalText(["verify", folder.file()])
+            #expect(
+                text.contains("\rreading: 100 %\u{1B}[K") && text.hasSuffix("\r\u{1B}[K"), "\(text.debugDescription)")
+            let piped = try outcome(["verify", folder.file()], output: "/dev/null")
+            #expect(piped.code == 0 && piped.errors == "")
+        }
+    #endif
+}
