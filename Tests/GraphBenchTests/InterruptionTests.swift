@@ -32,8 +32,9 @@ struct InterruptionTests {
         // Where the signal comes too early for the program to see it, or the folder comes back, one try in three shows it.
         for _ in 0..<10 {
             let parent = try Parent()
-            let process = try parent.start(["--workload", "disk", "--rows", "2000", "--runs", "1000", "--no-peer"])
-            while process.isRunning, parent.files.isEmpty {}
+            let process = try parent.start(
+                ["--workload", "commit_small_durable", "--rows", "2000", "--runs", "1000", "--no-peer"])
+            try await until(lookingEvery: .microseconds(50)) { !process.isRunning || !parent.files.isEmpty }
             kill(process.processIdentifier, signal)
             try await until { !process.isRunning }
             #expect(process.terminationStatus == 128 + signal)
@@ -146,11 +147,13 @@ struct InterruptionTests {
 
     /// Looks again and again, and gives up after a time that no machine takes, however busy it is. Another process can only be
     /// watched; between two looks it may have the processor.
-    private func until(_ condition: () -> Bool) async throws {
+    private func until(
+        lookingEvery interval: Duration = .milliseconds(20), _ condition: () -> Bool
+    ) async throws {
         let deadline = ContinuousClock.now + .seconds(1200)
         while !condition() {
             guard ContinuousClock.now < deadline else { throw Late() }
-            try await Task.sleep(for: .milliseconds(20))
+            try await Task.sleep(for: interval)
         }
     }
 

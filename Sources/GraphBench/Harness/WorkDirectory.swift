@@ -8,8 +8,8 @@ final class WorkDirectory {
     private let signals: [Int32]
     private let sources: [any DispatchSourceSignal]
 
-    /// Held while the files are removed. After an interruption it is never released: a run that fails because its files went waits
-    /// here for the end, and does not end the process before they are gone and with another code.
+    /// Held while the folder is made or removed. After an interruption it is never released: a run that fails because its files
+    /// went waits here for the end, and does not end the process before they are gone and with another code.
     private static let removal = Mutex(())
 
     /// Makes a fresh folder inside `parent`, or where the system keeps temporary files.
@@ -20,15 +20,18 @@ final class WorkDirectory {
         // Interruptions are heeded before there is anything to remove.
         let signals = heedsSignals ? Self.heldSignals() : []
         self.init(path: "\(base)/graphbench-\(UUID().uuidString.lowercased())", signals: signals)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try Self.removal.withLock { _ in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        }
     }
 
     private init(path: String, signals: [Int32]) {
         self.path = path
         self.signals = signals
-        let registered = DispatchGroup()
+        // A queue of its own has a thread even where the work of a run keeps those of the global queues busy.
+        let (queue, registered) = (DispatchQueue(label: "graphbench.signals"), DispatchGroup())
         sources = signals.map { number in
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             registered.enter()
             source.setRegistrationHandler { registered.leave() }
             source.setEventHandler {

@@ -136,7 +136,7 @@ struct RevertTests {
             }
             try await run.coordinator.close()
         }
-        #expect(reverted > 10 && refused > 10, "\(reverted) reverted, \(refused) refused")
+        #expect(reverted > 20 && refused > 20, "\(reverted) reverted, \(refused) refused")
     }
 
     @Test func `what others add while a commit is reverted is not deleted along with it`() async throws {

@@ -122,7 +122,7 @@ struct SwiftCompiler {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-        // What a guide's program leaves behind goes with the folder.
+        // Where the system heeds the variable, temporary files that a guide's program leaves behind go with the folder.
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) { $1 }
         let pipe = Pipe()
         process.standardError = pipe
