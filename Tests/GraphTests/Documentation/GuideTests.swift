@@ -5,37 +5,6 @@ import Testing
 struct GuideTests {
     private static let folder = "Docs/Graph.docc"
 
-    private static let graph = Result {
-        try JSONDecoder().decode(SymbolGraph.self, from: SwiftCompiler.symbolGraph.get())
-    }
-
-    private struct SymbolGraph: Decodable {
-        struct Symbol: Decodable {
-            struct Kind: Decodable {
-                let identifier: String
-            }
-
-            struct Identifier: Decodable {
-                let precise: String
-            }
-
-            struct Comment: Decodable {
-                struct Line: Decodable {
-                    let text: String
-                }
-
-                let lines: [Line]
-            }
-
-            let pathComponents: [String]
-            let kind: Kind
-            let identifier: Identifier
-            let docComment: Comment?
-        }
-
-        let symbols: [Symbol]
-    }
-
     /// All guides are one module, since the compiler takes longer to start than to compile one of them. They are therefore to
     /// have different names for what they declare.
     @Test func `every guide's program runs and prints what its comments say`() throws {
@@ -83,7 +52,7 @@ struct GuideTests {
 
     @Test func `the landing page leads to every public symbol and every guide`() throws {
         let page = try DocumentedProgram.text(of: "\(Self.folder)/Graph.md")
-        let graph = try Self.graph.get()
+        let graph = try SymbolGraph.graph.get()
         let names = graph.symbols.filter { $0.pathComponents.count == 1 }.map(\.pathComponents[0])
         #expect(names.count > 50)
         for name in names {
@@ -102,7 +71,7 @@ struct GuideTests {
             "SnapshotDifference", "Commit",
         ]
         let kinds: Set = ["swift.init", "swift.method", "swift.subscript", "swift.type.method"]
-        let graph = try Self.graph.get()
+        let graph = try SymbolGraph.graph.get()
         let symbols = graph.symbols.filter { symbol in
             types.contains(symbol.pathComponents[0]) && kinds.contains(symbol.kind.identifier)
                 && !symbol.identifier.precise.contains("::SYNTHESIZED::")

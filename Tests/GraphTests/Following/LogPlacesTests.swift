@@ -242,4 +242,18 @@ struct LogPlacesTests: LogTesting {
         try await promoted.close()
         try await writer.close()
     }
+
+    /// What a log has next.
+    private static func goingOn(_ log: [UInt8], with record: LogRecord) throws -> [UInt8] {
+        var reader = LogReader()
+        reader.append(log)
+        let head = try #require(try { try reader.next() != nil ? reader.head : nil }())
+        var writer = LogWriter(since: head.start, salt: head.salt)
+        reader = LogReader()
+        reader.append(log)
+        while let record = try reader.next() { writer.append(record) }
+        #expect(writer.take() == log)
+        writer.append(record)
+        return writer.take()
+    }
 }

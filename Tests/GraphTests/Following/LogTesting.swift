@@ -27,9 +27,12 @@ extension LogTesting {
 
     /// A receiver of a copy of the store.
     func receiver(of writer: Coordinator, _ name: String = "copy.graph") async throws -> LogReceiver {
-        let copy = folder.file(name)
-        try await writer.copy(to: copy)
-        return try await LogReceiver(for: Reading.self, at: copy)
+        try await LogReceiver(for: Reading.self, at: Self.copied(writer, folder.file(name)))
+    }
+
+    static func copied(_ writer: Coordinator, _ path: String) async throws -> String {
+        try await writer.copy(to: path)
+        return path
     }
 
     func insert(_ places: String..., into writer: Coordinator) async throws {
@@ -48,20 +51,6 @@ extension LogTesting {
         try await receiver.receive(LogSender(at: path ?? self.path, since: receiver.token, waitingForMore: false))
     }
 
-    /// What a log has next.
-    static func goingOn(_ log: [UInt8], with record: LogRecord) throws -> [UInt8] {
-        var reader = LogReader()
-        reader.append(log)
-        let head = try #require(try { try reader.next() != nil ? reader.head : nil }())
-        var writer = LogWriter(since: head.start, salt: head.salt)
-        reader = LogReader()
-        reader.append(log)
-        while let record = try reader.next() { writer.append(record) }
-        #expect(writer.take() == log)
-        writer.append(record)
-        return writer.take()
-    }
-
     func places(_ snapshot: Snapshot) throws -> [String] {
         try snapshot.fetchValues(Reading.self, sortedBy: [.ascending(\.place)]).map(\.place)
     }
@@ -71,10 +60,5 @@ extension LogTesting {
             for piece in pieces { continuation.yield(piece) }
             continuation.finish()
         }
-    }
-
-    static func copied(_ writer: Coordinator, _ path: String) async throws -> String {
-        try await writer.copy(to: path)
-        return path
     }
 }

@@ -18,15 +18,15 @@ import Testing
             ["export", "--format", "text", "a"], ["export", "--format", "csv", "a"],
             ["export", "--entity", "A", "--links", "b", "a"],
         ] {
-            var errors = ""
-            let code = await GraphCtl(output: { _ in }, errors: { errors += $0 }).run(arguments)
-            #expect(code == 2 && errors.contains("; graphctl ") && errors.contains("--help "), "\(arguments)")
+            let outcome = await graphctl(arguments)
+            #expect(outcome.code == 2, "\(arguments)")
+            #expect(
+                outcome.errors.contains("; graphctl ") && outcome.errors.contains("--help "), "\(arguments)")
         }
         #expect(await graphctl() == GraphCtlOutcome(code: 2, errors: Help.text))
         for arguments in [["--help"], ["help"], ["-h"], ["nope", "--help"], ["help", "nope"]] {
-            var output = ""
-            let code = await GraphCtl(output: { output += $0 }, errors: { _ in }).run(arguments)
-            #expect(code == 0 && output == Help.text)
+            let outcome = await graphctl(arguments)
+            #expect(outcome.code == 0 && outcome.output == Help.text)
         }
     }
 

@@ -48,9 +48,7 @@ import Testing
 
     @Test func `a damaged file is told, with the place`() async throws {
         let folder = try GoldenStore.library.copy()
-        var bytes = try #require(FileManager.default.contents(atPath: folder.file()))
-        bytes[9_000] ^= 1
-        try bytes.write(to: URL(fileURLWithPath: folder.file()))
+        try damage(folder.file(), at: 9_000)
         for command in ["verify", "stat", "schema", "dump", "compact"] {
             let outcome = await graphctl(command, folder.file())
             #expect(outcome.code == 1 && outcome.output == "")

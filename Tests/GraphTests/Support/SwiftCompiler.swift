@@ -97,9 +97,7 @@ struct SwiftCompiler {
     }
 
     /// The module's public symbols, as the compiler lists them for documentation.
-    static let symbolGraph = Result { try SwiftCompiler().extractSymbolGraph() }
-
-    private func extractSymbolGraph() throws -> Data {
+    func symbolGraph() throws -> Data {
         struct TargetInfo: Decodable {
             struct Target: Decodable { let triple: String }
             let target: Target
