@@ -66,18 +66,14 @@ struct PairTests {
     }
 
     @Test func `a process says that it is ready, and answers each line with a figure`() async throws {
+        func figure(_ run: Int) -> Figure { Figure(amount: 0.1 + Double(run) / 3e9, answer: UInt64.max - UInt64(run)) }
         var input = ["0", "3", "1"]
         var output: [String] = []
         try await RunServer.serve(
-            { Figure(amount: 0.1 + Double($0) / 3e9, answer: UInt64.max - UInt64($0)) },
-            readLine: { input.isEmpty ? nil : input.removeFirst() }, write: { output.append($0) })
+            { figure($0) }, readLine: { input.isEmpty ? nil : input.removeFirst() }, write: { output.append($0) })
         #expect(output.first == RunServer.ready)
         // Every bit of a figure arrives.
-        #expect(
-            output.dropFirst().map(RunServer.figure)
-                == [0, 3, 1].map {
-                    Figure(amount: 0.1 + Double($0) / 3e9, answer: UInt64.max - UInt64($0))
-                })
+        #expect(output.dropFirst().map(RunServer.figure) == [figure(0), figure(3), figure(1)])
     }
 
     @Test(arguments: ["", "one", "-1", "1 2"])

@@ -4,16 +4,17 @@ struct GrowthReport {
     let growths: [Growth]
 
     var table: String {
-        let head =
-            ["workload", "unit"] + sizes.map { "Graph at \(Figures.count($0))" }
-            + ["Graph grew", "SQLite grew", "native grew", "target", ""]
-        let rows = growths.map { growth in
-            [growth.workload.name, growth.workload.unit.name]
-                + growth.results.map { result in result.median(.engine).map(growth.workload.unit.text) ?? "–" }
-                + Side.allCases.map { growth.factor($0).map(Figures.factor) ?? "–" }
-                + [growth.limit.map { "≤ \(Figures.factor($0))" } ?? "–", growth.verdict.rawValue]
-        }
-        return TextTable.text(head: head, rows: rows)
+        let figures = sizes.map { "Graph at \(Figures.count($0))" }
+        let head = ["workload", "unit"] + figures + ["Graph grew", "SQLite grew", "native grew", "target", ""]
+        return TextTable.text(head: head, rows: growths.map(Self.row))
+    }
+
+    private static func row(_ growth: Growth) -> [String] {
+        let unit = growth.workload.unit
+        let figures = growth.results.map { result in result.median(.engine).map(unit.text) ?? "–" }
+        let factors = Side.allCases.map { growth.factor($0).map(Figures.factor) ?? "–" }
+        let limit = growth.limit.map { "≤ \(Figures.factor($0))" } ?? "–"
+        return [growth.workload.name, unit.name] + figures + factors + [limit, growth.verdict.rawValue]
     }
 
     var conclusion: String {
