@@ -12,7 +12,7 @@ extension WorkingState {
             return
         }
         // Nothing follows from these deletes that would look into the indexes. Entries are removed in their order, page by page.
-        var batch: IndexBatch? = IndexBatch(entity: entity, of: schema, count: rows.count)
+        var batch: IndexBatch? = IndexBatch(entity: entity, of: schema, rowCount: rows.count)
         for row in rows {
             changes.deleteCount += 1
             remove(RowID(entity: entity, row: row), by: changes.deleteCount, &batch)

@@ -357,7 +357,7 @@ struct WorkingState: Sendable {
         // In their order in the table, and perhaps in indexes.
         for (entity, rows) in closure.enumerated() where !rows.isEmpty {
             // Fewer rows gain nothing by it.
-            var batch = rows.count > 8 ? IndexBatch(entity: entity, of: schema, count: rows.count) : nil
+            var batch = rows.count > 8 ? IndexBatch(entity: entity, of: schema, rowCount: rows.count) : nil
             for row in rows.sorted() { remove(RowID(entity: entity, row: row), by: number, &batch) }
             if let batch { snapshot.removeEntries(of: batch) }
         }

@@ -60,7 +60,7 @@ extension ContextState {
     @usableFromInline
     func beginInsert(of count: Int, _ entity: Int) {
         guard count > 1 else { return }
-        batch = IndexBatch(entity: entity, of: schema)
+        batch = IndexBatch(entity: entity, of: schema, rowCount: count)
     }
 
     /// Inserts the row at an address.

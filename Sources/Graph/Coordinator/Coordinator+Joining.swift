@@ -46,16 +46,16 @@ extension Coordinator {
 
     /// Becomes a writer of the log.
     func join(_ log: any CommitLog, transactionBytes: Int, random: @Sendable () -> UInt64) async throws(GraphError) {
-        let sharing = SharedSaves(log, snapshot.schema)
-        self.sharing = sharing
-        try await requireOwnHistory(in: log, sharing.schema)
+        let shared = SharedLog(commits: log, schema: SharedRecord.schemaNumber(snapshot.schema))
+        sharing = SharedSaves(shared)
+        try await requireOwnHistory(in: shared)
         while true {
-            try await takeNews(of: log)
+            try await takeNews(of: shared)
             let (writer, counters) = try nextWriter()
             // Two programs that want to be the same writer at the same time write different bytes.
             let joining = try emptyCommit(
                 author: "writer \(writer), \(StoreID.hexadecimal(random()))", counters: counters)
-            guard try await send(joining, to: log) else { continue }
+            guard try await send(joining, to: shared) else { continue }
             self.counters.raise(to: counters)
             state.share(
                 snapshot, counterLimit: RowNumber(writer + 1) << RowCounters.countingBits,
@@ -67,11 +67,11 @@ extension Coordinator {
     /// Throws unless the newest commit of the file is one of the log, or the one behind which that begins.
     ///
     /// A log that has no fingerprints would take what follows another commit of the same number, and nobody could go on.
-    private func requireOwnHistory(in log: any CommitLog, _ schema: UInt64) async throws(GraphError) {
+    private func requireOwnHistory(in log: SharedLog) async throws(GraphError) {
         let own = snapshot.token
         var bytes: [UInt8]?
         do {
-            bytes = try await log.read(after: max(own.commit.number, 1) - 1).first
+            bytes = try await log.commits.read(after: max(own.commit.number, 1) - 1).first
             if bytes == nil, own.commit > .none, try await !isEmpty(log) { throw GraphError.historyDiverged(own) }
         } catch GraphError.historyExpired(let oldest) where oldest.commit == own.commit {
             guard oldest == own else { throw .historyDiverged(own) }
@@ -80,7 +80,7 @@ extension Coordinator {
             throw Self.error(of: error)
         }
         guard let bytes else { return }
-        let record = try SharedRecord(bytes, of: storeID, schema: schema, path: path)
+        let record = try SharedRecord(bytes, of: storeID, schema: log.schema, path: path)
         let isKnown =
             switch record.token.commit {
             case own.commit: record.token == own
@@ -91,9 +91,9 @@ extension Coordinator {
         guard isKnown else { throw .historyDiverged(own) }
     }
 
-    private func isEmpty(_ log: any CommitLog) async throws -> Bool {
+    private func isEmpty(_ log: SharedLog) async throws -> Bool {
         do {
-            return try await log.read(after: 0).isEmpty
+            return try await log.commits.read(after: 0).isEmpty
         } catch GraphError.historyExpired {
             return false
         }

@@ -32,7 +32,7 @@ extension Coordinator {
         try await withLogTurn { () throws(GraphError) in
             guard self.snapshot.commit == commit, self.state.ending == nil else { return }
             let records = try await self.read(log)
-            if !records.isEmpty { try await self.takeOver(records) }
+            if !records.isEmpty { try await self.takeOver(records, of: log) }
         }
     }
 
@@ -65,8 +65,8 @@ extension Coordinator {
     }
 
     private func sendWaiting() async {
-        while let log = sharing?.log, let schema = sharing?.schema, sharing?.waiting.isEmpty == false {
-            try? await withLogTurn { () throws(GraphError) in await self.sendGroup(to: log, schema) }
+        while let log = sharing?.log, sharing?.waiting.isEmpty == false {
+            try? await withLogTurn { () throws(GraphError) in await self.sendGroup(to: log) }
         }
         sharing?.sending = nil
     }
@@ -83,7 +83,7 @@ extension Coordinator {
 
     /// Checks the first saves in line, each on top of those before it, sends them, and answers those that the log has. The others
     /// stay in line, and are checked again.
-    private func sendGroup(to log: any CommitLog, _ schema: UInt64) async {
+    private func sendGroup(to log: SharedLog) async {
         do throws(GraphError) {
             if let ending = state.ending { throw ending }
             if sharing?.isInDoubt == true { try await takeNews(of: log) }
@@ -91,11 +91,10 @@ extension Coordinator {
             for save in sharing?.takeAll() ?? [] { answer(save, .failure(error), save.trace) }
             return
         }
-        let proposals = propose(sharing?.takeGroup() ?? [], schema)
+        let proposals = propose(sharing?.takeGroup() ?? [], log.schema)
         let records = proposals.compactMap(\.record)
         let start = ContinuousClock.now
-        let sent = await SentRecords(
-            sending: records.map(\.bytes), to: log, after: state.commits.head.commit, clock)
+        let sent = await log.append(records.map(\.bytes), after: state.commits.head.commit, clock)
         let duration = ContinuousClock.now - start
         // The first save that the log does not have, and all behind it, which were checked on top of it.
         let firstLeft = proposals.indices.filter { proposals[$0].record != nil }.dropFirst(sent.count).first
@@ -104,7 +103,7 @@ extension Coordinator {
         guard let failure = sent.failure else {
             sharing?.waiting.insert(contentsOf: left.map(\.save), at: 0)
             // If it fails, the store has ended, and says so to who is in line.
-            if !sent.others.isEmpty { try? await takeOver(sent.others) }
+            if !sent.others.isEmpty { try? await takeOver(sent.others, of: log) }
             return
         }
         if sent.isInDoubt { sharing?.doubt(left.compactMap(\.record?.token)) }
@@ -190,14 +189,14 @@ extension Coordinator {
     }
 
     /// Sends a commit that does not come from a save. Returns whether the log has it; otherwise it has others, which are taken over.
-    func send(_ commit: ReceivedRecords, to log: any CommitLog) async throws(GraphError) -> Bool {
-        guard let payload = commit.records.last?.payload, let schema = sharing?.schema else { return false }
-        let record = SharedRecord(payload, commit.position, after: snapshot.token, schema: schema)
-        let sent = await SentRecords(sending: [record.bytes], to: log, after: snapshot.commit, clock)
+    func send(_ commit: ReceivedRecords, to log: SharedLog) async throws(GraphError) -> Bool {
+        guard let payload = commit.records.last?.payload else { return false }
+        let record = SharedRecord(payload, commit.position, after: snapshot.token, schema: log.schema)
+        let sent = await log.append([record.bytes], after: snapshot.commit, clock)
         // Nobody minds whether it arrives late.
         if let failure = sent.failure { throw Self.error(of: failure) }
         guard sent.count == 1 else {
-            try await takeOver(sent.others)
+            try await takeOver(sent.others, of: log)
             return false
         }
         await write(commit.records)
@@ -209,19 +208,19 @@ extension Coordinator {
     // MARK: What others have saved
 
     /// Takes over what the log has by now. The caller has the turn.
-    func takeNews(of log: any CommitLog, untilClosing: Bool = false) async throws(GraphError) {
+    func takeNews(of log: SharedLog, untilClosing: Bool = false) async throws(GraphError) {
         while true {
             if let ending = state.ending { throw ending }
             if untilClosing, sharing?.isClosing == true { throw .closed(path: path) }
             let records = try await read(log)
             guard !records.isEmpty else { return }
-            try await takeOver(records)
+            try await takeOver(records, of: log)
         }
     }
 
-    private func read(_ log: any CommitLog) async throws(GraphError) -> [[UInt8]] {
+    private func read(_ log: SharedLog) async throws(GraphError) -> [[UInt8]] {
         do {
-            return try await log.read(after: snapshot.commit.number)
+            return try await log.commits.read(after: snapshot.commit.number)
         } catch {
             let error = Self.error(of: error)
             // What is gone does not come back.
@@ -232,14 +231,13 @@ extension Coordinator {
 
     /// Takes over records that follow the newest commit. If that fails, the store takes no more saves: it cannot be what the log
     /// says.
-    private func takeOver(_ records: [[UInt8]]) async throws(GraphError) {
+    private func takeOver(_ records: [[UInt8]], of log: SharedLog) async throws(GraphError) {
         var rest = records[...]
         do throws(GraphError) {
             while !rest.isEmpty {
                 var (received, bytes) = (ReceivedRecords(replay, at: snapshot.token), 0)
                 while let next = rest.first, bytes < Self.groupBytes {
-                    try received.take(
-                        SharedRecord(next, of: storeID, schema: sharing?.schema ?? 0, path: path))
+                    try received.take(SharedRecord(next, of: storeID, schema: log.schema, path: path))
                     bytes += next.count
                     rest.removeFirst()
                 }

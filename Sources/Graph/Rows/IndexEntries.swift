@@ -21,14 +21,19 @@ struct IndexEntries: Sendable {
         writer.reserveCapacity(count * min(length, 64))
     }
 
-    mutating func append(_ entry: [UInt8]) {
-        append { $0.append(contentsOf: entry) }
-    }
-
     /// Appends the entry that a closure writes.
     mutating func append(_ write: (inout ByteWriter) -> Void) {
         let start = writer.count
         write(&writer)
+        places.append(Place(start: start, count: writer.count - start))
+    }
+
+    /// Appends the entry that an index has for a row, if it has one. The first entry makes room for as many like it as there are
+    /// rows.
+    mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, in index: IndexDescription, rowCount: Int) {
+        let start = writer.count
+        guard index.appendEntry(for: row, at: address, to: &writer) else { return }
+        if places.isEmpty { reserve(count: rowCount, length: writer.count) }
         places.append(Place(start: start, count: writer.count - start))
     }
 
@@ -88,23 +93,21 @@ struct IndexBatch: Sendable {
     let entity: Int
     /// By the index's number in the entity's description.
     fileprivate var entries: [IndexEntries]
-    private var entry = ByteWriter(capacity: 64)
+    /// How many rows are to come.
+    private let rowCount: Int
     /// The references that have an inverse to maintain, by the relationship's number among the entity's `toOnes`, in the order in
     /// which the rows came.
     private(set) var references: [[(row: RowNumber, target: RowNumber)]]
 
-    /// - Parameter count: of rows, if it is known.
-    init(entity: Int, of schema: Schema, count: Int = 0) {
-        self.entity = entity
+    init(entity: Int, of schema: Schema, rowCount: Int) {
+        (self.entity, self.rowCount) = (entity, rowCount)
         entries = schema.entities[entity].indexes.map { _ in IndexEntries() }
         references = schema.entities[entity].toOnes.map { _ in [] }
-        for number in entries.indices { entries[number].reserve(count: count, length: 32) }
     }
 
     mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, _ description: EntityDescription) {
-        for (number, index) in description.indexes.enumerated()
-        where index.makeEntry(for: row, at: address, in: &entry) {
-            entries[number].append(entry.bytes)
+        for (number, index) in description.indexes.enumerated() {
+            entries[number].append(row, at: address, in: index, rowCount: rowCount)
         }
         guard description.hasInversesToMaintain else { return }
         for (number, toOne) in description.toOnes.enumerated() where toOne.hasInverseToMaintain {
@@ -172,12 +175,9 @@ extension Snapshot {
             if let index = known(entity, number) { return index }
             let description = schema.entities[entity].indexes[number]
             let rows = entities[entity].rows
-            var (entries, entry, isFirst) = (IndexEntries(), ByteWriter(capacity: 64), true)
+            var entries = IndexEntries()
             rows.forEachRow { row, _, address in
-                guard description.makeEntry(for: row, at: address, in: &entry) else { return }
-                if isFirst { entries.reserve(count: rows.count, length: entry.count) }
-                isFirst = false
-                entries.append(entry.bytes)
+                entries.append(row, at: address, in: description, rowCount: rows.count)
             }
             return entries.index()
         }

@@ -73,6 +73,25 @@ extension OrderedIndex {
         } ?? nil
     }
 
+    /// The rows whose key an earlier row has.
+    ///
+    /// - Complexity: O(*n*).
+    var rowsWithRepeatedKeys: [RowNumber] {
+        var (cursor, last, rows) = (cursor(), [UInt8](), [RowNumber]())
+        while true {
+            let repeated = cursor.withNextEntry { entry -> RowNumber? in
+                let key = KeyBytes(entry).prefix(entry.count - MemoryLayout<RowNumber>.size)
+                let repeats = last.withUnsafeBytes { KeyBytes($0).compare(key) == 0 }
+                if repeats { return KeyBytes(entry).row }
+                last.removeAll(keepingCapacity: true)
+                last.append(contentsOf: key.buffer)
+                return nil
+            }
+            guard let repeated else { return rows }
+            if let repeated { rows.append(repeated) }
+        }
+    }
+
     // MARK: Counts and ranks
 
     /// Complexity: O(log *n*), whatever the number of entries in the range.

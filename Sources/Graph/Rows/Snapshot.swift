@@ -281,7 +281,16 @@ extension IndexDescription {
     /// Replaces the writer's bytes by the row's entry; returns false if the index leaves this row out.
     func makeEntry(for row: RowNumber, at address: UnsafeRawPointer, in writer: inout ByteWriter) -> Bool {
         writer.removeAll()
-        if !appendKey(ofRowAt: address, to: &writer), skipsNil { return false }
+        return appendEntry(for: row, at: address, to: &writer)
+    }
+
+    /// Appends the row's entry; returns false, with the writer as before, if the index leaves this row out.
+    func appendEntry(for row: RowNumber, at address: UnsafeRawPointer, to writer: inout ByteWriter) -> Bool {
+        let start = writer.count
+        guard appendKey(ofRowAt: address, to: &writer) || !skipsNil else {
+            writer.removeAll(from: start)
+            return false
+        }
         writer.appendBigEndian(row)
         return true
     }

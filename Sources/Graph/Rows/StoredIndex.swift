@@ -40,27 +40,6 @@ struct BuiltIndex: Sendable {
     var repeating: [RowNumber]
 }
 
-extension OrderedIndex {
-    /// The rows whose key an earlier row has.
-    ///
-    /// Complexity: O(*n*).
-    var rowsWithRepeatedKeys: [RowNumber] {
-        var (cursor, last, rows) = (cursor(), [UInt8](), [RowNumber]())
-        while true {
-            let repeated = cursor.withNextEntry { entry -> RowNumber? in
-                let key = KeyBytes(entry).prefix(entry.count - MemoryLayout<RowNumber>.size)
-                let repeats = last.withUnsafeBytes { KeyBytes($0).compare(key) == 0 }
-                if repeats { return KeyBytes(entry).row }
-                last.removeAll(keepingCapacity: true)
-                last.append(contentsOf: key.buffer)
-                return nil
-            }
-            guard let repeated else { return rows }
-            if let repeated { rows.append(repeated) }
-        }
-    }
-}
-
 /// How many entries there are, how long they are, and the sum of a hash of each, whatever their order.
 ///
 /// The hash multiplies words that are combined with numbers of this process, and folds the product (Wang Yi's wyhash); nobody sees

@@ -69,6 +69,11 @@ struct ByteWriter: Sendable {
         bytes.removeAll(keepingCapacity: keepingCapacity)
     }
 
+    /// Removes the bytes from a position on.
+    mutating func removeAll(from start: Int) {
+        bytes.removeLast(bytes.count - start)
+    }
+
     /// Overwrites bytes appended earlier with a little-endian number, for lengths known only afterwards.
     mutating func overwriteFixed<Value: FixedWidthInteger>(_ value: Value, at offset: Int) {
         withUnsafeBytes(of: value.littleEndian) { source in

@@ -94,11 +94,11 @@ struct CommitLogConnectionTests {
         #expect(try writer.snapshot.fetchValues(Item.self).map(\.count) == [1])
     }
 
-    @Test func `what is in doubt is so until its place is taken`() throws {
+    @Test func `what is in doubt is so until its place is taken`() {
         func token(_ commit: UInt64, _ fingerprint: UInt64) -> HistoryToken {
             HistoryToken(commit: CommitNumber(commit), store: StoreID(high: 1, low: 1), fingerprint: fingerprint)
         }
-        var saves = SharedSaves(SimulatedLog(seed: 1, start: 0).connection(0), try Schema([]))
+        var saves = SharedSaves(SharedLog(commits: SimulatedLog(seed: 1, start: 0).connection(0), schema: 0))
         saves.doubt([token(2, 20), token(3, 30)])
         saves.doubt([token(2, 21)])
         saves.resolveDoubt(by: token(1, 1))

@@ -196,7 +196,7 @@ extension OrderedIndexTests {
                 default: (words.randomElement(using: &random) ?? "").utf8.filter { $0 != 0 } + [0]
                 }
             let entry = key + number(row)
-            entries.append(entry)
+            entries.append { $0.append(contentsOf: entry) }
             index.insert(entry)
             rows[key, default: []].append(UInt64(row))
         }
@@ -229,7 +229,7 @@ extension OrderedIndexTests {
                     case 2: text(String(repeating: "long ", count: number % 300), row)
                     default: text("\(number)@example.com", row)
                     }
-                entries.append(entry)
+                entries.append { $0.append(contentsOf: entry) }
                 single.insert(entry)
                 let key = Array(entry.dropLast(8))
                 if rows[key] != nil { sharing.insert(UInt64(row)) }
@@ -247,11 +247,11 @@ extension OrderedIndexTests {
             var removed = IndexEntries()
             let share = [10, 2, 20, 1].randomElement(using: &random)!
             for entry in single.entries where random.chance(share) != (share == 20) {
-                removed.append(entry)
+                removed.append { $0.append(contentsOf: entry) }
                 single.remove(entry)
                 rows[Array(entry.dropLast(8))]! -= 1
                 // One that is not there: it begins as an entry and goes on.
-                if random.chance(30) { removed.append(entry + [0]) }
+                if random.chance(30) { removed.append { $0.append(contentsOf: entry + [0]) } }
             }
             rows = rows.filter { $0.value > 0 }
             removed.remove(from: &batched)

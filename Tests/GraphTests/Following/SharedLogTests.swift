@@ -4,7 +4,7 @@ import Testing
 @testable import Graph
 
 /// What a program makes of a log's answers: every course of a few requests.
-struct SentRecordsTests {
+struct SharedLogTests {
     /// What happens to one request to append, and to the answer.
     private enum Fate: CaseIterable {
         case answered
@@ -92,7 +92,7 @@ struct SentRecordsTests {
         var (confirmed, failures, doubts) = (0, 0, 0)
         for course in Self.courses {
             let log = Log(course, isReadable: isReadable)
-            let sent = await SentRecords(sending: own, to: log, after: .none, StepClock())
+            let sent = await SharedLog(commits: log, schema: 0).append(own, after: .none, StepClock())
             let known = log.records
             log.settle()
             let found = log.records.filter { $0 != [99] }
