@@ -70,7 +70,7 @@ struct PairTests {
         var input = ["0", "3", "1"]
         var output: [String] = []
         try await RunServer.serve(
-            { figure($0) }, readLine: { input.isEmpty ? nil : input.removeFirst() }, write: { output.append($0) })
+            figure, readLine: { input.isEmpty ? nil : input.removeFirst() }, write: { output.append($0) })
         #expect(output.first == RunServer.ready)
         // Every bit of a figure arrives.
         #expect(output.dropFirst().map(RunServer.figure) == [figure(0), figure(3), figure(1)])

@@ -28,8 +28,8 @@ struct IndexEntries: Sendable {
         places.append(Place(start: start, count: writer.count - start))
     }
 
-    /// Appends the entry that an index has for a row, if it has one. The first entry makes room for as many like it as there are
-    /// rows.
+    /// Appends the entry that an index has for a row, if it has one. The first entry makes room for one of its length for each
+    /// row.
     mutating func append(_ row: RowNumber, at address: UnsafeRawPointer, in index: IndexDescription, rowCount: Int) {
         let start = writer.count
         guard index.appendEntry(for: row, at: address, to: &writer) else { return }
@@ -93,7 +93,7 @@ struct IndexBatch: Sendable {
     let entity: Int
     /// By the index's number in the entity's description.
     fileprivate var entries: [IndexEntries]
-    /// How many rows are to come.
+    /// How many rows may come; there is room for so many.
     private let rowCount: Int
     /// The references that have an inverse to maintain, by the relationship's number among the entity's `toOnes`, in the order in
     /// which the rows came.

@@ -75,7 +75,7 @@ extension OrderedIndex {
 
     /// The rows whose key an earlier row has.
     ///
-    /// - Complexity: O(*n*).
+    /// Complexity: O(*n*).
     var rowsWithRepeatedKeys: [RowNumber] {
         var (cursor, last, rows) = (cursor(), [UInt8](), [RowNumber]())
         while true {

@@ -72,5 +72,5 @@ extension MigrationPlan {
 }
 
 extension EvolutionProgram {
-    static let all = attributes + relationships + entities + rules + plans
+    static let all: [EvolutionProgram] = attributes + relationships + entities + rules + plans
 }
