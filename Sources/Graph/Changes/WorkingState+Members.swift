@@ -63,6 +63,10 @@ extension WorkingState {
         }
         // This write also updates the row that the target referred to before.
         if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: id.row) }
+        // A row that came to refer to itself has written this reference, too. The last one counts.
+        guard toOne.target == id.entity, let address = snapshot.address(of: id), toOne.target(ofRowAt: address) != new
+        else { return }
+        setReference(of: id, through: toOne, to: new)
     }
 
     /// The same for new rows of an entity, in ascending order, one after the other. Their places in an order go into the link

@@ -83,7 +83,9 @@ extension ContextModel {
             let row = StoreModel.Row(
                 attributes: attributes,
                 targets: zip(toOnes, targets).map { toOne, number in
-                    number % 5 == 0 ? 0 : pick(RowNumber(number), toOne.target) ?? 0
+                    if number % 5 == 0 { return 0 }
+                    let isAny = number >= 900 && !toOne.isRequired
+                    return (isAny ? given(RowNumber(number), next[toOne.target]) : pick(RowNumber(number), toOne.target)) ?? 0
                 }
             )
             var lists: [StoreModel.List: [RowNumber]] = [:]

@@ -181,4 +181,34 @@ struct ReplacementTests {
         try await other.save()
         #expect(try steps(of: recipe) == ["fry"] && coordinator.snapshot.count(of: Step.self) == 1)
     }
+
+    @Test func `R12 R40 a reference to none that is there is refused, also where the new row refers to the old one`()
+        async throws
+    {
+        let coordinator = try await Coordinator(for: Chair.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        let (old, gone) = try await context.transaction { context in
+            (context.insert(Chair(number: 1)).id, context.insert(Chair(number: 2)).id)
+        }
+        try await context.transaction { $0.delete(try $0.object(for: gone)) }
+        await context.perform { context in
+            _ = context.insert(Chair(number: 1, left: ToOne(old), right: ToOne(gone)))
+        }
+        do {
+            try await context.save()
+            Issue.record("the reference to \(gone) was dropped")
+        } catch GraphError.danglingReferences(let references) {
+            #expect(references.map(\.id.description) == ["\(old)"])
+        } catch {
+            throw error
+        }
+        let value = try #require(coordinator.snapshot.value(for: old))
+        #expect(value.left.id == nil && value.right.id == nil)
+    }
+}
+
+@Entity private struct Chair {
+    @Unique(onConflict: .replace) var number: Int
+    @Relationship(inverse: \Self.right) var left: ToOne<Chair> = nil
+    var right: ToOne<Chair> = nil
 }
