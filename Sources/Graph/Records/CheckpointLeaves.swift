@@ -25,7 +25,11 @@ struct CheckpointLeaves: Sendable {
     /// Decodes a payload that begins with `CheckpointRecord.Part.rows`, as far as it is sound.
     mutating func decode(_ payload: UnsafeRawBufferPointer) {
         do {
+            var (room, start) = (HeapRoom(), 0)
             try CheckpointRecord.decodeRows(payload, of: schema) { entity, block, versions, reader in
+                // A leaf, and what its rows refer to, which is about what the block before took in the file.
+                room.take(32 * (schema.entities[entity].layout.stride + 8) + 2 * (reader.offset - start))
+                start = reader.offset
                 let rows = try leaf(entity, block, versions, &reader)
                 leaves.append(Leaf(entity: entity, rows: rows, endOffset: reader.offset))
             }

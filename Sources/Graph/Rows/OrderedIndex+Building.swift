@@ -8,6 +8,7 @@ extension OrderedIndex {
         /// The inner pages, those of level 1 first.
         private var open: [OpenPage] = []
         private(set) var count = 0
+        private var room = HeapRoom()
 
         init() {}
 
@@ -55,6 +56,7 @@ extension OrderedIndex {
         /// came.
         private mutating func closeLeaf() {
             let separator = leaf.separator
+            room.take(IndexNode.pageBytes)
             file(leaf.close(), separator, 0)
         }
 
