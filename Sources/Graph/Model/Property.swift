@@ -144,33 +144,24 @@ struct MemberCounts: Sendable, Equatable {
 }
 
 extension ToOne {
-    /// A reference lies in its row as the target's number, so that the same code, compiled for numbers, serves all targets.
+    /// The row number, 0 for none. The key is the bare number, so that an index lists each target's referrers.
     static var operations: AttributeOperations {
-        AttributeCodec.reference { row in
-            var reference = ToOne(nil)
-            reference.row = row
-            return String(describing: reference)
-        }
-        .operations
-    }
-}
-
-extension AttributeCodec<RowNumber> {
-    /// The target's number, 0 for none. The key is the bare number, so that an index lists each target's referrers.
-    fileprivate static func reference(_ describe: @escaping @Sendable (RowNumber) -> String) -> AttributeCodec {
-        AttributeCodec(
+        AttributeCodec<ToOne>(
             kind: "to-one",
-            encode: { $1.appendVarint($0) },
-            decode: { try $0.readVarint() },
-            isIdentical: { $0 == $1 },
-            describe: describe
-        )
-        .ordered(
-            by: { $0 < $1 },
-            appendKey: { row, key in
-                key.appendBigEndian(row)
-                return row != 0
-            })
+            encode: { $1.appendVarint($0.row) },
+            decode: { reader in
+                var value = ToOne(nil)
+                value.row = try reader.readVarint()
+                return value
+            },
+            isIdentical: { $0.row == $1.row }
+        ).ordered(
+            by: { $0.row < $1.row },
+            appendKey: { value, key in
+                key.appendBigEndian(value.row)
+                return value.row != 0
+            }
+        ).operations
     }
 }
 
