@@ -84,8 +84,9 @@ extension ContextModel {
                 attributes: attributes,
                 targets: zip(toOnes, targets).map { toOne, number in
                     if number % 5 == 0 { return 0 }
+                    let row = RowNumber(number)
                     let isAny = number >= 900 && !toOne.isRequired
-                    return (isAny ? given(RowNumber(number), next[toOne.target]) : pick(RowNumber(number), toOne.target)) ?? 0
+                    return (isAny ? given(row, next[toOne.target]) : pick(row, toOne.target)) ?? 0
                 }
             )
             var lists: [StoreModel.List: [RowNumber]] = [:]
