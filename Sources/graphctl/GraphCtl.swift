@@ -113,6 +113,14 @@ import Graph
             guard dump(store, format, entity) else { return 2 }
         case .export(let format, let entity, let links):
             guard try await export(store, format, entity, links) else { return 2 }
+        case .importing(let rows, let newFile):
+            guard hasEntity(store, rows.entity) else { return 2 }
+            let result = try await StoreImport(
+                into: store, from: rows.texts, csvOf: rows.entity, to: newFile, onConflict: rows.onConflict,
+                ignoresUnknownTargets: rows.ignoresUnknown, progress: meter)
+            output(
+                "\(result.path): written, at commit \(result.commit), with \(result.rowCount) imported objects and "
+                    + "\(result.linkCount) links\n")
         case .diff(let other):
             let other = try await StoreInspection(reading: other, progress: meter)
             remark(store)
@@ -174,13 +182,17 @@ import Graph
         Date(timeIntervalSince1970: Double(time) / 1e9).formatted(.iso8601)
     }
 
+    /// Whether there is such an entity, if one is named; says so if there is none.
+    private func hasEntity(_ store: StoreInspection, _ entity: String?) -> Bool {
+        let names = store.objectCounts.map(\.entity)
+        guard let entity, !names.contains(entity) else { return true }
+        errors("graphctl: the file has no entity '\(entity)', but \(names.joined(separator: ", "))\n")
+        return false
+    }
+
     /// Returns false if there is no such entity.
     private func dump(_ store: StoreInspection, _ format: Options.Format, _ entity: String?) -> Bool {
-        let names = store.objectCounts.map(\.entity)
-        guard entity.map({ names.contains($0) }) ?? true else {
-            errors("graphctl: the file has no entity '\(entity ?? "")', but \(names.joined(separator: ", "))\n")
-            return false
-        }
+        guard hasEntity(store, entity) else { return false }
         store.forEachObject(of: entity) { object in
             switch format {
             case .jsonl: output(object.json + "\n")

@@ -22,14 +22,27 @@ struct Options: Equatable {
         case compact(hasHistory: Bool)
         /// Of all entities, or of one, or of a relationship of that.
         case export(RowFormat, entity: String?, links: String?)
+        /// Of these files, as CSV of an entity or as lines of JSON, into a file of this name.
+        case importing(Import, output: String)
         /// Into this file.
         case salvage(output: String)
+    }
+
+    struct Import: Equatable {
+        var texts: [String] = []
+        var entity: String?
+        var onConflict: UniquenessPolicy?
+        var ignoresUnknown = false
     }
 
     /// A command line that cannot be followed.
     struct Invalid: Error, Equatable {
         let message: String
     }
+
+    private static let policies: [String: UniquenessPolicy] = [
+        "reject": .reject, "upsert": .upsert, "replace": .replace, "keepExisting": .keepExisting,
+    ]
 
     let command: Command
     let file: String
@@ -39,6 +52,7 @@ struct Options: Equatable {
         var (format, entity, newFile, files): (Format, String?, String?, [String]) = (.text, nil, nil, [])
         var (hasChanges, hasHistory) = (false, true)
         var (rows, links): (RowFormat, String?) = (.jsonLines, nil)
+        var imported = Import()
         var rest = arguments.dropFirst()
         while var argument = rest.popFirst() {
             if argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") {
@@ -51,7 +65,7 @@ struct Options: Equatable {
                     throw Invalid(message: "--format is text or jsonl")
                 }
                 format = value
-            case "--format" where name == "export":
+            case "--format" where name == "export" || name == "import":
                 guard let value = rest.popFirst(), let format = ["jsonl": RowFormat.jsonLines, "csv": .csv][value]
                 else {
                     throw Invalid(message: "--format is jsonl or csv")
@@ -60,12 +74,18 @@ struct Options: Equatable {
             case "--links" where name == "export":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--links needs a relationship") }
                 links = value
-            case "--entity" where name == "dump" || name == "export":
+            case "--on-conflict" where name == "import":
+                guard let value = rest.popFirst(), let policy = Self.policies[value] else {
+                    throw Invalid(message: "--on-conflict is \(Self.policies.keys.sorted().joined(separator: ", "))")
+                }
+                imported.onConflict = policy
+            case "--ignore-unknown" where name == "import": imported.ignoresUnknown = true
+            case "--entity" where ["dump", "export", "import"].contains(name):
                 guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
                 entity = value
             case "--changes" where name == "log" || name == "follow": hasChanges = true
             case "--without-history" where name == "compact": hasHistory = false
-            case "--output" where name == "salvage":
+            case "--output" where name == "salvage" || name == "import":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--output needs a file") }
                 newFile = value
             case "--":
@@ -90,6 +110,15 @@ struct Options: Equatable {
             guard links == nil || rows == .csv else { throw Invalid(message: "--links is for csv") }
             guard entity != nil || rows == .jsonLines else { throw Invalid(message: "csv needs --entity") }
             command = .export(rows, entity: entity, links: links)
+        case "import":
+            guard let newFile else { throw Invalid(message: "import needs --output and the name of a new file") }
+            guard (entity != nil) == (rows == .csv) else {
+                throw Invalid(message: "csv needs --entity, which is for csv")
+            }
+            guard files.count > 1 else { throw Invalid(message: "import takes a store's file and files to import") }
+            (imported.texts, imported.entity) = (Array(files.dropFirst()), entity)
+            files = [files[0]]
+            command = .importing(imported, output: newFile)
         case "salvage":
             guard let newFile else { throw Invalid(message: "salvage needs --output and the name of a new file") }
             command = .salvage(output: newFile)

@@ -63,8 +63,9 @@ extension WorkingState {
         }
         // This write also updates the row that the target referred to before.
         if new != 0 { setReference(of: RowID(entity: toOne.target, row: new), through: inverse, to: id.row) }
-        // A row that came to refer to itself has written this reference, too. The last one counts.
-        guard toOne.target == id.entity, let address = snapshot.address(of: id), toOne.target(ofRowAt: address) != new
+        // If the row has come to refer to itself, that wrote this reference, too. The last one counts.
+        guard new != id.row, toOne.target == id.entity, let address = snapshot.address(of: id),
+            toOne.target(ofRowAt: address) == id.row
         else { return }
         setReference(of: id, through: toOne, to: new)
     }

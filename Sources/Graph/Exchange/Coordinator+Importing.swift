@@ -42,9 +42,7 @@ extension Coordinator {
             ignoresUnknownTargets: ignoresUnknownTargets,
             origin: ChangeOrigin(author: author, callSite: CallSite(fileID, line)), progress: progress)
         let schema = snapshot.schema
-        for source in sources {
-            if let type = source.csv, schema.index(of: type) == nil { throw GraphError.unknownEntity("\(type)") }
-        }
+        for source in sources { _ = try source.entity(in: schema) }
         if let point {
             guard point.token.store == snapshot.token.store else { throw GraphError.tokenOfOtherStore(point.token) }
             guard point.fits(schema, counters.all, sourceCount: sources.count) else {
@@ -94,7 +92,7 @@ extension Context {
     ) async throws {
         var stream = try await source.open()
         var buffer = RecordBuffer(isCSV: source.csv != nil)
-        var reader = importer.reader(of: source)
+        var reader = try importer.reader(of: source)
         var recordCount = 0
         var isEnd = false
         while !isEnd {

@@ -32,8 +32,8 @@ struct Importer {
     /// Rows and links since the last save.
     private(set) var pendingCount = 0
 
-    func reader(of source: RowSource) -> RecordReader {
-        RecordReader(entities, csv: source.csv.flatMap { schema.index(of: $0) }.map { entities[$0] })
+    func reader(of source: RowSource) throws(GraphError) -> RecordReader {
+        RecordReader(entities, csv: try source.entity(in: schema).map { entities[$0] })
     }
 
     // MARK: Rows

@@ -8,9 +8,16 @@
 /// `id` is, the identifiers; properties without a column get their defaults or nil. CSV with two columns, an identifier and a
 /// to-many relationship, has a link on each line.
 public struct RowSource: Sendable {
+    /// Which entity CSV has.
+    enum CSV: Sendable {
+        case type(any Entity.Type)
+        /// Of a schema without the program's types.
+        case name(String)
+    }
+
     let name: String
-    /// The entity of CSV; nil for lines of JSON.
-    let csv: (any Entity.Type)?
+    /// nil for lines of JSON.
+    let csv: CSV?
     let open: @Sendable () async throws -> any ByteStream
 
     /// Lines of JSON in a file, as ``Snapshot/exportedRows(progress:)`` writes them. The path may lead through links; it must
@@ -36,7 +43,11 @@ public struct RowSource: Sendable {
     ///
     /// Complexity: O(1).
     public static func csv<E: Entity>(of type: E.Type, at path: String) -> RowSource {
-        RowSource(name: path, csv: type, open: { try await FileBytes.open(path) })
+        RowSource(name: path, csv: .type(type), open: { try await FileBytes.open(path) })
+    }
+
+    static func csv(ofEntity name: String, at path: String) -> RowSource {
+        RowSource(name: path, csv: .name(name), open: { try await FileBytes.open(path) })
     }
 
     /// CSV with objects of an entity, or with links of theirs, from a stream of pieces, each of any length.
@@ -47,7 +58,22 @@ public struct RowSource: Sendable {
     public static func csv<E: Entity, Bytes: AsyncSequence & Sendable>(
         of type: E.Type, _ bytes: Bytes, name: String? = nil
     ) -> RowSource where Bytes.Element: Sequence<UInt8> {
-        RowSource(name: name ?? E.schema.name, csv: type, open: { PieceBytes(bytes.makeAsyncIterator()) })
+        RowSource(name: name ?? E.schema.name, csv: .type(type), open: { PieceBytes(bytes.makeAsyncIterator()) })
+    }
+}
+
+extension RowSource {
+    /// The entity of CSV, by its number in the schema; nil for lines of JSON.
+    func entity(in schema: Schema) throws(GraphError) -> Int? {
+        switch csv {
+        case nil: return nil
+        case .type(let type):
+            guard let number = schema.index(of: type) else { throw .unknownEntity("\(type)") }
+            return number
+        case .name(let name):
+            guard let number = schema.index(named: name) else { throw .unknownEntity(name) }
+            return number
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 package struct StoreInspection: Sendable {
     /// Absolute and without symbolic links.
     package let path: String
-    package let storeID: String
     /// How often the file was compacted, and one more.
     package let generation: UInt64
     /// What is odd about the file, a line each.
@@ -19,8 +18,10 @@ package struct StoreInspection: Sendable {
     package let historyBytes: UInt64
     /// Who reads the file's history, and the last commit that each has read; in the order of their names.
     package let consumers: [(name: String, commit: UInt64)]
-    private let snapshot: Snapshot
-    private let record: SchemaRecord
+    let id: StoreID
+    let snapshot: Snapshot
+    let counters: [RowNumber]
+    let record: SchemaRecord
 
     /// Reads a file, checks all of it, and changes nothing; a program may have it open.
     ///
@@ -36,7 +37,7 @@ package struct StoreInspection: Sendable {
             replay: meter.measured { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) },
             finish: meter.measured { (replay: inout StoreReplay) throws(GraphError) in _ = try replay.finish() })
         self.path = contents.path
-        storeID = contents.storeID.description
+        id = contents.storeID
         generation = contents.generation
         let isDamage = { (diagnostic: StoreDiagnostic) in diagnostic.kind == .damagedHeader }
         diagnostics = contents.diagnostics.filter { !isDamage($0) }.map(\.description)
@@ -46,7 +47,7 @@ package struct StoreInspection: Sendable {
         compactionTime = replay.compactionTime
         historyBytes = replay.checkpointFigures.historyBytes
         consumers = replay.consumers.sorted { $0.key < $1.key }.map { (name: $0.key, commit: $0.value.commit.number) }
-        (snapshot, record) = (replay.snapshot, replay.fileRecord)
+        (snapshot, counters, record) = (replay.snapshot, replay.counters, replay.fileRecord)
     }
 
     /// What compacting a file has done.
@@ -86,6 +87,8 @@ package struct StoreInspection: Sendable {
             bytesAfterwards: await coordinator.journal?.lengthBytes ?? 0,
             diagnostics: coordinator.diagnostics.map(\.description))
     }
+
+    package var storeID: String { id.description }
 
     /// The newest commit.
     package var commit: UInt64 { snapshot.commit.number }

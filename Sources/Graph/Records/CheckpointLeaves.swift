@@ -27,7 +27,7 @@ struct CheckpointLeaves: Sendable {
         do {
             var (room, start) = (HeapRoom(), 0)
             try CheckpointRecord.decodeRows(payload, of: schema) { entity, block, versions, reader in
-                // A leaf, and what its rows refer to, which is about what the block before took in the file.
+                // A leaf, and its texts: in memory about twice as much as the block before took in the file.
                 room.take(32 * (schema.entities[entity].layout.stride + 8) + 2 * (reader.offset - start))
                 start = reader.offset
                 let rows = try leaf(entity, block, versions, &reader)

@@ -1,8 +1,8 @@
 /// Room on the heap for many small pieces of memory that one thread is about to allocate.
 ///
-/// glibc lets the heap of each thread but the first grow by no more than is asked for, which is a call of `mprotect` for each page
-/// or two, and while that runs no other thread of the process gets a page. A large piece that was taken and given back stays with
-/// the heap for what comes next, unless it is so large that the system has it back at once, from 128 KiB on.
+/// glibc lets the heap of each thread but the first grow by no more than is asked for, with a call of `mprotect` for each page or
+/// two. A large piece that was taken and given back stays with such a heap for what comes next, unless it is so large that the
+/// system has it back at once, from 128 KiB on.
 struct HeapRoom {
     private static let pieceBytes = 120 << 10
 

@@ -17,6 +17,10 @@ import Testing
             ["verify", "--output", "b"], ["dump", "--changes", "a"], ["log", "--changes"],
             ["export", "--format", "text", "a"], ["export", "--format", "csv", "a"],
             ["export", "--entity", "A", "--links", "b", "a"],
+            ["import", "a", "b"], ["import", "a", "--output", "b"],
+            ["import", "a", "b", "--output", "c", "--format=csv"],
+            ["import", "a", "b", "--output", "c", "--entity", "A"],
+            ["import", "a", "b", "--output", "c", "--on-conflict", "x"],
         ] {
             let outcome = await graphctl(arguments)
             #expect(outcome.code == 2, "\(arguments)")
@@ -32,7 +36,7 @@ import Testing
 
     @Test func `each command has a line in the help, and help of its own`() async throws {
         let names = [
-            "verify", "stat", "schema", "dump", "export", "log", "follow", "diff", "compact", "salvage",
+            "verify", "stat", "schema", "dump", "export", "import", "log", "follow", "diff", "compact", "salvage",
         ]
         #expect(Help.commands.map(\.name) == names)
         for name in names {

@@ -1,0 +1,196 @@
+import Foundation
+import Testing
+
+@testable import Graph
+@testable import graphctl
+
+private enum Fleet {
+    enum Kind: String, Sendable {
+        case bus
+        case tram
+    }
+
+    struct Plate: Codable, Equatable, Sendable {
+        var text: String
+    }
+
+    @Entity struct Vehicle {
+        @Unique var number: Int
+        var kind: Kind = .bus
+        var plate: Plate?
+        var depot: ToOne<Depot> = nil
+
+        func validate() throws {
+            if number < 0 { throw ValidationError(\Self.number, "must be positive") }
+        }
+    }
+
+    @Entity struct Depot {
+        var name: String
+        @Relationship(inverse: \Vehicle.depot, ordered: true, maximum: 3) var vehicles: ToMany<Vehicle> = []
+    }
+
+    static func open(_ path: String) async throws -> Coordinator {
+        try await Coordinator(for: Vehicle.self, Depot.self, at: path)
+    }
+
+    static let rows = """
+        {"entity":"Depot","id":4,"values":{"name":"North"}}
+        {"entity":"Vehicle","id":7,"values":{"number":1,"kind":"tram","plate":null,"depot":4}}
+        {"entity":"Vehicle","id":6,"values":{"number":2,"kind":"bus","plate":{"text":"W 2"},"depot":4}}
+        {"entity":"Depot","id":4,"links":{"vehicles":[6,7]}}
+        """
+}
+
+/// What the tool imports without the program's types.
+@MainActor struct GraphCtlImportTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func write(_ text: String, to name: String = "rows") throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file(name)))
+        return folder.file(name)
+    }
+
+    /// A file with these vehicles, and without any if they are none.
+    private func makeStore(_ numbers: [Int] = []) async throws {
+        let store = try await Fleet.open(folder.file())
+        if !numbers.isEmpty {
+            try await store.transaction { context in
+                let depot = context.insert(Fleet.Depot(name: "South"))
+                for number in numbers { context.insert(Fleet.Vehicle(number: number, depot: ToOne(depot.id))) }
+            }
+        }
+        try await store.setMetadata("blue", for: "color")
+        try await store.close()
+    }
+
+    private func importRows(_ arguments: String...) async -> GraphCtlOutcome {
+        await graphctl(["import", folder.file(), "--output", folder.file("new")] + arguments)
+    }
+
+    private func numbers(_ snapshot: Snapshot) throws -> [Int] {
+        try snapshot.fetchValues(Fleet.Vehicle.self).map(\.number)
+    }
+
+    @Test(arguments: GoldenStore.allCases) func `what export prints, import puts into a file of that schema`(
+        store: GoldenStore
+    ) async throws {
+        let old = try store.copy()
+        let original = try await store.open(old.file())
+        try await (try await store.open(folder.file())).close()
+        let rows = try write(await graphctl("export", old.file()).output)
+        let outcome = await importRows(rows)
+        #expect(outcome.code == 0 && outcome.errors == "")
+        #expect(outcome.output.hasPrefix("\(folder.file("new")): written, "))
+        #expect(await graphctl("verify", folder.file("new")).code == 0)
+        let new = try await store.open(folder.file("new"))
+        #expect(try new.snapshot.exchanged() == original.snapshot.exchanged())
+        for entity in original.snapshot.schema.entities.indices {
+            // With their identifiers.
+            #expect(new.snapshot.entities[entity].rows.rowNumbers == original.snapshot.entities[entity].rows.rowNumbers)
+        }
+        #expect(new.diagnostics == [])
+        try await new.close()
+        try await original.close()
+    }
+
+    @Test func `objects come to those that are there, in a new file; the old one stays as it is`() async throws {
+        try await makeStore([3])
+        let before = try #require(FileManager.default.contents(atPath: folder.file()))
+        let outcome = await importRows(try write(Fleet.rows))
+        #expect(outcome.output == "\(folder.file("new")): written, at commit 2, with 3 imported objects and 2 links\n")
+        #expect(outcome.code == 0 && outcome.errors == "")
+        #expect(FileManager.default.contents(atPath: folder.file()) == before)
+        let old = try await Fleet.open(folder.file())
+        let new = try await Fleet.open(folder.file("new"))
+        #expect(old.snapshot.token.store == new.snapshot.token.store && new.check() == [])
+        #expect(await new.metadata == ["color": "blue"])
+        #expect(try numbers(old.snapshot) == [3] && numbers(new.snapshot) == [3, 1, 2])
+        let north = try #require(try new.snapshot.fetchIDs(Fleet.Depot.self).last)
+        #expect(try new.snapshot.related(\.vehicles, of: north).map(\.row) == [3, 2])
+        let tram = try #require(new.snapshot.first(\Fleet.Vehicle.number, equals: 1))
+        let bus = try #require(new.snapshot.first(\Fleet.Vehicle.number, equals: 2))
+        #expect(tram.kind == .tram && tram.plate == nil && bus.plate == Fleet.Plate(text: "W 2"))
+        // Numbers go on behind those of the import.
+        let next = try await new.transaction { $0.insert(Fleet.Vehicle(number: 9)).id }
+        #expect(next.row == 4)
+        try await new.close()
+        try await old.close()
+    }
+
+    @Test func `unique values follow the schema or the command line`() async throws {
+        try await makeStore([1])
+        let rows = try write(Fleet.rows)
+        let refused = await importRows(rows)
+        #expect(refused.code == 1 && refused.errors.contains("1 is taken by "))
+        #expect(await importRows("--on-conflict", "keepExisting", rows).code == 0)
+        let new = try await Fleet.open(folder.file("new"))
+        #expect(try new.snapshot.fetchValues(Fleet.Vehicle.self).map(\.kind) == [.bus, .bus])
+        try await new.close()
+    }
+
+    @Test func `CSV has objects of one entity, or their links`() async throws {
+        try await makeStore()
+        let depots = try write("id,name\r\n8,East\r\n9,West\r\n", to: "depots.csv")
+        #expect(await importRows("--format=csv", "--entity", "Depot", depots).code == 0)
+        let new = try await Fleet.open(folder.file("new"))
+        #expect(try new.snapshot.fetchIDs(Fleet.Depot.self).map(\.row) == [8, 9])
+        try await new.close()
+        let unknown = await graphctl(
+            "import", folder.file(), depots, "--format=csv", "--entity", "Ship", "--output", folder.file("other"))
+        #expect(unknown.code == 2 && unknown.errors == "graphctl: the file has no entity 'Ship', but Vehicle, Depot\n")
+    }
+
+    @Test func `what cannot be imported leaves no new file`() async throws {
+        try await makeStore([3])
+        let before = try #require(FileManager.default.contents(atPath: folder.file()))
+        let depot = #"{"entity":"Depot","id":1,"values":{"name":"North"}}"#
+        func vehicle(_ number: Int) -> String {
+            #"{"entity":"Vehicle","id":\#(number),"values":{"number":\#(number),"kind":"bus","plate":null,"depot":1}}"#
+        }
+        for (number, (text, reason)) in [
+            ("{", "/rows0:1: not JSON"), (#"{"entity":"Ship","id":1,"values":{}}"#, "Ship"),
+            (#"{"entity":"Vehicle","id":1,"values":{"number":"one"}}"#, "number"),
+            // Defaults are the program's.
+            (#"{"entity":"Vehicle","id":1,"values":{"number":4,"plate":null}}"#, "kind: it has no value"),
+            // Whether this type of the program's own has a value for nil is not known.
+            (#"{"entity":"Vehicle","id":1,"values":{"number":4,"kind":"bus"}}"#, "plate: it has no value"),
+            (
+                #"{"entity":"Vehicle","id":1,"values":{"number":4,"kind":"bus","plate":null,"depot":5}}"#,
+                "the identifier 5"
+            ),
+            (
+                ([depot] + (10..<14).map(vehicle)).joined(separator: "\n"), "at most 3"
+            ),
+        ].enumerated() {
+            let outcome = await importRows(try write(text, to: "rows\(number)"))
+            #expect(outcome.code == 1 && outcome.output == "" && outcome.errors.contains(reason), "\(outcome.errors)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("new")))
+        }
+        let ignoring = await importRows("--ignore-unknown", folder.file("rows5"))
+        #expect(ignoring.code == 0)
+        let taken = await importRows("--ignore-unknown", folder.file("rows5"))
+        #expect(taken.code == 1 && taken.errors.contains(folder.file("new")))
+        #expect(await importRows(folder.file("missing")).code == 1)
+        #expect(FileManager.default.contents(atPath: folder.file()) == before)
+    }
+
+    @Test func `what only the program can refuse it refuses when it opens the new file, and has the old one`()
+        async throws
+    {
+        try await makeStore([3])
+        let rows = try write(#"{"entity":"Vehicle","id":1,"values":{"number":4,"kind":"boat","plate":null}}"#)
+        #expect(await importRows(rows).code == 0)
+        let error = await #expect(throws: GraphError.self) { try await Fleet.open(folder.file("new")) }
+        guard case .valueNotReadable(_, _, let property, _, _)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(property == "kind")
+        let old = try await Fleet.open(folder.file())
+        #expect(try numbers(old.snapshot) == [3])
+        try await old.close()
+    }
+}
