@@ -113,13 +113,13 @@ import Graph
             guard dump(store, format, entity) else { return 2 }
         case .export(let format, let entity, let links):
             guard try await export(store, format, entity, links) else { return 2 }
-        case .importing(let rows, let newFile):
-            guard hasEntity(store, rows.entity) else { return 2 }
+        case .importing(let rows):
+            guard rows.sources.allSatisfy({ hasEntity(store, $0.entity) }) else { return 2 }
             let result = try await StoreImport(
-                into: store, from: rows.texts, csvOf: rows.entity, to: newFile, onConflict: rows.onConflict,
+                into: store, from: rows.sources, to: rows.output, onConflict: rows.onConflict,
                 ignoresUnknownTargets: rows.ignoresUnknown, progress: meter)
             output(
-                "\(result.path): written, at commit \(result.commit), with \(result.rowCount) imported objects and "
+                "\(result.path): written, at commit \(result.commit), after reading \(result.rowCount) objects and "
                     + "\(result.linkCount) links\n")
         case .diff(let other):
             let other = try await StoreInspection(reading: other, progress: meter)

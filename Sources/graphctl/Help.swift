@@ -91,33 +91,34 @@ enum Help {
             exitCodes: done + [(2, "the file has no such entity or relationship")],
             example: "graphctl export --format csv --entity Photo photos.graph > photos.csv"),
         Command(
-            name: "import", usage: "[OPTIONS] FILE ROWS... --output NEW",
+            name: "import", usage: "[OPTIONS] FILE [ROWS...] --output NEW",
             summary: "writes a file and what is imported into a new one",
             details: """
-                Writes what FILE has, without its history, and the objects and links of the files ROWS into a new file: all of them,
-                or there is none. ROWS is what export prints or the library's importRows reads. The new objects get identifiers of
-                their own, unless FILE has never had an object. FILE is not changed.
+                Writes what FILE has, without its history, and the objects and links of other files into a new file: all of them, or
+                there is no new file. ROWS are lines of JSON, as export prints them. These files may refer to each other, and not to
+                objects of FILE. The new objects get identifiers of their own, unless FILE has never had an object. FILE is not
+                changed; what a program saves there meanwhile is not in NEW.
 
                 The schema's rules hold, as in any save. The command does not know what only the program says: validate(), willSave(),
-                defaults of properties, and which values its own types read, enumerations among them. So open NEW with the program
-                before it takes the place of FILE. An import by the program itself is better, where there is one.
+                defaults of properties, what becomes of an object whose unique value another one has, and which values its own types
+                read. Values of these must be as export prints them. So open NEW with the program before it takes the place of FILE.
+                An import by the program itself is better, where there is one.
                 """,
             options: [
                 ("--output NEW", "the new file, of which nothing may have the name"),
-                ("--format jsonl|csv", "lines of JSON, the default, or CSV"),
-                ("--entity NAME", "the entity of which CSV has objects, or links of theirs"),
+                ("--csv ENTITY=ROWS", "imports CSV with objects of an entity, or with links of theirs"),
                 (
                     "--on-conflict POLICY",
-                    "for unique values, instead of the schema's: reject, upsert, replace or keepExisting"
+                    "for unique values: reject, the default, upsert, replace or keepExisting"
                 ),
-                ("--ignore-unknown", "leaves out references and links to objects that no file has"),
+                ("--ignore-unknown", "leaves out references and links to objects that none of these files has"),
             ],
             exitCodes: [
                 (0, "the new file is written"),
                 (1, "there is none: a file cannot be read, the rules refuse an object, or NEW cannot be written"),
                 (2, "the file has no such entity"),
             ],
-            example: "graphctl import photos.graph more.jsonl --output bigger.graph"),
+            example: "graphctl import photos.graph more.jsonl --csv Tag=tags.csv --output bigger.graph"),
         Command(
             name: "log", usage: "[--format text|jsonl] [--changes] FILE",
             summary: "prints the commits that the file has",

@@ -22,15 +22,14 @@ struct Options: Equatable {
         case compact(hasHistory: Bool)
         /// Of all entities, or of one, or of a relationship of that.
         case export(RowFormat, entity: String?, links: String?)
-        /// Of these files, as CSV of an entity or as lines of JSON, into a file of this name.
-        case importing(Import, output: String)
+        case importing(Import)
         /// Into this file.
         case salvage(output: String)
     }
 
     struct Import: Equatable {
-        var texts: [String] = []
-        var entity: String?
+        var sources: [StoreImport.Source] = []
+        var output = ""
         var onConflict: UniquenessPolicy?
         var ignoresUnknown = false
     }
@@ -65,7 +64,7 @@ struct Options: Equatable {
                     throw Invalid(message: "--format is text or jsonl")
                 }
                 format = value
-            case "--format" where name == "export" || name == "import":
+            case "--format" where name == "export":
                 guard let value = rest.popFirst(), let format = ["jsonl": RowFormat.jsonLines, "csv": .csv][value]
                 else {
                     throw Invalid(message: "--format is jsonl or csv")
@@ -74,13 +73,19 @@ struct Options: Equatable {
             case "--links" where name == "export":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--links needs a relationship") }
                 links = value
+            case "--csv" where name == "import":
+                guard let value = rest.popFirst(), let sign = value.firstIndex(of: "="), sign != value.startIndex else {
+                    throw Invalid(message: "--csv needs an entity and a file, as in --csv Photo=photos.csv")
+                }
+                let path = String(value[value.index(after: sign)...])
+                imported.sources.append(StoreImport.Source(path, csvOf: String(value[..<sign])))
             case "--on-conflict" where name == "import":
                 guard let value = rest.popFirst(), let policy = Self.policies[value] else {
                     throw Invalid(message: "--on-conflict is \(Self.policies.keys.sorted().joined(separator: ", "))")
                 }
                 imported.onConflict = policy
             case "--ignore-unknown" where name == "import": imported.ignoresUnknown = true
-            case "--entity" where ["dump", "export", "import"].contains(name):
+            case "--entity" where name == "dump" || name == "export":
                 guard let value = rest.popFirst() else { throw Invalid(message: "--entity needs a name") }
                 entity = value
             case "--changes" where name == "log" || name == "follow": hasChanges = true
@@ -112,13 +117,11 @@ struct Options: Equatable {
             command = .export(rows, entity: entity, links: links)
         case "import":
             guard let newFile else { throw Invalid(message: "import needs --output and the name of a new file") }
-            guard (entity != nil) == (rows == .csv) else {
-                throw Invalid(message: "csv needs --entity, which is for csv")
-            }
-            guard files.count > 1 else { throw Invalid(message: "import takes a store's file and files to import") }
-            (imported.texts, imported.entity) = (Array(files.dropFirst()), entity)
-            files = [files[0]]
-            command = .importing(imported, output: newFile)
+            imported.sources = files.dropFirst().map { StoreImport.Source($0) } + imported.sources
+            guard !imported.sources.isEmpty else { throw Invalid(message: "import needs something to import") }
+            imported.output = newFile
+            files = Array(files.prefix(1))
+            command = .importing(imported)
         case "salvage":
             guard let newFile else { throw Invalid(message: "salvage needs --output and the name of a new file") }
             command = .salvage(output: newFile)

@@ -72,7 +72,9 @@ extension StoredValue {
     }
 
     /// Appends the CBOR of which this is the exact form, or which it means if a person has written it.
-    func appendCBOR(to bytes: inout [UInt8]) throws(InvalidValue) {
+    ///
+    /// - Parameter depth: how many lists and maps this is in.
+    func appendCBOR(to bytes: inout [UInt8], depth: Int = 0) throws(InvalidValue) {
         switch self {
         case .null: bytes.append(CBOR.null)
         case .bool(let value): bytes.append(value ? CBOR.true : CBOR.false)
@@ -80,18 +82,27 @@ extension StoredValue {
         case .text(let text): bytes.appendText(text)
         case .bytes(let content): content.withUnsafeBytes { bytes.appendBytes($0) }
         case .list(let values):
+            try Self.checkDepth(depth)
             bytes.appendHead(.array, UInt64(values.count))
-            for value in values { try value.appendCBOR(to: &bytes) }
+            for value in values { try value.appendCBOR(to: &bytes, depth: depth + 1) }
         case .map(let entries):
             if entries.count == 1, let name = entries[0].key.text, Mark.all.contains(name) {
-                return try entries[0].value.appendMarked(name, to: &bytes)
+                return try entries[0].value.appendMarked(name, to: &bytes, depth: depth)
             }
-            try Self.appendMap(entries, to: &bytes)
+            try Self.appendMap(entries, to: &bytes, depth: depth)
         }
     }
 
-    private func appendMarked(_ name: String, to bytes: inout [UInt8]) throws(InvalidValue) {
-        if name == Mark.map, case .map(let entries) = self { return try Self.appendMap(entries, to: &bytes) }
+    private static func checkDepth(_ depth: Int) throws(InvalidValue) {
+        guard depth < CBOR.maximumDepth else {
+            throw InvalidValue("it is nested more than \(CBOR.maximumDepth) levels deep")
+        }
+    }
+
+    private func appendMarked(_ name: String, to bytes: inout [UInt8], depth: Int) throws(InvalidValue) {
+        if name == Mark.map, case .map(let entries) = self {
+            return try Self.appendMap(entries, to: &bytes, depth: depth)
+        }
         if name == Mark.double, let value = double { return bytes.appendDouble(bits: value.bitPattern) }
         guard name == Mark.bytes, let content = text.flatMap({ Data(base64Encoded: $0) }) else {
             throw InvalidValue("{\"\(name)\": …} holds something else than its name says")
@@ -112,17 +123,18 @@ extension StoredValue {
     }
 
     /// In the order of the keys' bytes.
-    private static func appendMap(_ entries: [Entry], to bytes: inout [UInt8]) throws(InvalidValue) {
+    private static func appendMap(_ entries: [Entry], to bytes: inout [UInt8], depth: Int) throws(InvalidValue) {
+        try checkDepth(depth)
         var encoded: [(key: [UInt8], value: StoredValue)] = []
         for entry in entries {
             var key: [UInt8] = []
-            try entry.key.appendCBOR(to: &key)
+            try entry.key.appendCBOR(to: &key, depth: depth + 1)
             encoded.append((key, entry.value))
         }
         bytes.appendHead(.map, UInt64(entries.count))
         for (key, value) in encoded.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             bytes += key
-            try value.appendCBOR(to: &bytes)
+            try value.appendCBOR(to: &bytes, depth: depth + 1)
         }
     }
 }

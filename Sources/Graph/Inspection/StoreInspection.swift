@@ -21,6 +21,7 @@ package struct StoreInspection: Sendable {
     let id: StoreID
     let snapshot: Snapshot
     let counters: [RowNumber]
+    let consumerTokens: [String: HistoryToken]
     let record: SchemaRecord
 
     /// Reads a file, checks all of it, and changes nothing; a program may have it open.
@@ -46,6 +47,7 @@ package struct StoreInspection: Sendable {
         checkpointBytes = replay.checkpointBytes
         compactionTime = replay.compactionTime
         historyBytes = replay.checkpointFigures.historyBytes
+        consumerTokens = replay.consumers
         consumers = replay.consumers.sorted { $0.key < $1.key }.map { (name: $0.key, commit: $0.value.commit.number) }
         (snapshot, counters, record) = (replay.snapshot, replay.counters, replay.fileRecord)
     }

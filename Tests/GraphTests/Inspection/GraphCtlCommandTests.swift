@@ -17,9 +17,8 @@ import Testing
             ["verify", "--output", "b"], ["dump", "--changes", "a"], ["log", "--changes"],
             ["export", "--format", "text", "a"], ["export", "--format", "csv", "a"],
             ["export", "--entity", "A", "--links", "b", "a"],
-            ["import", "a", "b"], ["import", "a", "--output", "b"],
-            ["import", "a", "b", "--output", "c", "--format=csv"],
-            ["import", "a", "b", "--output", "c", "--entity", "A"],
+            ["import", "a", "b"], ["import", "a", "--output", "b"], ["import", "--output", "c", "--csv", "A=b"],
+            ["import", "a", "--output", "c", "--csv", "b"], ["import", "a", "--output", "c", "--csv", "=b"],
             ["import", "a", "b", "--output", "c", "--on-conflict", "x"],
         ] {
             let outcome = await graphctl(arguments)

@@ -100,7 +100,7 @@ private enum Fleet {
         try await makeStore([3])
         let before = try #require(FileManager.default.contents(atPath: folder.file()))
         let outcome = await importRows(try write(Fleet.rows))
-        #expect(outcome.output == "\(folder.file("new")): written, at commit 2, with 3 imported objects and 2 links\n")
+        #expect(outcome.output == "\(folder.file("new")): written, at commit 2, after reading 3 objects and 2 links\n")
         #expect(outcome.code == 0 && outcome.errors == "")
         #expect(FileManager.default.contents(atPath: folder.file()) == before)
         let old = try await Fleet.open(folder.file())
@@ -120,27 +120,62 @@ private enum Fleet {
         try await old.close()
     }
 
-    @Test func `unique values follow the schema or the command line`() async throws {
+    @Test func `a unique value that is taken is refused, or does as the command line says`() async throws {
         try await makeStore([1])
         let rows = try write(Fleet.rows)
         let refused = await importRows(rows)
         #expect(refused.code == 1 && refused.errors.contains("1 is taken by "))
-        #expect(await importRows("--on-conflict", "keepExisting", rows).code == 0)
-        let new = try await Fleet.open(folder.file("new"))
-        #expect(try new.snapshot.fetchValues(Fleet.Vehicle.self).map(\.kind) == [.bus, .bus])
-        try await new.close()
+        for (policy, kinds) in [("keepExisting", [Fleet.Kind.bus, .bus]), ("upsert", [.tram, .bus])] {
+            #expect(await importRows("--on-conflict", policy, rows).code == 0)
+            let new = try await Fleet.open(folder.file("new"))
+            #expect(try new.snapshot.fetchValues(Fleet.Vehicle.self).map(\.kind) == kinds)
+            try await new.close()
+            try FileManager.default.removeItem(atPath: folder.file("new"))
+        }
     }
 
-    @Test func `CSV has objects of one entity, or their links`() async throws {
+    @Test func `CSV has objects of an entity or their links, and refers to what other files have`() async throws {
         try await makeStore()
         let depots = try write("id,name\r\n8,East\r\n9,West\r\n", to: "depots.csv")
-        #expect(await importRows("--format=csv", "--entity", "Depot", depots).code == 0)
+        let vehicles = try write(
+            "id,number,kind,plate,depot\r\n1,5,tram,null,8\r\n2,6,bus,null,8\r\n", to: "vehicles.csv")
+        let links = try write("id,vehicles\r\n8,2\r\n8,1\r\n", to: "links.csv")
+        let more = try write(#"{"entity":"Depot","id":20,"values":{"name":"North"}}"#)
+        let outcome = await importRows(
+            "--csv", "Depot=\(depots)", "--csv=Vehicle=\(vehicles)", "--csv", "Depot=\(links)", more)
+        #expect(outcome.code == 0 && outcome.errors == "")
         let new = try await Fleet.open(folder.file("new"))
-        #expect(try new.snapshot.fetchIDs(Fleet.Depot.self).map(\.row) == [8, 9])
+        #expect(try new.snapshot.fetchIDs(Fleet.Depot.self).map(\.row) == [8, 9, 20])
+        let east = try #require(try new.snapshot.fetchIDs(Fleet.Depot.self).first)
+        #expect(try new.snapshot.related(\.vehicles, of: east).map(\.row) == [2, 1])
         try await new.close()
         let unknown = await graphctl(
-            "import", folder.file(), depots, "--format=csv", "--entity", "Ship", "--output", folder.file("other"))
+            "import", folder.file(), "--csv", "Ship=\(depots)", "--output", folder.file("other"))
         #expect(unknown.code == 2 && unknown.errors == "graphctl: the file has no entity 'Ship', but Vehicle, Depot\n")
+    }
+
+    @Test func `who reads history learns that the new file has another one`() async throws {
+        let store = try await Fleet.open(folder.file())
+        try await store.transaction { _ = $0.insert(Fleet.Depot(name: "South")) }
+        let consumer = try await store.consumer(named: "index")
+        try await store.transaction { _ = $0.insert(Fleet.Depot(name: "West")) }
+        let (old, known) = (store.snapshot.token, consumer.token)
+        try await store.close()
+        var tokens: [HistoryToken] = []
+        for name in ["North", "East"] {
+            let rows = try write(#"{"entity":"Depot","id":1,"values":{"name":"\#(name)"}}"#)
+            #expect(await importRows(rows).code == 0)
+            let new = try await Fleet.open(folder.file("new"))
+            tokens.append(new.snapshot.token)
+            #expect(new.snapshot.token.commit.number == old.commit.number + 1)
+            for token in tokens.dropLast() + [old, known] {
+                await #expect(throws: GraphError.self) { for try await _ in new.history(since: token) {} }
+            }
+            let kept = try await new.consumer(named: "index").token
+            #expect(kept == known)
+            try await new.close()
+            try FileManager.default.removeItem(atPath: folder.file("new"))
+        }
     }
 
     @Test func `what cannot be imported leaves no new file`() async throws {
@@ -158,6 +193,10 @@ private enum Fleet {
             // Whether this type of the program's own has a value for nil is not known.
             (#"{"entity":"Vehicle","id":1,"values":{"number":4,"kind":"bus"}}"#, "plate: it has no value"),
             (
+                #"{"entity":"Vehicle","id":1,"values":{"number":4,"kind":"bus","plate":"#
+                    + String(repeating: "[", count: 33) + String(repeating: "]", count: 33) + "}}", "32 levels deep"
+            ),
+            (
                 #"{"entity":"Vehicle","id":1,"values":{"number":4,"kind":"bus","plate":null,"depot":5}}"#,
                 "the identifier 5"
             ),
@@ -169,9 +208,9 @@ private enum Fleet {
             #expect(outcome.code == 1 && outcome.output == "" && outcome.errors.contains(reason), "\(outcome.errors)")
             #expect(!FileManager.default.fileExists(atPath: folder.file("new")))
         }
-        let ignoring = await importRows("--ignore-unknown", folder.file("rows5"))
+        let ignoring = await importRows("--ignore-unknown", folder.file("rows6"))
         #expect(ignoring.code == 0)
-        let taken = await importRows("--ignore-unknown", folder.file("rows5"))
+        let taken = await importRows("--ignore-unknown", folder.file("rows6"))
         #expect(taken.code == 1 && taken.errors.contains(folder.file("new")))
         #expect(await importRows(folder.file("missing")).code == 1)
         #expect(FileManager.default.contents(atPath: folder.file()) == before)
