@@ -101,8 +101,9 @@ enum Help {
 
                 The schema's rules hold, as in any save. The command does not know what only the program says: validate(), willSave(),
                 defaults of properties, what becomes of an object whose unique value another one has, and which values its own types
-                read. Values of these must be as export prints them. So open NEW with the program before it takes the place of FILE.
-                An import by the program itself is better, where there is one.
+                read. Values of these must be as export prints those that today's version of Graph has written. So open NEW with the
+                program before it takes the place of FILE. An import by the program itself is better, where there is one; a store
+                that several programs have written through a log takes no other.
                 """,
             options: [
                 ("--output NEW", "the new file, of which nothing may have the name"),

@@ -52,6 +52,10 @@ struct Options: Equatable {
         var (hasChanges, hasHistory) = (false, true)
         var (rows, links): (RowFormat, String?) = (.jsonLines, nil)
         var imported = Import()
+        func take(_ file: String) {
+            let isSource = name == "import" && !files.isEmpty
+            if isSource { imported.sources.append(StoreImport.Source(file)) } else { files.append(file) }
+        }
         var rest = arguments.dropFirst()
         while var argument = rest.popFirst() {
             if argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") {
@@ -94,11 +98,11 @@ struct Options: Equatable {
                 guard let value = rest.popFirst() else { throw Invalid(message: "--output needs a file") }
                 newFile = value
             case "--":
-                files += rest
+                for argument in rest { take(argument) }
                 rest = []
             case _ where argument.hasPrefix("-") && argument != "-":
                 throw Invalid(message: "\(name) has no option \(argument)")
-            default: files.append(argument)
+            default: take(argument)
             }
         }
         switch name {
@@ -117,10 +121,8 @@ struct Options: Equatable {
             command = .export(rows, entity: entity, links: links)
         case "import":
             guard let newFile else { throw Invalid(message: "import needs --output and the name of a new file") }
-            imported.sources = files.dropFirst().map { StoreImport.Source($0) } + imported.sources
             guard !imported.sources.isEmpty else { throw Invalid(message: "import needs something to import") }
             imported.output = newFile
-            files = Array(files.prefix(1))
             command = .importing(imported)
         case "salvage":
             guard let newFile else { throw Invalid(message: "salvage needs --output and the name of a new file") }

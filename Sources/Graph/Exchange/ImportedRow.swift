@@ -49,8 +49,8 @@ final class ImportedRow {
                 }
                 return try fill(property, role, .null, nil)
             }
+            if kind == .basic("codable") { return try fillOwnType(property, kind, value) }
             try kind.encode(value, to: &writer)
-            if kind == .basic("codable") { return try fillOwnType(property, value, writer) }
         }
         try decode(writer, as: property)
     }
@@ -63,10 +63,14 @@ final class ImportedRow {
     }
 
     /// A type may have one form in JSON and another one in CBOR, as dates and bytes do. People write the first.
-    private func fillOwnType(_ property: Property, _ value: StoredValue, _ exact: ByteWriter) throws {
+    private func fillOwnType(_ property: Property, _ kind: AttributeKind, _ value: StoredValue) throws {
         do {
-            try decode(exact, as: property)
+            var writer = ByteWriter()
+            try kind.encode(value, to: &writer)
+            try decode(writer, as: property)
         } catch {
+            // Without the type nobody would read that form now.
+            guard property.valueType != EncodedValue.self else { throw error }
             var writer = ByteWriter()
             writer.appendString(value.description)
             do { try decode(writer, as: property) } catch _ { throw error }

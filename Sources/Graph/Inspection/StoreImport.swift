@@ -27,7 +27,7 @@ package struct StoreImport: Sendable {
     ///
     /// - Parameter progress: is told how far the writing is.
     /// - Throws: what the import and ``Coordinator/copy(to:progress:)`` throw; `.unusableFile` if anything has the name `output`, or
-    ///   if several programs write the store through a log, since none of them would know of the numbers of the new rows.
+    ///   if several programs have written the store through a log, since none would know of the numbers of the new rows.
     ///   There is no new file then.
     package init(
         into store: StoreInspection, from sources: [Source], to output: String, onConflict: UniquenessPolicy? = nil,
@@ -36,7 +36,8 @@ package struct StoreImport: Sendable {
         let (fileSystem, options) = (PosixFileSystem(), JournalOptions())
         guard RowCounters.lastWriter(store.counters) == 0 else {
             throw .unusableFile(
-                path: store.path, reason: "several programs write this store through a log: import with one of them")
+                path: store.path,
+                reason: "several programs have written this store through a log: import with one of them")
         }
         path = try await Journal.onExecutor { () throws(GraphError) in
             // Before the work, and again at its end.
