@@ -184,10 +184,13 @@ import Graph
 
     /// Whether there is such an entity, if one is named; says so if there is none.
     private func hasEntity(_ store: StoreInspection, _ entity: String?) -> Bool {
-        let names = store.objectCounts.map(\.entity)
-        guard let entity, !names.contains(entity) else { return true }
-        errors("graphctl: the file has no entity '\(entity)', but \(names.joined(separator: ", "))\n")
-        return false
+        do throws(StoreInspection.UnknownName) {
+            if let entity { try store.entity(named: entity) }
+            return true
+        } catch {
+            errors("graphctl: \(error.reason)\n")
+            return false
+        }
     }
 
     /// Returns false if there is no such entity.
@@ -209,7 +212,7 @@ import Graph
         _ store: StoreInspection, _ format: RowFormat, _ entity: String?, _ links: String?
     ) async throws(GraphError) -> Bool {
         let rows: ExportedRows
-        do throws(StoreInspection.NothingToExport) {
+        do throws(StoreInspection.UnknownName) {
             rows = try store.exportedRows(of: entity, links: links, format)
         } catch {
             errors("graphctl: \(error.reason)\n")

@@ -22,6 +22,7 @@ struct Options: Equatable {
         case compact(hasHistory: Bool)
         /// Of all entities, or of one, or of a relationship of that.
         case export(RowFormat, entity: String?, links: String?)
+        /// Of files, into a new one.
         case importing(Import)
         /// Into this file.
         case salvage(output: String)

@@ -41,10 +41,7 @@ package struct StoreImport: Sendable {
         }
         path = try await Journal.onExecutor { () throws(GraphError) in
             // Before the work, and again at its end.
-            let target = try JournalLocation(resolving: output, in: fileSystem)
-            let opening = JournalOpening(fileSystem: fileSystem, options: options)
-            guard try opening.statusIfExists(target.path) == nil else { throw .nameIsTaken(target.text) }
-            return target.text
+            try JournalOpening(fileSystem: fileSystem, options: options).freeLocation(output).text
         }
         let memory = try await Coordinator(
             store.snapshot.schema, path: nil, fileSystem: fileSystem, options: options, retention: .none,

@@ -16,8 +16,6 @@ package struct StoreInspection: Sendable {
     package let compactionTime: UInt64
     /// How much of the checkpoint is commits before it.
     package let historyBytes: UInt64
-    /// Who reads the file's history, and the last commit that each has read; in the order of their names.
-    package let consumers: [(name: String, commit: UInt64)]
     let id: StoreID
     let snapshot: Snapshot
     let counters: [RowNumber]
@@ -48,7 +46,6 @@ package struct StoreInspection: Sendable {
         compactionTime = replay.compactionTime
         historyBytes = replay.checkpointFigures.historyBytes
         consumerTokens = replay.consumers
-        consumers = replay.consumers.sorted { $0.key < $1.key }.map { (name: $0.key, commit: $0.value.commit.number) }
         (snapshot, counters, record) = (replay.snapshot, replay.counters, replay.fileRecord)
     }
 
@@ -91,6 +88,11 @@ package struct StoreInspection: Sendable {
     }
 
     package var storeID: String { id.description }
+
+    /// Who reads the file's history, and the last commit that each has read; in the order of their names.
+    package var consumers: [(name: String, commit: UInt64)] {
+        consumerTokens.sorted { $0.key < $1.key }.map { (name: $0.key, commit: $0.value.commit.number) }
+    }
 
     /// The newest commit.
     package var commit: UInt64 { snapshot.commit.number }
@@ -175,9 +177,17 @@ package struct StoreInspection: Sendable {
 }
 
 extension StoreInspection {
-    /// Why there is nothing to export, in words.
-    package struct NothingToExport: Error {
+    /// A name that the file does not have, in words.
+    package struct UnknownName: Error {
         package let reason: String
+    }
+
+    /// An entity's number in the schema.
+    @discardableResult
+    package func entity(named name: String) throws(UnknownName) -> Int {
+        if let number = snapshot.schema.index(named: name) { return number }
+        let names = snapshot.schema.entities.map(\.name).joined(separator: ", ")
+        throw UnknownName(reason: "the file has no entity '\(name)', but \(names)")
     }
 
     /// Objects and links as text that an import reads.
@@ -187,17 +197,14 @@ extension StoreInspection {
     ///   - relationship: the name of a relationship of that entity, whose links are wanted instead, as CSV.
     package func exportedRows(
         of entity: String?, links relationship: String?, _ format: RowFormat
-    ) throws(NothingToExport) -> ExportedRows {
+    ) throws(UnknownName) -> ExportedRows {
         guard let entity else { return snapshot.exportedRows() }
-        guard let number = snapshot.schema.index(named: entity) else {
-            let names = snapshot.schema.entities.map(\.name).joined(separator: ", ")
-            throw NothingToExport(reason: "the file has no entity '\(entity)', but \(names)")
-        }
+        let number = try self.entity(named: entity)
         guard let relationship else { return snapshot.exportedRows(of: number, nil, format, nil) }
         let description = snapshot.schema.entities[number]
         let toMany = description.toManys.first { description.properties[$0.property].name == relationship }
         guard let toMany else {
-            throw NothingToExport(reason: "\(entity) has no to-many relationship '\(relationship)'")
+            throw UnknownName(reason: "\(entity) has no to-many relationship '\(relationship)'")
         }
         return ExportedRows(snapshot: snapshot, isCSV: true, parts: [.links(toMany, nil, [])], progress: nil)
     }

@@ -32,8 +32,7 @@ package struct StoreSalvage: Sendable {
         let result = try await Journal.withFile(at: path, fileSystem: fileSystem, options: options) {
             (file, location, opening) throws(GraphError) in
             // Before the work, and again at its end.
-            let target = try JournalLocation(resolving: output, in: fileSystem)
-            guard try opening.statusIfExists(target.path) == nil else { throw .nameIsTaken(target.text) }
+            let target = try opening.freeLocation(output)
             let salvage = try DamagedStore(file, location, opening, meter)
             return (path: target.text, store: salvage)
         }

@@ -1,5 +1,14 @@
 /// Making a copy of a store, and removing one.
 extension JournalOpening {
+    /// Where a new file is to be.
+    ///
+    /// - Throws: `.unusableFile` if anything has the name.
+    func freeLocation(_ path: String) throws(GraphError) -> JournalLocation {
+        let location = try JournalLocation(resolving: path, in: fileSystem)
+        guard try statusIfExists(location.path) == nil else { throw .nameIsTaken(location.text) }
+        return location
+    }
+
     /// Begins a file that gets its name when it is complete. It is locked, so that nobody opens it before it is closed.
     ///
     /// - Parameter schema: The payload of record 1.
@@ -7,8 +16,7 @@ extension JournalOpening {
     func makeCopy(
         at path: String, of storeID: StoreID, schema: [UInt8], baseCommit: CommitNumber, executor: any SerialExecutor
     ) throws(GraphError) -> JournalSuccessor {
-        let location = try JournalLocation(resolving: path, in: fileSystem)
-        guard try statusIfExists(location.path) == nil else { throw .nameIsTaken(location.text) }
+        let location = try freeLocation(path)
         let header = JournalHeader(
             storeID: storeID, fileID: StoreID(random: options.random), generation: 1, baseCommit: baseCommit,
             previousFileChain: 0, schemaFingerprint: SHA256.digest(schema),

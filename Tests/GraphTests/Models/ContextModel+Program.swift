@@ -83,10 +83,7 @@ extension ContextModel {
             let row = StoreModel.Row(
                 attributes: attributes,
                 targets: zip(toOnes, targets).map { toOne, number in
-                    if number % 5 == 0 { return 0 }
-                    let row = RowNumber(number)
-                    let isAny = number >= 900 && !toOne.isRequired
-                    return (isAny ? given(row, next[toOne.target]) : pick(row, toOne.target)) ?? 0
+                    target(number, toOne.target, next, mayBeMissing: !toOne.isRequired)
                 }
             )
             var lists: [StoreModel.List: [RowNumber]] = [:]
@@ -104,13 +101,8 @@ extension ContextModel {
             }
             return id(row, entity).map { .set($0, attribute: attribute, value: value) }
         case .refer(let entity, let row, let slot, let number, let asValue):
-            let target = StoreShape.entities[entity].toOnes[slot].target
-            return id(row, entity).map { id in
-                if number % 5 == 0 { return .refer(id, slot: slot, target: 0, asValue: asValue) }
-                let isAny = asValue && number >= 900
-                let row = isAny ? given(RowNumber(number), next[target]) : pick(RowNumber(number), target)
-                return .refer(id, slot: slot, target: row ?? 0, asValue: asValue)
-            }
+            let target = target(number, StoreShape.entities[entity].toOnes[slot].target, next, mayBeMissing: asValue)
+            return id(row, entity).map { .refer($0, slot: slot, target: target, asValue: asValue) }
         case .change(let relationship, let owner, let change):
             let owner = pick(RowNumber(owner), StoreShape.toManys[relationship].owners)
             return owner.flatMap { owner in
@@ -152,6 +144,13 @@ extension ContextModel {
 
     private func id(_ number: Int, _ entity: Int) -> StoreModel.ID? {
         pick(RowNumber(number), entity).map { StoreModel.ID(entity: entity, row: $0) }
+    }
+
+    /// What a reference is to lead to, 0 for nothing; perhaps any row ever given.
+    private func target(_ number: Int, _ entity: Int, _ next: [RowNumber], mayBeMissing: Bool) -> RowNumber {
+        guard number % 5 != 0 else { return 0 }
+        let isAny = mayBeMissing && number >= 900
+        return (isAny ? given(RowNumber(number), next[entity]) : pick(RowNumber(number), entity)) ?? 0
     }
 
     /// Any row number ever given, whether this context has the row or not.
