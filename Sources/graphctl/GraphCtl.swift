@@ -18,6 +18,11 @@ import Graph
         return { progress($0.description) }
     }
 
+    private var importMeter: (@Sendable (ImportProgress) -> Void)? {
+        guard let progress else { return nil }
+        return { progress("reading: \($0.rowCount) objects and \($0.linkCount) links") }
+    }
+
     static func main() async {
         var buffer = Data()
         let line = ProgressLine()
@@ -26,7 +31,8 @@ import Graph
             do {
                 try FileHandle.standardOutput.write(contentsOf: buffer)
             } catch {
-                let reason = (error as NSError).userInfo[NSUnderlyingErrorKey].map { "\($0)" } ?? "\(error)"
+                let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+                let reason = cause.map { String(cString: strerror(Int32(truncatingIfNeeded: $0.code))) } ?? "\(error)"
                 try? FileHandle.standardError.write(
                     contentsOf: Data("graphctl: cannot write the output: \(reason)\n".utf8))
                 exit(1)
@@ -60,6 +66,10 @@ import Graph
             output(Help.commands.first { $0.name == name }?.text ?? Help.text)
             return 0
         }
+        guard !first.hasPrefix("-") else {
+            errors("graphctl: options come behind a command; graphctl --help lists the commands\n")
+            return 2
+        }
         let options: Options
         do throws(Options.Invalid) {
             options = try Options(arguments)
@@ -76,6 +86,10 @@ import Graph
             // It would advise to salvage the file.
             case (.salvage, .corrupt(let path, _, _, let reason)):
                 errors("graphctl: \(path): nothing can be salvaged: \(reason)\n")
+            case (.importing, .importFailed(let failures)):
+                errors(
+                    "graphctl: nothing was imported:\n\(failures)\ngraphctl: --on-conflict says what becomes of values that are "
+                        + "taken, --ignore-unknown of references to unknown objects; graphctl import --help has both\n")
             default: errors("graphctl: \(error)\n")
             }
             return 1
@@ -102,6 +116,7 @@ import Graph
         if case .salvage(let newFile) = command {
             return salvage(try await StoreSalvage(of: file, to: newFile, progress: meter), from: file)
         }
+        if case .importing(let rows) = command { try await StoreImport.free(rows.output) }
         let store = try await StoreInspection(reading: file, progress: meter)
         switch command {
         case .verify: return verify(store)
@@ -117,10 +132,12 @@ import Graph
             guard rows.sources.allSatisfy({ hasEntity(store, $0.entity) }) else { return 2 }
             let result = try await StoreImport(
                 into: store, from: rows.sources, to: rows.output, onConflict: rows.onConflict,
-                ignoresUnknownTargets: rows.ignoresUnknown, progress: meter)
+                ignoresUnknownTargets: rows.ignoresUnknown,
+                reading: importMeter, progress: meter)
+            let (before, now) = result.objectCounts
             output(
                 "\(result.path): written, at commit \(result.commit), after reading \(result.rowCount) objects and "
-                    + "\(result.linkCount) links\n")
+                    + "\(result.linkCount) links; it has \(now) objects, and \(store.path) has \(before)\n")
         case .diff(let other):
             let other = try await StoreInspection(reading: other, progress: meter)
             remark(store)
@@ -261,7 +278,8 @@ import Graph
         }
         signal(SIGINT, SIG_IGN)
         let interruption = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-        interruption.setEventHandler { following.cancel() }
+        // On no actor: the queue runs it.
+        interruption.setEventHandler { @Sendable in following.cancel() }
         interruption.activate()
         defer {
             interruption.cancel()

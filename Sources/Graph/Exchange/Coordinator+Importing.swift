@@ -119,6 +119,10 @@ extension Context {
             }
             report(importer, request, &progress)
         }
+        guard source.csv == nil || recordCount > 0 else {
+            let failure = InvalidRecord(reason: "no line has the names of columns").failure(in: source, line: nil)
+            throw GraphError.importFailed([failure])
+        }
     }
 
     private func next(_ buffer: inout RecordBuffer, _ source: RowSource) throws(GraphError) -> RecordBuffer.Record? {

@@ -241,6 +241,12 @@ struct Importer {
         return point
     }
 
+    /// The line that an object comes from; nil for others than those of this save.
+    private func source(of id: AnyPersistentID) -> (name: String, line: Int)? {
+        let line = schema.index(named: id.entityName).flatMap { lines[RowID(entity: $0, row: id.row)] }
+        return line.map { (sources.indices.contains($0.source) ? sources[$0.source].name : "", $0.line) }
+    }
+
     /// What a save throws, with the lines that its objects come from.
     func error(of save: GraphError) -> GraphError {
         func failures<Item>(_ items: ErrorList<Item>, _ place: (Item) -> (AnyPersistentID, String?, String))
@@ -249,18 +255,21 @@ struct Importer {
             var failures = ErrorList<ImportFailure>()
             for item in items {
                 let (id, property, reason) = place(item)
-                let line = schema.index(named: id.entityName).flatMap { lines[RowID(entity: $0, row: id.row)] }
-                let source = line.map { sources.indices.contains($0.source) ? sources[$0.source].name : "" }
+                let source = source(of: id)
                 failures.append(
                     ImportFailure(
-                        source: source ?? "", line: line?.line, entity: id.entityName, property: property,
+                        source: source?.name ?? "", line: source?.line, entity: id.entityName, property: property,
                         reason: reason))
             }
             return .importFailed(failures)
         }
         switch save {
         case .notUnique(let items):
-            return failures(items) { ($0.id, $0.property, "\($0.value) is taken by \($0.existing)") }
+            // Nobody has seen the identifiers of objects that come from the sources.
+            return failures(items) { item in
+                let place = source(of: item.existing).map { "the object of \($0.name.shortened(to: 200)):\($0.line)" }
+                return (item.id, item.property, "\(item.value) is taken by \(place ?? "\(item.existing)")")
+            }
         case .danglingReferences(let items): return failures(items) { ($0.id, $0.property, "\($0)") }
         case .validationFailed(let items): return failures(items) { ($0.id, $0.property, $0.reason) }
         default: return save

@@ -63,7 +63,7 @@ struct RecordBuffer {
             throw InvalidValue("it is longer than \(limitBytes >> 20) MiB, which is the limit")
         }
         guard scanned < bytes.count || (hasEnded && start < bytes.count) else { return nil }
-        guard !isQuoted else { throw InvalidValue("a field that begins with a quotation mark has no end") }
+        guard !isQuoted else { throw InvalidValue("a quotation mark is never closed") }
         var record = bytes[start..<scanned]
         let first = line
         line += record.count { $0 == UInt8(ascii: "\n") } + 1

@@ -35,7 +35,7 @@ actor FileFollower {
             guard let steps = try file?.advance() else { throw ending ?? .closed(path: path) }
             guard !steps.isEmpty else { return false }
             show(steps)
-            return true
+            return file?.isCaughtUp != true
         } catch {
             end(error)
             throw error

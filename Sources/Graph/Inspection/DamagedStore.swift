@@ -5,6 +5,8 @@ struct DamagedStore: Sendable {
     let record: SchemaRecord
     let snapshot: Snapshot
     let counters: [RowNumber]
+    /// Where consumers of history have read up to. Those commits are not in the new file, so that they learn that history is missing.
+    let consumers: [String: HistoryToken]
     let report: SalvageReport
 
     /// - Throws: `.notAStore`, `.unsupportedVersion` and `.inputOutput`; `.corrupt` if no schema can be read.
@@ -41,7 +43,8 @@ struct DamagedStore: Sendable {
         }
         let (state, writers) = replay.finish()
         let repair = SalvageRepair(state, writers: writers, replay.report)
-        (storeID, counters, self.report) = (header.storeID, replay.counters, repair.report)
+        (storeID, counters, consumers) = (header.storeID, replay.counters, replay.consumers)
+        self.report = repair.report
         var snapshot = repair.snapshot
         // So that it is not taken for the commit of that number, which had what is lost.
         if !repair.report.isEmpty, snapshot.commit.number < RowCounters.maximum {

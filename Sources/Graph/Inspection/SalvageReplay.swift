@@ -24,6 +24,7 @@ struct SalvageReplay {
     private var schema: Schema { replay.snapshot.schema }
 
     var counters: [RowNumber] { replay.counters }
+    var consumers: [String: HistoryToken] { replay.consumers }
 
     /// - Parameter baseCommit: what the header names.
     init(_ schema: Schema, path: String, baseCommit: CommitNumber, _ report: SalvageReport) {
@@ -60,7 +61,10 @@ struct SalvageReplay {
         isInCheckpoint = entry.kind == .snapshotChunk
         do {
             switch entry.kind {
-            case .schema, .snapshotEnd, .consumer: break
+            case .schema, .snapshotEnd: break
+            case .consumer:
+                var reader = ByteReader(entry.payload)
+                replay.note(try ConsumerRecord.read(&reader))
             case .commit: try applyCommit(entry)
             case .snapshotChunk: try CheckpointRecord.decode(entry.payload, of: schema, into: &self)
             case .mark, .close:
@@ -165,8 +169,7 @@ extension SalvageReplay: CheckpointHandler {
 
     mutating func note(fingerprint: UInt64) { replay.snapshot.token.fingerprint = fingerprint }
 
-    /// The salvaged file has another history.
-    mutating func note(_ consumer: (name: String, token: HistoryToken?)) {}
+    mutating func note(_ consumer: (name: String, token: HistoryToken?)) { replay.note(consumer) }
 
     /// What these did is in the rows of the checkpoint.
     mutating func note(_ commit: CheckpointRecord.RetainedCommit, _ reader: ByteReader) {}

@@ -18,6 +18,18 @@ package struct StoreImport: Sendable {
     package let linkCount: Int
     /// Of the new file.
     package let commit: UInt64
+    /// In the file, and in the new one.
+    package let objectCounts: (before: Int, now: Int)
+
+    /// The path of a new file, absolute and without symbolic links. To be asked before the work; it is asked again at its end.
+    ///
+    /// - Throws: `.unusableFile` if anything has the name.
+    @discardableResult
+    package static func free(_ output: String) async throws(GraphError) -> String {
+        try await Journal.onExecutor { () throws(GraphError) in
+            try JournalOpening(fileSystem: PosixFileSystem(), options: JournalOptions()).freeLocation(output).text
+        }
+    }
 
     /// Imports into the state of a file as ``Coordinator/importRows(from:onConflict:batchSize:resumingAt:ignoresUnknownTargets:author:progress:fileID:line:)``
     /// does, all or nothing, and writes a new file, without history. The file itself is not changed.
@@ -25,13 +37,16 @@ package struct StoreImport: Sendable {
     /// The rules of the schema hold, and nothing that only the program knows: its hooks, its defaults, its policies for unique
     /// values, and which values its own types read. That is why the file that the program has is left as it is.
     ///
-    /// - Parameter progress: is told how far the writing is.
+    /// - Parameters:
+    ///   - reading: is told how many rows and links have been read.
+    ///   - progress: is told how far the writing is.
     /// - Throws: what the import and ``Coordinator/copy(to:progress:)`` throw; `.unusableFile` if anything has the name `output`, or
     ///   if several programs have written the store through a log, since none would know of the numbers of the new rows.
     ///   There is no new file then.
     package init(
         into store: StoreInspection, from sources: [Source], to output: String, onConflict: UniquenessPolicy? = nil,
-        ignoresUnknownTargets: Bool = false, progress: (@Sendable (StoreProgress) -> Void)? = nil
+        ignoresUnknownTargets: Bool = false, reading: (@Sendable (ImportProgress) -> Void)? = nil,
+        progress: (@Sendable (StoreProgress) -> Void)? = nil
     ) async throws(GraphError) {
         let (fileSystem, options) = (PosixFileSystem(), JournalOptions())
         guard RowCounters.lastWriter(store.counters) == 0 else {
@@ -39,16 +54,14 @@ package struct StoreImport: Sendable {
                 path: store.path,
                 reason: "several programs have written this store through a log: import with one of them")
         }
-        path = try await Journal.onExecutor { () throws(GraphError) in
-            // Before the work, and again at its end.
-            try JournalOpening(fileSystem: fileSystem, options: options).freeLocation(output).text
-        }
+        path = try await Self.free(output)
         let memory = try await Coordinator(
             store.snapshot.schema, path: nil, fileSystem: fileSystem, options: options, retention: .none,
             initial: (store.snapshot, store.counters, store.id))
         do {
             let imported = try await memory.importRows(
-                from: sources.map(\.rows), onConflict: onConflict, ignoresUnknownTargets: ignoresUnknownTargets)
+                from: sources.map(\.rows), onConflict: onConflict, ignoresUnknownTargets: ignoresUnknownTargets,
+                progress: reading)
             (rowCount, linkCount) = (imported.rowCount, imported.linkCount)
         } catch {
             throw error as? GraphError ?? .unusableFile(path: store.path, reason: "\(error)".shortened(to: 300))
@@ -57,6 +70,8 @@ package struct StoreImport: Sendable {
         // So that it is not taken for another commit of that number.
         if snapshot.commit != store.snapshot.commit { snapshot.token.add(options.nanosecondsSince1970()) }
         commit = snapshot.commit.number
+        let count = { (snapshot: Snapshot) in snapshot.entities.reduce(0) { $0 + $1.rows.count } }
+        objectCounts = (count(store.snapshot), count(snapshot))
         // Their commits are not in the new file, so that they learn that history is missing.
         try await CheckpointWriter(
             snapshot, store.record, counters: memory.usedCounters, consumers: store.consumerTokens,

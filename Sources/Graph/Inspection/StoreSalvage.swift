@@ -38,7 +38,8 @@ package struct StoreSalvage: Sendable {
         }
         let (store, snapshot) = (result.store, result.store.snapshot)
         try await CheckpointWriter(
-            snapshot, store.record, counters: store.counters, time: options.nanosecondsSince1970()
+            snapshot, store.record, counters: store.counters, consumers: store.consumers,
+            time: options.nanosecondsSince1970()
         ).write(toNewFile: output, of: store.storeID, fileSystem, options, meter)
         self.path = result.path
         remarks = store.report.remarks

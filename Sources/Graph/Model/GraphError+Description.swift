@@ -54,7 +54,7 @@ extension GraphError: CustomStringConvertible {
                 + "nothing was written: correct the value, or its encode(to:)"
         case .importFailed(let failures):
             failures.description("lines cannot be imported", "failure")
-                + "\n  Nothing was saved, or nothing since the last batch: correct these lines and import again."
+                + "\n  Nothing was saved, or in batches nothing after the last complete one: correct these lines and import again."
         case .tokenOfOtherStore(let token):
             "the token \(token) is of another store: use it with that store, or with a copy of it"
         case .historyDiverged(let token):

@@ -290,7 +290,7 @@ struct ImportTests {
             (#"{"entity":"Worker","values":{"email":"x","name":"nobody"}}"#, "lines:5: Worker.name: must be somebody"),
             (
                 #"{"entity":"Worker","values":{"email":"ada","name":"X"}}"#,
-                #"lines:2: Worker.email: "ada" is taken by Worker/p6; lines:5: Worker.email: "ada" is taken by Worker/p5"#
+                #"lines:2: Worker.email: "ada" is taken by the object of lines:5; lines:5: Worker.email: "ada" is taken by the object of lines:2"#
             ),
             (
                 #"{"entity":"Project","values":{"code":4}}"#,
@@ -310,7 +310,7 @@ struct ImportTests {
         for (text, failure) in [
             ("email,nam", #"Worker:1: Worker: there is no property "nam""#),
             ("email,email", #"Worker:1: Worker: the column "email" comes twice"#),
-            ("email\n\"a", "Worker:2: a field that begins with a quotation mark has no end"),
+            ("email\n\"a", "Worker:2: a quotation mark is never closed"),
             ("email\na\"b\"", "Worker:2: Worker: a quotation mark stands in a field that does not begin with one"),
             ("email\n\"a\"b", "Worker:2: Worker: something follows a closing quotation mark"),
             (

@@ -100,7 +100,8 @@ private enum Fleet {
         try await makeStore([3])
         let before = try #require(FileManager.default.contents(atPath: folder.file()))
         let outcome = await importRows(try write(Fleet.rows))
-        #expect(outcome.output == "\(folder.file("new")): written, at commit 2, after reading 3 objects and 2 links\n")
+        let counts = "after reading 3 objects and 2 links; it has 5 objects, and \(folder.file()) has 2"
+        #expect(outcome.output == "\(folder.file("new")): written, at commit 2, \(counts)\n")
         #expect(outcome.code == 0 && outcome.errors == "")
         #expect(FileManager.default.contents(atPath: folder.file()) == before)
         let old = try await Fleet.open(folder.file())
@@ -124,7 +125,8 @@ private enum Fleet {
         try await makeStore([1])
         let rows = try write(Fleet.rows)
         let refused = await importRows(rows)
-        #expect(refused.code == 1 && refused.errors.contains("1 is taken by "))
+        #expect(refused.code == 1 && refused.errors.contains("1 is taken by Vehicle/p1\n"))
+        #expect(refused.errors.contains("--on-conflict says"))
         for (policy, kinds) in [("keepExisting", [Fleet.Kind.bus, .bus]), ("upsert", [.tram, .bus])] {
             #expect(await importRows("--on-conflict", policy, rows).code == 0)
             let new = try await Fleet.open(folder.file("new"))
@@ -239,6 +241,9 @@ private enum Fleet {
         #expect(ignoring.code == 0)
         let taken = await importRows("--ignore-unknown", folder.file("rows5"))
         #expect(taken.code == 1 && taken.errors.contains(folder.file("new")))
+        // Before anything else is looked at.
+        let both = await graphctl("import", folder.file("missing"), "rows", "--output", folder.file("new"))
+        #expect(both.code == 1 && both.errors == taken.errors)
         #expect(await importRows(folder.file("missing")).code == 1)
         #expect(FileManager.default.contents(atPath: folder.file()) == before)
     }

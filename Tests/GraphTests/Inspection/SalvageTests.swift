@@ -299,6 +299,40 @@ struct SalvageTests {
 
     // MARK: The new file
 
+    @Test(arguments: [false, true]) func `who reads history learns that the new file has another one`(
+        isCompacted: Bool
+    ) async throws {
+        let file = try await File.make { store in
+            for name in ["a", "b", "c"] {
+                try await store.transaction { _ = $0.insert(Person(name: name)) }
+                if name != "c" { _ = try await store.consumer(named: name) }
+            }
+            let removed = try await store.consumer(named: "removed")
+            try await store.removeConsumer(named: removed.name)
+            if isCompacted { try await store.compact() }
+            for name in ["d", "e"] { try await store.transaction { _ = $0.insert(Person(name: name)) } }
+        }
+        for bytes in [file.bytes, try file.damaged(commit: 4), try file.damaged(commit: 5)] {
+            let disk = SimulatedDisk()
+            disk.setContents(bytes, at: File.path)
+            let salvage = try await StoreSalvage(of: File.path, to: File.newPath, disk, JournalFixture.options())
+            #expect(salvage.losses.isEmpty == (bytes == file.bytes))
+            let store = try await Coordinator.people(on: disk, at: File.newPath)
+            let consumers = await store.consumers
+            #expect(consumers.mapValues(\.commit.number) == ["a": 1, "b": 2])
+            for token in consumers.values {
+                let error = await #expect(throws: GraphError.self) {
+                    for try await _ in store.history(since: token) {}
+                }
+                guard case .historyExpired(store.snapshot.token)? = error else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+            }
+            try await store.close()
+        }
+    }
+
     @Test func `nothing is replaced`() async throws {
         let (file, disk) = (try await people(), SimulatedDisk())
         disk.setContents(file.bytes, at: File.path)

@@ -20,7 +20,9 @@ final class StoreProcess {
 
     /// Foundation's `Process` is not used: what it starts at the same time elsewhere in the tests could inherit the pipes.
     /// Nor does this process inherit what others open: whoever waits for the end of a pipe would wait for this process, too.
-    init(_ arguments: String...) throws {
+    ///
+    /// - Parameter name: of another program of this package.
+    init(_ arguments: String..., program name: String = "TestProgram") throws {
         // A program that has ended unexpectedly then shows in its missing answer.
         signal(SIGPIPE, SIG_IGN)
         let (requests, answers) = (try Self.pipe(), try Self.pipe())
@@ -30,7 +32,7 @@ final class StoreProcess {
         }
         (input, output) = (requests.writing, answers.reading)
         processID = try Self.spawn(
-            try Self.program(), arguments, streams: (requests.reading, answers.writing))
+            try Self.program(name), arguments, streams: (requests.reading, answers.writing))
     }
 
     deinit {
@@ -70,6 +72,9 @@ final class StoreProcess {
         Foundation.kill(processID, SIGKILL)
         _ = waitForEnd()
     }
+
+    /// Ends the program as Control-C does, if it does nothing else then.
+    func interrupt() { Foundation.kill(processID, SIGINT) }
 
     /// Waits until the program has ended by itself.
     func waitForEnd() -> End {
