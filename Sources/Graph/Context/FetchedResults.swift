@@ -49,8 +49,7 @@ public final class FetchedResults<E: Entity> {
     /// A transaction depends on all that the result does.
     private func note() {
         guard let reads = state.reads else { return }
-        reads.readAll(of: rows.entity)
-        test.note(to: reads, rows.followed)
+        test.note(to: reads, of: rows.entity, rows.followed)
     }
 
     private static func snapshot(of state: ContextState, _ definition: ResultDefinition<E>) -> Snapshot {

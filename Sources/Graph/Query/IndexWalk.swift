@@ -39,6 +39,7 @@ struct IndexWalk {
     ///     the first wanted row have equal keys, the walk starts at the first row with that key.
     ///   - position: where a page has ended. Rows before it are left out as far as ranks tell, and do not count as skipped.
     ///   - part: the only entries to visit, all those with certain values of the index's first property; nil for all.
+    ///   - allowance: how many rows may be visited, and more only as they match; nil for as many as a scan takes as long for.
     init?(
         _ order: RowOrder,
         of entity: EntityDescription,
@@ -46,14 +47,14 @@ struct IndexWalk {
         capacity: Int,
         skippingAtMost offset: Int = 0,
         after position: PagePosition? = nil,
-        within part: IndexPart? = nil
+        within part: IndexPart? = nil,
+        visiting allowance: Int? = nil
     ) {
         guard let (number, leading) = entity.indexes.longestBeginning(of: order),
             part.map({ $0.index == number }) ?? true
         else { return nil }
-        // All of a part may be visited: a scan would find more.
-        allowance = part?.ranks.count ?? rows.rows.count / Self.visitedShare
-        guard allowance > 0 else { return nil }
+        self.allowance = allowance ?? rows.rows.count / Self.visitedShare
+        guard self.allowance > 0 else { return nil }
         (self.order, self.entity) = (order, entity)
         table = rows.rows
         index = rows.indexes[number]
@@ -76,6 +77,11 @@ struct IndexWalk {
         self.skipped = position == nil ? skipped : 0
         ranks = isDescending ? all.dropLast(skipped) : all.dropFirst(skipped)
         blockSize = min(capacity, 64)
+    }
+
+    /// The index that a walk in this order follows; nil if there is none.
+    static func index(in order: RowOrder, of entity: EntityDescription) -> Int? {
+        entity.indexes.longestBeginning(of: order)?.number
     }
 
     /// Nil at the end, and when the walk takes too long: then `isAtEnd` is false.

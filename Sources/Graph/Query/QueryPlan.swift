@@ -16,6 +16,8 @@ final class QueryPlan<E: Entity> {
     private let predicate: RowPredicate<E>?
     /// The rows that indexes propose; nil where looking at all rows is faster.
     private let candidates: RowCandidates?
+    /// The rows among which a walk in the sort order has found those of the result; nil if it looked among all.
+    private var walked: RowCandidates?
     /// The number of rows that have been looked at.
     private(set) var visitedCount = 0
     /// Whether they were visited in the sort order, by an index.
@@ -33,18 +35,7 @@ final class QueryPlan<E: Entity> {
         let limit = max(snapshot.entities[order.entity].rows.count / Self.indexShare, 16)
         let proposed = predicate.flatMap { snapshot.candidates($0.condition.access, of: order.entity, limit: limit) }
         candidates = fetch.after == nil ? proposed : proposed?.inexact
-        if let reader = snapshot.reader { note(to: reader) }
-    }
-
-    /// Notes what the answer depends on: ranges of keys where they bound what can match, else whole entities.
-    private func note(to reader: any SnapshotReader) {
-        if let searches = predicate?.searches {
-            for conditions in searches { reader.readRows(of: order.entity, where: conditions) }
-        } else {
-            reader.readAll(of: order.entity)
-        }
-        for other in order.targets.union(predicate?.entities ?? []) { reader.readAll(of: other) }
-        predicate?.linkTables.forEach(reader.readLinks)
+        snapshot.reader?.read(for: predicate, of: order.entity, following: order.targets)
     }
 
     private var table: RowTable { snapshot.entities[order.entity].rows }
@@ -81,7 +72,7 @@ final class QueryPlan<E: Entity> {
     /// The number of rows that match, without offset and limit.
     func count() throws -> Int {
         guard predicate != nil else { return table.count }
-        if let candidates, candidates.areExact { return candidates.count }
+        if let exact = candidates ?? range(along: nil), exact.areExact { return exact.count }
         var count = 0
         if candidates == nil {
             try forEachBlock { _, mask in
@@ -100,7 +91,7 @@ final class QueryPlan<E: Entity> {
     /// How the rows were found.
     var explanation: String {
         let description = snapshot.schema.entities[order.entity]
-        let rows = candidates?.description ?? "all \(table.count) rows of \(description.name)"
+        let rows = (candidates ?? walked)?.description ?? "all \(table.count) rows of \(description.name)"
         return followsOrder ? "\(rows), in the order of an index" : rows
     }
 
@@ -108,7 +99,7 @@ final class QueryPlan<E: Entity> {
     var followed: Set<Int> { predicate?.entities ?? [] }
 
     /// The number of rows that indexes propose; that of all without one.
-    var expectedCount: Int { candidates?.count ?? table.count }
+    var expectedCount: Int { (candidates ?? walked)?.count ?? table.count }
 
     // MARK: In the order of the rows
 
@@ -167,19 +158,25 @@ final class QueryPlan<E: Entity> {
     ///
     /// - Parameter capacity: the number of rows that are wanted, with those of the offset.
     private func walkedRows(capacity: Int) throws -> ArraySlice<FoundRow>? {
-        guard var walk = walk(capacity: capacity) else { return nil }
+        guard !order.criteria.isEmpty,
+            let index = IndexWalk.index(in: order, of: snapshot.schema.entities[order.entity])
+        else { return nil }
+        let bounds = candidates ?? range(along: index)
+        guard var walk = walk(capacity: capacity, within: bounds) else { return nil }
         var collector = RowCollector(
             order: order, offset: fetch.fetchOffset - walk.skipped, limit: fetch.fetchLimit)
         while let row = walk.next() {
             guard try matches(row) else { continue }
             guard collector.append(row) else {
-                followsOrder = true
+                (followsOrder, walked) = (true, bounds)
                 return collector.result(inOrder: true)
             }
             walk.didMatch()
         }
-        followsOrder = walk.isAtEnd
-        if walk.isAtEnd { return collector.result(inOrder: true) }
+        if walk.isAtEnd {
+            (followsOrder, walked) = (true, bounds)
+            return collector.result(inOrder: true)
+        }
         // The walk has looked at enough rows. Those that it has skipped cannot be told from the others.
         guard walk.skipped == 0 else { return nil }
         var passed = walk.passed
@@ -191,13 +188,19 @@ final class QueryPlan<E: Entity> {
         return collector.result(inOrder: false)
     }
 
-    private func walk(capacity: Int) -> IndexWalk? {
-        guard !order.criteria.isEmpty else { return nil }
-        let all = predicate == nil || candidates?.areExact == true
+    /// The rows that an index has in the range which the predicate allows, however many they are.
+    private func range(along index: Int?) -> RowCandidates? {
+        let range = predicate.flatMap { snapshot.range($0.condition.access, of: order.entity, along: index) }
+        return fetch.after == nil ? range : range?.inexact
+    }
+
+    private func walk(capacity: Int, within bounds: RowCandidates?) -> IndexWalk? {
+        let all = predicate == nil || bounds?.areExact == true
         guard candidates.map({ capacity < $0.count && $0.index != nil }) ?? true else { return nil }
         return IndexWalk(
             order, of: snapshot.schema.entities[order.entity], in: snapshot.entities[order.entity],
             capacity: predicate == nil ? capacity - fetch.fetchOffset : capacity,
-            skippingAtMost: all ? fetch.fetchOffset : 0, after: predicate?.position, within: candidates?.index)
+            skippingAtMost: all ? fetch.fetchOffset : 0, after: predicate?.position,
+            within: bounds?.index, visiting: candidates?.count)
     }
 }

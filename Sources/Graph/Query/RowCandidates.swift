@@ -35,11 +35,30 @@ extension Snapshot {
         }
     }
 
-    private func candidates(_ keys: KeyAccess, of entity: Int, limit: Int) -> RowCandidates? {
-        let description = schema.entities[entity]
-        guard let property = keys.column.property?.property, let number = description.index(of: property) else {
-            return nil
+    /// The rows in that part of an index in which all rows lie that meet a condition, however many those are; nil if the condition
+    /// says nothing of the index's first property.
+    ///
+    /// - Parameter number: the index, of which the part is one range of keys; nil for any index, and any number of ranges.
+    func range(_ access: IndexAccess, of entity: Int, along number: Int?) -> RowCandidates? {
+        let conditions = access.conditions
+        for case .keys(let keys) in conditions where keys.column.path.isEmpty {
+            let isOfIndex = number.map {
+                schema.entities[entity].indexes[$0].first.property == keys.column.property?.property
+            }
+            guard isOfIndex != false, number == nil || keys.ranges.count == 1,
+                let found = candidates(keys, of: entity, by: number, limit: .max)
+            else { continue }
+            return conditions.count == 1 ? found : found.inexact
         }
+        return nil
+    }
+
+    /// - Parameter number: an index of the property; nil for the shortest one.
+    private func candidates(_ keys: KeyAccess, of entity: Int, by number: Int? = nil, limit: Int) -> RowCandidates? {
+        let description = schema.entities[entity]
+        guard let property = keys.column.property?.property,
+            let number = number ?? description.index(of: property)
+        else { return nil }
         let index = entities[entity].indexes[number]
         let parts = keys.ranges.map { $0.withIndexRange { index.ranks(of: $0) } }
         let count = parts.reduce(0) { $0 + $1.count }

@@ -119,7 +119,7 @@ private struct Owner: Sendable {
         let kind = Int.random(in: 0..<3, using: &random)
         let label = labels
         let (street, side) = (number / 2, number % 2)
-        switch Int.random(in: 0..<16, using: &random) {
+        switch Int.random(in: 0..<18, using: &random) {
         case 0: _ = context.fetch(\Parcel.slot, in: low...high)
         case 1: _ = context.fetchCount(\Parcel.slot, in: low..<slots.upperBound)
         case 2: _ = context.fetchIDs(\Parcel.label, startingWith: label)
@@ -142,6 +142,13 @@ private struct Owner: Sendable {
                 ($0.street == street || $0.slot == high) && $0.side == side
             }
             _ = try context.fetchCount(Parcel.self, where: found)
+        case 14:
+            let result = try context.results(
+                FetchDescriptor<Parcel>(
+                    predicate: #Predicate { $0.slot >= low && $0.slot <= high }, sortBy: [.descending(\.slot)],
+                    fetchLimit: Int.random(in: 1...3, using: &random)))
+            _ = result.objects.map(\.kind)
+        case 15: _ = try context.sum(\Parcel.weight, where: #Predicate { $0.slot >= low && $0.slot <= high })
         default:
             let upper = slots.upperBound
             var page = FetchDescriptor<Parcel>(

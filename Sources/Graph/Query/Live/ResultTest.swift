@@ -45,9 +45,10 @@ struct ResultTest<E: Entity> {
                 ?? false
     }
 
-    /// Notes what the result depends on besides the rows of its entity.
-    func note(to reader: any SnapshotReader, _ followed: Set<Int>) {
-        for entity in entities.union(followed) { reader.readAll(of: entity) }
-        predicate?.linkTables.forEach(reader.readLinks)
+    /// Notes what the result depends on.
+    ///
+    /// - Parameter followed: as above.
+    func note(to reader: any SnapshotReader, of entity: Int, _ followed: Set<Int>) {
+        reader.read(for: predicate, of: entity, following: targets.union(followed))
     }
 }

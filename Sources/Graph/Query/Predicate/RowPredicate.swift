@@ -78,6 +78,23 @@ final class RowPredicate<E: Entity> {
     }
 }
 
+extension SnapshotReader {
+    /// Notes what a search depends on: ranges of keys where they bound what can match, else the whole entity, and what it follows.
+    ///
+    /// - Parameters:
+    ///   - predicate: nil for all rows.
+    ///   - entities: others whose rows decide, besides those that the predicate names.
+    func read<E>(for predicate: RowPredicate<E>?, of entity: Int, following entities: Set<Int>) {
+        if let searches = predicate?.searches {
+            for conditions in searches { readRows(of: entity, where: conditions) }
+        } else {
+            readAll(of: entity)
+        }
+        for other in entities.union(predicate?.entities ?? []) { readAll(of: other) }
+        predicate?.linkTables.forEach(readLinks)
+    }
+}
+
 extension PredicateCompiler {
     /// - Throws: `GraphError.predicateNotSupported`.
     func term(of expression: any PredicateExpression<Bool>) throws -> Term<Bool> {

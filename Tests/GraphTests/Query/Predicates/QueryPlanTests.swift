@@ -145,7 +145,36 @@ struct QueryPlanTests {
             predicate: #Predicate { $0.number < 900 }, sortBy: [.ascending(\.number)], fetchLimit: 5)
         #expect(
             try explanation(all)
-                == "all 1000 rows of Piece, in the order of an index; expected 1000, looked at 5, found 5")
+                == "900 rows by the index of Piece.number, in the order of an index; expected 900, looked at 5, found 5"
+        )
+    }
+
+    @Test func `a range of many rows is counted, and its pages begin and end in it`() throws {
+        let (from, to) = (200, 900)
+        let wide = #Predicate<Piece> { $0.number >= from && $0.number < to }
+        let both = #Predicate<Piece> { $0.number >= from && $0.number < to && $0.label == "L1" }
+        func check(
+            _ predicate: Predicate<Piece>, _ order: Ordering<Piece>, offset: Int = 0, _ numbers: [Int],
+            lookedAt count: Int
+        ) throws {
+            let fetch = FetchDescriptor<Piece>(
+                predicate: predicate, sortBy: [order], fetchLimit: 2, fetchOffset: offset)
+            #expect(try coordinator.snapshot.fetchValues(fetch).map(\.number) == numbers)
+            let rows = "700 rows by the index of Piece.number, in the order of an index"
+            #expect(try explanation(fetch) == "\(rows); expected 700, looked at \(count), found 2")
+        }
+        try check(wide, .ascending(\.number), [200, 201], lookedAt: 2)
+        try check(wide, .descending(\.number), [899, 898], lookedAt: 2)
+        try check(wide, .ascending(\.number), offset: 500, [700, 701], lookedAt: 2)
+        try check(wide, .descending(\.number), offset: 698, [201, 200], lookedAt: 2)
+        // Not all of these match, so that those of an offset are looked at.
+        try check(both, .descending(\.number), [899, 897], lookedAt: 3)
+        try check(both, .ascending(\.number), offset: 3, [207, 209], lookedAt: 10)
+        for (predicate, count, visited) in [(wide, 700, 0), (both, 350, 1_000)] {
+            let plan = try QueryPlan(FetchDescriptor(predicate: predicate), in: coordinator.snapshot)
+            let found = try plan.count()
+            #expect(found == count && plan.visitedCount == visited)
+        }
     }
 
     @Test func `a condition on members starts at the members that an index names`() throws {
