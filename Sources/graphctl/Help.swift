@@ -126,8 +126,8 @@ enum Help {
             details: """
                 Prints each commit that the file has, those that the last compaction has retained among them: number, time, author,
                 how many objects of each entity it inserted (+), changed (~) and deleted (-), and the length of its record. In
-                jsonl the time is in nanoseconds since 1970. If the first commits are not in the file any more, the first line
-                names the last one of these.
+                jsonl the time is in nanoseconds since 1970, and "token" is the text of the program's HistoryToken. If the first
+                commits are not in the file any more, the first line names the last one of these.
 
                 With --changes, lines with each object follow, by entity and row number: the values of an inserted or deleted
                 object, and of a changed one the values that changed, before and after. Members of relationships are not listed
@@ -177,12 +177,12 @@ enum Help {
             name: "salvage", usage: "FILE --output NEW",
             summary: "writes what can still be read of a damaged file into a new one",
             details: """
-                Writes what can still be read of a damaged file into a new file, which keeps all rules of the schema, and lists what
-                is lost. The damaged file is not changed. No program should have it open.
+                Writes what can still be read of a damaged file into a new file, without its history, which keeps all rules of the
+                schema, and lists what is lost. The damaged file is not changed. No program should have it open.
                 """,
             options: [("--output NEW", "the new file, of which nothing may have the name")],
             exitCodes: [
-                (0, "the new file has everything"), (1, "there is no new file"),
+                (0, "the new file has all objects and links that the file had"), (1, "there is no new file"),
                 (4, "the new file lacks what is listed"),
             ],
             example: "graphctl salvage photos.graph --output salvaged.graph"),

@@ -119,7 +119,7 @@ struct ReportTests {
                 "memory", "disk", "disk_compacted", "disk_compacted_rows",
                 "conjunction_selective", "live_result_apart", "live_result_changed",
                 "packages_memory", "packages_undo",
-                "reopen_compacted",
+                "reopen_compacted", "reopen_compacted_read_all",
                 "migrate", "compact",
             ])
     }

@@ -38,6 +38,8 @@ public struct StoreStatistics: Sendable, Hashable {
     public let commit: CommitNumber
     /// How many objects there are, by the name of their entity.
     public let objectCounts: [String: Int]
+    /// What history counts in a store in memory, in bytes: about what its commits have replaced and deleted. 0 for a store on a file.
+    public let historyLengthInMemory: Int
     /// nil if the store is in memory, or only read.
     public let file: File?
 }
@@ -47,6 +49,7 @@ extension StoreStatistics: CustomStringConvertible {
     public var description: String {
         var lines = ["commit: \(commit.number)"]
         lines += objectCounts.sorted { $0.key < $1.key }.map { "objects of \($0.key): \($0.value)" }
+        if historyLengthInMemory > 0 { lines.append("history: \(historyLengthInMemory) bytes in memory") }
         if let file {
             lines += [
                 "bytes: \(file.length), \(file.compactedLength) of them compacted; needed about \(file.neededLength)",
@@ -71,6 +74,7 @@ extension Coordinator {
             return StoreStatistics(
                 commit: snapshot.commit,
                 objectCounts: Dictionary(uniqueKeysWithValues: objectCounts),
+                historyLengthInMemory: journal == nil ? published.kept?.lengthBytes ?? 0 : 0,
                 file: await fileStatistics(of: snapshot)
             )
         }

@@ -15,6 +15,9 @@ struct SalvageReplay {
     /// written later has it rightly: the other one had given it up by then.
     private var writers: [RowID: UInt64] = [:]
     private var lastTime: UInt64?
+    private var lastKind: Journal.RecordKind?
+    /// The first mark, which ends the initial part.
+    private var seal: JournalSequence?
     private var skippedCount = 0
     /// How many rows and links the head of the checkpoint promises, and how many there are.
     private var promised: (rows: [UInt64], links: [UInt64])?
@@ -41,6 +44,8 @@ struct SalvageReplay {
         report.note(found.loss)
         if !found.loss.sequences.isEmpty { isDamaged = true }
         apply(found.entry)
+        lastKind = found.entry.kind
+        if seal == nil, [.mark, .close].contains(found.entry.kind) { seal = found.entry.sequence }
     }
 
     /// Takes note of what is missing at the end of the file.
@@ -54,6 +59,18 @@ struct SalvageReplay {
         }
         if let remembered, remembered > scanner.lastSequence, remembered.number < .max {
             report.note(lostRecords: scanner.lastSequence.next.number..<remembered.next.number)
+        }
+        guard let seal else {
+            return report.note(.file, "the end of the initial part is missing, and with it what may have followed")
+        }
+        let isClosed = lastKind == .close || seal == scanner.lastSequence
+        let endsLikeAWriters = JournalFormat.endsLikeAWriters(
+            scanner.lengthBytes, behind: scanner.rest.lowerBound, isClosed: isClosed)
+        if remembered == nil, scanner.rest.isEmpty, !endsLikeAWriters {
+            report.note(
+                .remarks,
+                "the file was not closed after record \(scanner.lastSequence), and no lock file remembers its end: nobody can "
+                    + "know whether there were more records")
         }
     }
 

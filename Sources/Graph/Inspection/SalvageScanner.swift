@@ -64,6 +64,8 @@ struct SalvageScanner: ~Copyable {
     /// What is behind the last record, once `next` has returned nil. Zeros are no loss.
     var rest: Range<UInt64> { end..<max(end, dataEnd) }
 
+    var lengthBytes: UInt64 { window.lengthBytes }
+
     /// The last record's sequence.
     var lastSequence: JournalSequence { last }
 

@@ -2,6 +2,8 @@
 package struct StoreLog: Sendable {
     package struct Commit: Sendable {
         package let number: UInt64
+        /// The text of the program's token of it.
+        package let token: String
         /// In nanoseconds since 1970; what the clock of the program's machine said.
         package let time: UInt64
         /// Who saved, if the program said so.
@@ -29,8 +31,9 @@ package struct StoreLog: Sendable {
             }
             return StoredValue.map(
                 [
-                    entry("commit", .number("\(number)")), entry("time", .number("\(time)")),
-                    entry("author", .text(author)), entry("bytes", .number("\(bytes)")),
+                    entry("commit", .number("\(number)")), entry("token", .text(token)),
+                    entry("time", .number("\(time)")), entry("author", .text(author)),
+                    entry("bytes", .number("\(bytes)")),
                     entry("changes", .map(changes)),
                 ] + (details.map { [entry("objects", .list($0.map(\.json)))] } ?? [])
             ).description
@@ -99,7 +102,7 @@ package struct StoreLog: Sendable {
             into: try StoreReplay(path: path, keepsIndexes: false),
             replay: { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) },
             finish: { (replay: inout StoreReplay) throws(GraphError) in _ = try replay.finish() })
-        let newest = replay.snapshot
+        let newest = replay.snapshot.with(store: contents.storeID)
         let file = try await Journal.openToRead(at: contents.path, fileSystem: fileSystem, options: options)
         (commits, firstCommit) = try await Journal.onExecutor { () throws(GraphError) in
             let recorded = try RecordedCommits(file, since: nil, through: newest.token)
@@ -111,6 +114,15 @@ package struct StoreLog: Sendable {
             }
             return (commits, recorded.start.commit.number)
         }
+    }
+}
+
+extension Snapshot {
+    /// The state of a file, which does not say itself of which store it is.
+    fileprivate func with(store: StoreID) -> Snapshot {
+        var snapshot = self
+        snapshot.token.store = store
+        return snapshot
     }
 }
 
@@ -127,7 +139,8 @@ extension StoreLog.Commit {
             return changes
         }
         self.init(
-            number: head.number.number, time: head.time, author: head.author, bytes: bytes,
+            number: head.number.number, token: "\(states.tokens.after)", time: head.time, author: head.author,
+            bytes: bytes,
             changes: changes.filter { $0 != StoreLog.Changes(entity: $0.entity) },
             details: hasDetails ? states.details : nil)
     }
@@ -155,17 +168,12 @@ extension StateChanges {
             case (nil, nil): break
             }
         }
-        forEachLinkTable { number, table, difference in
-            guard table.isRecorded(as: number) else { return }
-            let entity = schema.entities[table.entity]
-            let relationship = "\(entity.name).\(entity.properties[table.property].name)"
-            for (links, isAdded) in [(difference.removed, false), (difference.added, true)] {
-                details += links.map {
-                    .link(relationship: relationship, owner: $0.owner, member: $0.member, isAdded: isAdded)
-                }
-            }
-        }
         return details
+            + linkChanges().map {
+                .link(
+                    relationship: "\($0.owner.entityName).\($0.property)", owner: $0.owner.row, member: $0.member.row,
+                    isAdded: $0.isMade)
+            }
     }
 
     /// The properties that are in the row itself. Members follow from other rows, and from links.

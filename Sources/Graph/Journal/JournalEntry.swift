@@ -36,7 +36,7 @@ struct JournalScan: Sendable, Equatable {
     var tail: Tail
     var lastKind: Journal.RecordKind
     var agreement: Agreement
-    /// Whether a running or closed writer leaves such an end: closed, created and never written to, or with zeros ahead.
+    /// See ``JournalFormat``.
     var endsLikeAWriters: Bool
 
     /// How the file compares with the end in the lock file.

@@ -41,6 +41,16 @@ enum JournalFormat {
     /// CRC32C.
     static let checksumAlgorithm: UInt8 = 1
 
+    /// Whether a running or closed writer leaves such an end: closed, created and never written to, or with zeros ahead.
+    ///
+    /// - Parameters:
+    ///   - end: of the last record; nothing but zeros follows.
+    ///   - isClosed: whether that record says that the file is closed, or is the first one behind which a writer writes.
+    static func endsLikeAWriters(_ lengthBytes: UInt64, behind end: UInt64, isClosed: Bool) -> Bool {
+        guard lengthBytes > end else { return isClosed }
+        return lengthBytes.isMultiple(of: allocationAlignment) && lengthBytes - end <= 2 * allocationLimitBytes
+    }
+
     /// The length of a record in the file; a payload within the limit cannot overflow it.
     static func frameBytes(payloadBytes: Int) -> Int {
         (frameHeaderBytes + payloadBytes + alignment - 1) & ~(alignment - 1)

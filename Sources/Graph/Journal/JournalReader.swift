@@ -237,10 +237,8 @@ struct JournalReader: ~Copyable {
     }
 
     private var endsLikeAWriters: Bool {
-        let restBytes = window.lengthBytes - offset
-        guard restBytes > 0 else { return lastKind == .close || lastSequence == sealSequence }
-        return window.lengthBytes.isMultiple(of: JournalFormat.allocationAlignment)
-            && restBytes <= 2 * JournalFormat.allocationLimitBytes
+        JournalFormat.endsLikeAWriters(
+            window.lengthBytes, behind: offset, isClosed: lastKind == .close || lastSequence == sealSequence)
     }
 
     private struct Rest {

@@ -55,6 +55,12 @@ public struct Commit: Sendable {
     /// Complexity: O(changed objects).
     public func allChanges() -> [AnyChange] { changes.allObjectChanges() }
 
+    /// The links that were made and ended, of all relationships that have links of their own: one relationship after the other, ended
+    /// links before made ones. Where a member of an ordered relationship stands is in the ``Snapshot`` at the commit's token.
+    ///
+    /// Complexity: O(changed links).
+    public func linkChanges() -> [LinkChange] { changes.linkChanges() }
+
     func hasChanges<E: Entity>(of type: E.Type) -> Bool { changes.hasChanges(of: type) }
 
     func hasChanges<E: Entity>(in property: PartialKeyPath<E>) -> Bool { changes.hasChanges(in: property) }

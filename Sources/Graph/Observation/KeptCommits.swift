@@ -7,8 +7,9 @@ struct KeptCommits: Sendable {
     private(set) var steps: [PublishedSnapshot.Step] = []
     /// The last commit that every consumer has read; nil without consumers.
     private var unreadSince: CommitNumber?
-    /// What the steps count together, and from how many bytes and commits on some may have to go.
-    private var lengthBytes = 0
+    /// What the steps count together.
+    private(set) var lengthBytes = 0
+    /// From how many bytes and commits on some may have to go.
     private var next: (bytes: Int, commits: Int)
 
     init(base: Snapshot, _ retention: HistoryRetention) {

@@ -74,6 +74,27 @@ extension AnyChange: CustomStringConvertible {
     }
 }
 
+/// A link that was made or ended, of any relationship that has links of its own: for programs that handle all entities alike.
+///
+/// Links are those of relationships from many to many, and of ordered ones, where a member that moves in its order has its link ended
+/// and made. What other relationships lead to follows from references, which ``AnyChange`` has.
+public struct LinkChange: Sendable, Hashable {
+    /// The object whose member the other one is.
+    public let owner: AnyPersistentID
+    /// The name of the owner's property. A link between two properties comes under one of them, always the same, and under each
+    /// that is ordered; one that leads both ways along one property comes from both objects.
+    public let property: String
+    /// The member.
+    public let member: AnyPersistentID
+    /// Whether the link was made; otherwise it was ended.
+    public let isMade: Bool
+}
+
+extension LinkChange: CustomStringConvertible {
+    /// `Book/p1.tags: Tag/p2 added` or `removed`.
+    public var description: String { "\(owner).\(property): \(member) \(isMade ? "added" : "removed")" }
+}
+
 extension Snapshot {
     /// What differs between an older snapshot of the same coordinator and this one.
     ///

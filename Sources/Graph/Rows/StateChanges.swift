@@ -89,6 +89,23 @@ extension StateChanges {
         return changes
     }
 
+    /// The links that differ, of the tables that records have.
+    func linkChanges() -> [LinkChange] {
+        var changes: [LinkChange] = []
+        forEachLinkTable { number, table, difference in
+            guard table.isRecorded(as: number) else { return }
+            let property = schema.entities[table.entity].properties[table.property].name
+            for (links, isMade) in [(difference.removed, false), (difference.added, true)] {
+                changes += links.map { link in
+                    LinkChange(
+                        owner: schema.id(of: RowID(entity: table.entity, row: link.owner)), property: property,
+                        member: schema.id(of: RowID(entity: table.members, row: link.member)), isMade: isMade)
+                }
+            }
+        }
+        return changes
+    }
+
     /// nil if the object is the same in both states, or in neither.
     func objectChange<E>(of id: PersistentID<E>) -> Change<E>? {
         guard let entity = schema.index(of: E.self) else { return nil }

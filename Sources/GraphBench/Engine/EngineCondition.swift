@@ -3,16 +3,8 @@ import Graph
 /// The engine's side of ``Workload/conditionWorkloads``.
 enum EngineCondition {
     static let contenders: [String: Workload.Contender] = [
-        "update_where": { setting in
-            let (store, context) = try await EngineStore.inMemoryWithContext(setting.data)
-            let ids = setting.data.oldest.map { store.people[$0] }
-            return { run in
-                let balance = PeopleData.updatedBalance(position: 0, run: run)
-                let stopwatch = Stopwatch()
-                try await context.setBalance(balance, ofAges: PeopleData.oldest)
-                return Measurement(amount: stopwatch.seconds, count: ids.count, answer: store.balances(of: ids))
-            }
-        },
+        "update_where": updatingAll,
+        "update_where_rows": updatingAll,
         "delete_where": { setting in
             let data = setting.data
             return Workload.reloading(every: 10) {
@@ -50,6 +42,18 @@ enum EngineCondition {
             }
         },
     ]
+
+    /// One statement for the oldest tenth.
+    private static let updatingAll: Workload.Contender = { setting in
+        let (store, context) = try await EngineStore.inMemoryWithContext(setting.data)
+        let ids = setting.data.oldest.map { store.people[$0] }
+        return { run in
+            let balance = PeopleData.updatedBalance(position: 0, run: run)
+            let stopwatch = Stopwatch()
+            try await context.setBalance(balance, ofAges: PeopleData.oldest)
+            return Measurement(amount: stopwatch.seconds, count: ids.count, answer: store.balances(of: ids))
+        }
+    }
 }
 
 extension AgeGroup {

@@ -9,13 +9,11 @@ enum EngineReopen {
             let id = people[setting.data.lookups[0]]
             return opening(path) { $0.value(for: id)?.checksum ?? 0 }
         },
-        "reopen_read_all": { setting in
-            let path = try await setting.engineFile.path
-            return opening(path) { snapshot in
-                try snapshot.fetchValues(Person.self).reduce(0) { $0 &+ $1.checksum }
-            }
-        },
+        "reopen_read_all": { setting in opening(try await setting.engineFile.path, read: checksumOfAllRows) },
         "reopen_compacted": openingCompacted,
+        "reopen_compacted_read_all": { setting in
+            opening(try await setting.compactedEngineFile, read: checksumOfAllRows)
+        },
         "migrate": { setting in
             let (original, path) = (try await setting.compactedEngineFile, setting.freshPath("migrated.graph"))
             let id = try await setting.engineFile.people[setting.data.lookups[0]]
@@ -50,6 +48,10 @@ enum EngineReopen {
     static let openingCompacted: Workload.Contender = { setting in
         let id = try await setting.engineFile.people[setting.data.lookups[0]]
         return opening(try await setting.compactedEngineFile) { $0.value(for: id)?.checksum ?? 0 }
+    }
+
+    private static func checksumOfAllRows(_ snapshot: Snapshot) throws -> UInt64 {
+        try snapshot.fetchValues(Person.self).reduce(0) { $0 &+ $1.checksum }
     }
 
     /// Times opening and reading; closing comes after.

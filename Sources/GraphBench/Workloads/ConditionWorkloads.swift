@@ -32,6 +32,23 @@ extension Workload {
                 }
             }),
         Workload(
+            "update_where_rows", "the same; SQLite updates each row by a prepared statement",
+            unit: .seconds(per: "row"), targets: [.timesSQLite(4)],
+            sqlite: { setting in
+                let peer = try SQLitePeer(at: .memory, loaded: setting.data)
+                let ids = setting.data.oldest.map { $0 + 1 }
+                return { run in
+                    let balance = PeopleData.updatedBalance(position: 0, run: run)
+                    let stopwatch = Stopwatch()
+                    try peer.transaction {
+                        for id in ids { try peer.setBalance(balance, id: id) }
+                    }
+                    return Measurement(
+                        amount: stopwatch.seconds, count: ids.count, answer: try peer.balances(of: ids))
+                }
+            },
+            native: nil),
+        Workload(
             "delete_where", "a tenth of the people deleted by one statement, in one commit, with two indexes",
             unit: .seconds(per: "row"), targets: [.timesSQLite(1.5)],
             sqlite: { setting in

@@ -40,9 +40,9 @@ import Graph
             Kind(name: "evolving", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await EvolvingProgram.failure(seed: $0) }
             },
-            // CI's 1,500 take a minute.
+            // A second for each seed: CI's 1,500 are a minute, and 15,000 ten.
             Kind(name: "busy", share: 0.04, run: busyFile),
-            // A second for each seed, of one program: CI's 1,500 are a minute.
+            // Likewise, of one program.
             Kind(name: "list", share: 0.04, run: list),
         ]
         + HistoryChecker.Level.allCases.flatMap { level in
@@ -56,19 +56,22 @@ import Graph
             }
         }
 
-    /// Sixteen writers, two readers and compactions on one file, a round for each seed.
+    /// Sixteen writers, two readers and compactions on one file, round by round, for as many seconds as there are seeds.
     @Sendable private static func busyFile(_ seeds: Range<UInt64>) async -> [String] {
         let path = NSTemporaryDirectory() + "campaign-" + UUID().uuidString + ".graph"
         var file = BusyFile(path: path)
-        for seed in seeds {
+        let end = ContinuousClock.now + .seconds(seeds.count)
+        var seed = seeds.lowerBound
+        repeat {
             do {
                 try await file.round(seed: seed, saves: 150)
             } catch {
                 return ["busy \(seeds.lowerBound) +\(seeds.count), round \(seed): \(error); the file is at \(path)"]
             }
-        }
+            seed += 1
+        } while ContinuousClock.now < end
         try? await Coordinator.destroy(at: path)
-        print("busy: \(file.compactions) compactions")
+        print("busy: \(seed - seeds.lowerBound) rounds with \(file.compactions) compactions")
         return []
     }
 

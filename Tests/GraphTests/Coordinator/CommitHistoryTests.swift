@@ -86,6 +86,44 @@ struct CommitHistoryTests {
         }
     }
 
+    @Test func `links that were made and ended are told by name, from feeds and from history`() async throws {
+        let folder = try TemporaryFolder()
+        for path in [nil, folder.file()] {
+            let coordinator = try await Annals.open(path)
+            var feed = coordinator.commits.makeAsyncIterator()
+            let (volume, topics) = try await coordinator.transaction { context in
+                let topics = ["a", "b"].map { context.insert(Annals.Topic(name: $0)) }
+                let volume = context.insert(Annals.Volume(title: "v"))
+                for topic in topics { volume.topics.append(topic) }
+                return (volume.id, topics.map(\.id))
+            }
+            try await coordinator.transaction { try $0.object(for: volume).topics.move(from: 1, to: 0) }
+            try await coordinator.transaction { try $0.object(for: topics[0]).delete() }
+            let writer = try await coordinator.transaction { context in
+                let writer = context.insert(Annals.Writer(name: "w"))
+                writer.volumes.append(try context.object(for: volume))
+                return writer.id
+            }
+            try await coordinator.transaction { try $0.object(for: volume).title = "w" }
+            // An ordered relationship is recorded, the unordered one at its other end is not.
+            let expected = [
+                ["Volume/p1.topics: Topic/p1 added", "Volume/p1.topics: Topic/p2 added"],
+                ["Volume/p1.topics: Topic/p2 removed", "Volume/p1.topics: Topic/p2 added"],
+                ["Volume/p1.topics: Topic/p1 removed"], ["Writer/p1.volumes: Volume/p1 added"], [],
+            ]
+            let commits = try await Self.all(coordinator.history())
+            for (commit, lines) in zip(commits, expected) {
+                let shown = try #require(await feed.next())
+                #expect(commit.linkChanges().map(\.description) == lines)
+                #expect(Set(shown.linkChanges()) == Set(commit.linkChanges()), "\(shown)")
+            }
+            let made = try #require(commits[3].linkChanges().first)
+            #expect(made.owner == AnyPersistentID(writer) && made.member == AnyPersistentID(volume) && made.isMade)
+            #expect(commits.count == 5 && made.property == "volumes")
+            try await coordinator.close()
+        }
+    }
+
     @Test func `a commit from the file is the one of the feed`() async throws {
         let folder = try TemporaryFolder()
         for path in [nil, folder.file()] {

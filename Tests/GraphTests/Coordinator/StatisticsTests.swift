@@ -23,7 +23,12 @@ struct StatisticsTests {
         let statistics = await store.statistics
         #expect(statistics.objectCounts == ["Team": 0, "Person": 3] && statistics.file == nil)
         #expect(statistics.commit == CommitNumber(1))
-        #expect(statistics.description == "commit: 1\nobjects of Person: 3\nobjects of Team: 0")
+        let history = statistics.historyLengthInMemory
+        #expect(history > 0)
+        let text = "commit: 1\nobjects of Person: 3\nobjects of Team: 0\nhistory: \(history) bytes in memory"
+        #expect(statistics.description == text)
+        try await store.deleteHistory(before: store.snapshot.token)
+        #expect(await store.statistics.historyLengthInMemory == 0)
     }
 
     @Test func `a file's figures follow its saves and compactions`() async throws {

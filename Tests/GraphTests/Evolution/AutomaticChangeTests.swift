@@ -261,8 +261,8 @@ struct AutomaticChangeTests {
         ),
     ]
 
-    private static let changedStores = (changes + guideChanges).enumerated().flatMap { number, change in
-        Sweep.choices([GoldenStore.library, .libraryCompacted, .libraryIndexed], for: number).map { (change, $0) }
+    private static let changedStores = (changes + guideChanges).flatMap { change in
+        [GoldenStore.library, .libraryCompacted, .libraryIndexed].map { (change, $0) }
     }
 
     @Test(arguments: changedStores)

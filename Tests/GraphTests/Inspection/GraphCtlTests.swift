@@ -192,6 +192,7 @@ import Testing
         let last = try JSONSerialization.jsonObject(with: Data(json.lines[1].utf8)) as? [String: Any]
         let changes = last?["changes"] as? [String: [String: Int]]
         #expect(changes?["Team"] == ["inserted": 0, "updated": 1, "deleted": 1])
+        #expect(last?["token"] as? String == "\(store.snapshot.token)")
         let time = ((last?["time"] as? NSNumber)?.doubleValue ?? 0) / 1e9 - start.timeIntervalSince1970
         #expect((-1...600).contains(time))
         try await store.compact()

@@ -102,6 +102,22 @@ struct SalvageSweepTests {
         }
     }
 
+    @Test func `of a file that is cut behind any record the report says that something is missing, or may be`()
+        async throws
+    {
+        let file = try await file(seed: 7)
+        let seal = try #require(file.records.firstIndex { $0.kind == 6 })
+        for (number, record) in file.records.enumerated().dropLast() {
+            let salvage = try await SalvagedFile.salvage(Array(file.bytes[..<record.range.upperBound])).salvage
+            let isRemarked = salvage.remarks.contains { $0.contains("nobody can know whether there were more") }
+            #expect(salvage.losses.isEmpty == (number >= seal), "cut behind record \(number + 1)")
+            // A file that was made and never written to ends like that, and one that was closed there.
+            #expect(isRemarked == (number > seal && record.kind != 5), "cut behind record \(number + 1)")
+        }
+        let whole = try await SalvagedFile.salvage(file.bytes).salvage
+        #expect(whole.losses == [] && whole.remarks == [])
+    }
+
     @Test func `several damages at once, headers included, cost no more than each of them`() async throws {
         for seed in UInt64(8)...10 {
             let file = try await file(seed: seed)
