@@ -37,7 +37,8 @@ extension Workload {
             },
             native: EngineReopen.openingCompacted),
         Workload(
-            "compact", "the file compacted, which was compacted before", note: "SQLite's VACUUM; native copies its file",
+            "compact", "the file compacted, which was compacted before",
+            note: "SQLite's VACUUM; native copies its file",
             unit: .seconds(per: "compaction"), targets: [.atMost(1.5, .seconds)],
             sqlite: { setting in
                 let path = try await setting.sqliteFile
