@@ -17,7 +17,6 @@ struct TimeTravelTests {
                     #expect(found.check() == [], "seed \(seed)")
                 }
             }
-            // History, applied to an earlier state, gives the later ones.
             let start = try #require(run.states.randomElement(using: &run.random))
             var last = try await run.coordinator.snapshot(at: start.token)
             for try await commit in run.coordinator.history(since: start.token) {
@@ -29,6 +28,36 @@ struct TimeTravelTests {
             #expect(last.token == run.coordinator.snapshot.token)
             try await run.coordinator.close()
         }
+    }
+
+    @Test(arguments: [true, false]) func `history, applied to a fork at an earlier state, gives the later ones`(
+        isFile: Bool
+    ) async throws {
+        var applied = 0
+        for seed in Seeds.programs(share: 12) {
+            let folder = try TemporaryFolder()
+            var run = try await AnnalsRun(path: isFile ? folder.file() : nil, seed: seed)
+            try await run.run(60)
+            // Not the newest one, if there are others.
+            let start = try #require(run.states.prefix(max(1, run.states.count - 1)).randomElement(using: &run.random))
+            var mirror = AppliedHistory(to: try await run.coordinator.fork(at: start.token))
+            for try await commit in run.coordinator.history(since: start.token) {
+                let state = try await run.coordinator.snapshot(at: commit.token)
+                try await mirror.apply(commit, state)
+                let found = mirror.fork.snapshot
+                let expected = try AppliedHistory.lines(of: state, mirror.ids)
+                try #require(try AppliedHistory.lines(of: found) == expected, "seed \(seed), \(commit)")
+                #expect(found.check() == [], "seed \(seed), \(commit)")
+                applied += 1
+            }
+            let newest = run.coordinator.snapshot
+            #expect(
+                try AppliedHistory.lines(of: mirror.fork.snapshot) == AppliedHistory.lines(of: newest, mirror.ids),
+                "seed \(seed)")
+            try await run.coordinator.close()
+        }
+        // Files may keep no history.
+        #expect(isFile || applied > 0)
     }
 
     @Test func `a state of the past has queries, relationships and differences`() async throws {

@@ -194,6 +194,10 @@ struct AnnalsRun {
         case 3: context.insert(Annals.Topic(name: "t\(number)")).parent = topic
         case 4: context.insert(Annals.Desk(number: number)).writer = writer
         case 5: writer?.name = "w\(number)"
+        case 6 where number % 3 == 0:
+            if let writer, let other = writers.randomElement(using: &random) {
+                (writer.email, other.email) = (other.email, writer.email)
+            }
         case 6: writer?.email = "e\(number)"
         case 7: writer?.desk = desk
         case 8: volume?.pages = number
