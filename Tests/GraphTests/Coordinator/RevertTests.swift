@@ -190,6 +190,179 @@ struct RevertTests {
         #expect(coordinator.snapshot.value(for: bob) == nil && coordinator.check() == [])
         try await coordinator.close()
     }
+
+    // MARK: Rules
+
+    private static func newest(_ coordinator: Coordinator) async throws -> Commit {
+        var history = coordinator.history(HistoryRequest(isNewestFirst: true)).makeAsyncIterator()
+        return try #require(try await history.next())
+    }
+
+    /// What refuses a revert, which changes nothing then.
+    private static func refusal(
+        _ coordinator: Coordinator, _ commit: Commit, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> GraphError {
+        let before = coordinator.snapshot
+        do throws(GraphError) { try await coordinator.revert(commit) } catch {
+            let after = coordinator.snapshot
+            #expect(after.contents() == before.contents(), sourceLocation: sourceLocation)
+            #expect(after.check() == [], sourceLocation: sourceLocation)
+            return error
+        }
+        Issue.record("reverted", sourceLocation: sourceLocation)
+        throw CancellationError()
+    }
+
+    /// Of the objects that were changed since.
+    private static func conflicts(
+        _ coordinator: Coordinator, _ commit: Commit, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> [String] {
+        let refusal = try await refusal(coordinator, commit, sourceLocation: sourceLocation)
+        guard case .revertConflicts(let conflicts) = refusal else { throw refusal }
+        return conflicts.map { "\($0)" }
+    }
+
+    private static func failures(
+        _ coordinator: Coordinator, _ commit: Commit, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> [String] {
+        let refusal = try await refusal(coordinator, commit, sourceLocation: sourceLocation)
+        guard case .validationFailed(let failures) = refusal else { throw refusal }
+        return failures.map { "\($0)" }
+    }
+
+    @Test func `hooks run for what a revert changes or brings back`() async throws {
+        let coordinator = try await Coordinator(for: Guest.self)
+        let eve = try await coordinator.transaction { $0.insert(Guest(name: "Eve")).id }
+        try await coordinator.transaction { try $0.object(for: eve).age = 7 }
+        let aging = try await Self.newest(coordinator)
+        try await coordinator.transaction { try $0.object(for: eve).name = "Eva" }
+        func guest() -> [String] {
+            coordinator.snapshot.value(for: eve).map { ["\($0.name)", "\($0.age)", "\($0.saves)"] } ?? []
+        }
+        #expect(guest() == ["Eva", "7", "3"])
+        // The number of before, and one more.
+        try await coordinator.revert(try await Self.newest(coordinator))
+        #expect(guest() == ["Eve", "7", "3"] && coordinator.snapshot.version(of: eve)?.number == 4)
+        try await coordinator.transaction { try $0.object(for: eve).delete() }
+        try await coordinator.revert(try await Self.newest(coordinator))
+        #expect(guest() == ["Eve", "7", "4"] && coordinator.snapshot.version(of: eve)?.number == 6)
+        // What a hook has changed since is changed.
+        #expect(try await Self.conflicts(coordinator, aging) == ["\(AnyPersistentID(eve)).saves"])
+        let bob = try await coordinator.transaction { $0.insert(Guest(name: "Bob")).id }
+        try await coordinator.revert(try await Self.newest(coordinator))
+        #expect(coordinator.snapshot.value(for: bob) == nil && guest() == ["Eve", "7", "4"])
+    }
+
+    @Test func `what a program's validation refuses by now does not come back`() async throws {
+        let folder = try TemporaryFolder()
+        let first = try await Coordinator(for: Lenient.Visitor.self, at: folder.file())
+        let eve = try await first.transaction { context in
+            context.insert(Lenient.Visitor(name: "Bob"))
+            return context.insert(Lenient.Visitor(name: "")).id
+        }
+        try await first.transaction { context in
+            try context.object(for: eve).name = "Eve"
+            context.insert(Lenient.Visitor(name: "Ann"))
+        }
+        let bad = try await first.transaction { $0.insert(Lenient.Visitor(name: "")).id }
+        try await first.transaction { try $0.object(for: bad).delete() }
+        try await first.transaction { try $0.object(for: eve).age = 3 }
+        try await first.close()
+
+        let coordinator = try await Coordinator(for: Strict.Visitor.self, at: folder.file())
+        var commits: [Commit] = []
+        for try await commit in coordinator.history() { commits.append(commit) }
+        #expect(try await Self.failures(coordinator, commits[1]) == ["Visitor/p2.name: must not be empty"])
+        #expect(try await Self.failures(coordinator, commits[3]) == ["Visitor/p4.name: must not be empty"])
+        try await coordinator.revert(commits[4])
+        #expect(try coordinator.snapshot.fetchValues(Strict.Visitor.self).map(\.age) == [0, 0, 0])
+        try await coordinator.close()
+    }
+
+    @Test(arguments: KeyedProperty.allCases)
+    fileprivate func `a unique value that another object has by now refuses the one that had it`(
+        _ property: KeyedProperty
+    ) async throws {
+        let coordinator = try await Coordinator(for: Keyed.self)
+        func insert(_ name: String) async throws -> Keyed.ID {
+            try await coordinator.transaction { context in
+                let object = context.insert(Keyed(name: name))
+                object[dynamicMember: property.path] = 1
+                return object.id
+            }
+        }
+        func isTaken(of id: Keyed.ID, by other: Keyed.ID, _ commit: Commit) async throws -> Bool {
+            let refusal = try await Self.refusal(coordinator, commit)
+            guard case .notUnique(let violations) = refusal else { throw refusal }
+            let found = violations.map { [$0.id, $0.existing] }
+            return found == [[AnyPersistentID(id), AnyPersistentID(other)]]
+        }
+        let eve = try await insert("Eve")
+        try await coordinator.transaction { try $0.object(for: eve)[dynamicMember: property.path] = nil }
+        let change = try await Self.newest(coordinator)
+        let bob = try await insert("Bob")
+        #expect(try await isTaken(of: eve, by: bob, change))
+        try await coordinator.transaction { try $0.object(for: bob).delete() }
+        let delete = try await Self.newest(coordinator)
+        let ann = try await insert("Ann")
+        #expect(try await isTaken(of: bob, by: ann, delete))
+        try await coordinator.transaction { try $0.object(for: ann).delete() }
+        try await coordinator.revert(delete)
+        #expect(coordinator.snapshot.value(for: bob)?.name == "Bob" && coordinator.check() == [])
+    }
+
+    @Test func `what a delete rule would deny or end is a conflict before it comes to that`() async throws {
+        let coordinator = try await Coordinator(for: Room.self, Visit.self, Postcard.self)
+        let red = try await coordinator.transaction { $0.insert(Room(name: "red")).id }
+        let visit = try await coordinator.transaction { $0.insert(Visit(room: ToOne(red))).id }
+        let blue = try await coordinator.transaction { $0.insert(Room(name: "blue")).id }
+        let insert = try await Self.newest(coordinator)
+        try await coordinator.transaction { try $0.object(for: visit).room = $0[blue] }
+        let move = try await Self.newest(coordinator)
+        // The delete would be denied.
+        #expect(try await Self.conflicts(coordinator, insert) == ["\(AnyPersistentID(blue))"])
+        let card = try await coordinator.transaction { context in
+            try context.object(for: visit).room = nil
+            return context.insert(Postcard(room: ToOne(blue))).id
+        }
+        // The card would lose its reference.
+        #expect(try await Self.conflicts(coordinator, insert) == ["\(AnyPersistentID(blue))"])
+        try await coordinator.transaction { context in
+            try context.object(for: card).delete()
+            try context.object(for: visit).room = context[blue]
+            try context.object(for: red).delete()
+        }
+        // Where it came from is gone.
+        #expect(try await Self.conflicts(coordinator, move) == ["\(AnyPersistentID(visit)).room"])
+        try await coordinator.transaction { try $0.object(for: visit).delete() }
+        try await coordinator.revert(insert)
+        #expect(coordinator.snapshot.value(for: blue) == nil && coordinator.check() == [])
+    }
+
+    @Test func `a revert that would leave too few or too many members is refused`() async throws {
+        let coordinator = try await Coordinator(for: Table.self, Seat.self)
+        let (table, first) = try await coordinator.transaction { context in
+            let table = context.insert(Table())
+            return (table.id, context.insert(Seat(table: ToOne(table.id))).id)
+        }
+        let second = try await coordinator.transaction { $0.insert(Seat(table: ToOne(table))).id }
+        let adding = try await Self.newest(coordinator)
+        try await coordinator.transaction { try $0.object(for: first).table = nil }
+        let leaving = try await Self.newest(coordinator)
+        #expect(
+            try await Self.failures(coordinator, adding) == [
+                "Table/p1.seats: has 0 objects, where there must be at least 1"
+            ])
+        let third = try await coordinator.transaction { $0.insert(Seat(table: ToOne(table))).id }
+        #expect(
+            try await Self.failures(coordinator, leaving) == [
+                "Table/p1.seats: has 3 objects, where there must be at most 2"
+            ])
+        try await coordinator.revert(adding)
+        try await coordinator.revert(leaving)
+        #expect(try coordinator.snapshot.related(\Table.seats, of: table) == [first, third])
+        #expect(coordinator.snapshot.value(for: second) == nil && coordinator.check() == [])
+    }
 }
 
 @Entity private struct Shelf {
@@ -200,4 +373,75 @@ struct RevertTests {
 @Entity private struct Book {
     var title = ""
     var shelf: ToOne<Shelf> = nil
+}
+
+@Entity private struct Guest {
+    var name = ""
+    var age = 0
+    /// How often the hook has run.
+    var saves = 0
+
+    mutating func willSave() { saves += 1 }
+}
+
+private enum Lenient {
+    @Entity struct Visitor {
+        var name = ""
+        var age = 0
+    }
+}
+
+/// The next version of the program.
+private enum Strict {
+    @Entity struct Visitor {
+        var name = ""
+        var age = 0
+
+        func validate() throws {
+            if name.isEmpty { throw ValidationError(\Self.name, "must not be empty") }
+        }
+    }
+}
+
+@Entity private struct Keyed {
+    var name = ""
+    @Unique var code: Int?
+    @Unique(onConflict: .upsert) var upserted: Int?
+    @Unique(onConflict: .replace) var replaced: Int?
+    @Unique(onConflict: .keepExisting) var kept: Int?
+}
+
+private enum KeyedProperty: CaseIterable {
+    case code, upserted, replaced, kept
+
+    var path: any WritableKeyPath<Keyed, Int?> & Sendable {
+        switch self {
+        case .code: \.code
+        case .upserted: \.upserted
+        case .replaced: \.replaced
+        case .kept: \.kept
+        }
+    }
+}
+
+@Entity private struct Room {
+    var name = ""
+    @Relationship(.deny, inverse: \Visit.room) var visits: ToMany<Visit> = []
+}
+
+@Entity private struct Visit {
+    var room: ToOne<Room> = nil
+}
+
+/// Rooms do not know of it.
+@Entity private struct Postcard {
+    var room: ToOne<Room> = nil
+}
+
+@Entity private struct Table {
+    @Relationship(inverse: \Seat.table, minimum: 1, maximum: 2) var seats: ToMany<Seat> = []
+}
+
+@Entity private struct Seat {
+    var table: ToOne<Table> = nil
 }
