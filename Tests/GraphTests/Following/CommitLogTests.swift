@@ -133,4 +133,30 @@ struct CommitLogTests {
         try await other.catchUp()
         #expect(try SharedItems.codes(other) == [1, 4_711] && validations() == count)
     }
+
+    @Test func `hooks run where an object is saved, once, and others take over what they made of it`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let (one, other) = (try await shared.writer(), try await shared.writer())
+        // Learns of nothing before it asks.
+        let late = try await shared.writer(SharedItems.Line(shared.log))
+        func hooks(_ code: Int) -> Int { Item.prepared.withLock { $0.count { $0 == code } } }
+        try await one.transaction { _ = $0.insert(Item(code: 4_712, label: "draft")) }
+        #expect(hooks(4_712) == 1)
+        try await other.catchUp()
+        // It is checked again behind what it did not know of, and not prepared again.
+        let context = Context(late)
+        await context.perform { _ = $0.insert(Item(code: 4_713, label: "draft")) }
+        let seen = late.snapshot.commit
+        try await context.save()
+        #expect(late.snapshot.commit.number == seen.number + 2)
+        try await other.transaction { try $0.fetch(Item.self, where: { $0.code == 4_713 }).first?.count = 1 }
+        for writer in [one, other, late] {
+            try await writer.catchUp()
+            let items = try writer.snapshot.fetchValues(Item.self, sortedBy: [.ascending(\.code)])
+            #expect(items.map(\.code) == [1, 4_712, 4_713])
+            #expect(items.map(\.label) == ["", "prepared", "prepared"] && items.map(\.count) == [0, 0, 1])
+            #expect(writer.snapshot.token == one.snapshot.token)
+        }
+        #expect(hooks(4_712) == 1 && hooks(4_713) == 2)
+    }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Graph
@@ -119,6 +120,53 @@ struct JournalCommitLogTests {
         await #expect(throws: GraphError.historyExpired(oldest: newest)) {
             try await Self.open(expired, joining: log)
         }
+    }
+
+    @Test func `a program that is running and falls behind what the file has takes no more saves`() async throws {
+        /// Leads to whichever coordinator has the file, and tells of no news.
+        final class Quiet: CommitLog {
+            let log: Mutex<JournalCommitLog>
+
+            init(_ log: JournalCommitLog) { self.log = Mutex(log) }
+
+            func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int {
+                try await log.withLock { $0 }.append(records, after: commit)
+            }
+
+            func read(after commit: UInt64) async throws -> [[UInt8]] {
+                try await log.withLock { $0 }.read(after: commit)
+            }
+
+            func waitForRecords(after commit: UInt64) async throws { try await Task.sleep(for: .seconds(1_000)) }
+        }
+        var served = try await Served()
+        let (disk, log) = (SimulatedDisk(), Quiet(served.log))
+        try await served.coordinator.copy(to: Self.path, disk, JournalFixture.options())
+        let writer = try await Self.open(disk, joining: log)
+        try await writer.transaction { _ = $0.insert(Entry(number: 1)) }
+        for number in 2...4 { try await served.coordinator.transaction { _ = $0.insert(Entry(number: number)) } }
+        let newest = served.coordinator.snapshot.token
+        try await served.coordinator.deleteHistory(before: newest)
+        // Nor does anybody have them in memory.
+        try await served.coordinator.close()
+        served.coordinator = try await Self.open(served.disk)
+        let (current, reopened) = (served.coordinator, served.log)
+        log.log.withLock { $0 = reopened }
+        try await current.transaction { _ = $0.insert(Entry(number: 5)) }
+        let expired = GraphError.historyExpired(oldest: newest)
+        for _ in 1...2 {
+            await #expect(throws: expired) { try await writer.catchUp() }
+            await #expect(throws: expired) { try await writer.transaction { _ = $0.insert(Entry(number: 6)) } }
+        }
+        #expect(try numbers(writer) == [1] && writer.check() == [])
+        #expect(try numbers(current) == [1, 2, 3, 4, 5])
+        try await writer.close()
+        await #expect(throws: expired) { try await Self.open(disk, joining: reopened) }
+        // A new copy goes on.
+        let (next, _) = try await served.writer()
+        try await next.transaction { _ = $0.insert(Entry(number: 6)) }
+        #expect(try numbers(current) == [1, 2, 3, 4, 5, 6])
+        try await next.close()
     }
 
     @Test func `a store that has had writers becomes one of them when it is opened`() async throws {

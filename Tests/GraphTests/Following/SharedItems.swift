@@ -10,10 +10,16 @@ enum SharedItems {
         var count = 0
         @Relationship(inverse: \Part.item) var parts: ToMany<Part> = []
 
+        mutating func willSave() {
+            Self.prepared.withLock { $0.append(code) }
+            if label == "draft" { label = "prepared" }
+        }
+
         func validate() throws { Self.validated.withLock { $0.append(code) } }
 
-        /// The codes of items that were validated, by any test.
+        /// The codes of items that were validated, and those that a hook has seen, by any test.
         static let validated = Mutex([Int]())
+        static let prepared = Mutex([Int]())
     }
 
     @Entity struct Part {
