@@ -34,6 +34,8 @@ import Graph
 ///     await COUNT    has COUNT         once the copy has so many entries
 ///     promote        promoted COUNT    the copy is the store that is open
 ///     check          sound
+///     follow PATH    following COMMIT COUNT    what another program writes
+///     show COUNT     shows FIRST LAST COUNT, … for what comes, one or several commits; shown COUNT once it has so many
 ///     migrate PATH   migrated COUNT    opened by the next version of the program; with `plan` behind it, by another one
 ///     trap           ends the program as a programming error does
 ///
@@ -44,6 +46,9 @@ import Graph
     private var store: Coordinator?
     private var receiver: LogReceiver?
     private var receiving: Task<Void, Never>?
+    private var follower: Follower?
+    /// What it has to say since it was there.
+    private var feed: Commits?
     /// What the next version of the program has opened.
     private var later: LaterStore?
     private var input: Int32 = 0
@@ -101,7 +106,7 @@ import Graph
             try await save(numbers[0], bytes: numbers.count > 1 ? numbers[1] : 0)
             return "saved"
         case "numbers":
-            let numbers = try later?.numbers ?? required.snapshot.fetchValues(Entry.self).map(\.number)
+            let numbers = try later?.numbers ?? shown.fetchValues(Entry.self).map(\.number)
             return (["numbers"] + numbers.sorted().map(String.init)).joined(separator: " ")
         case "close":
             try await (later?.coordinator ?? required).close()
@@ -179,6 +184,12 @@ import Graph
         case "check":
             let errors = try (later?.coordinator ?? required).check()
             return errors.isEmpty ? "sound" : "refused unsound \(errors)"
+        case "follow":
+            let follower = try await Follower(for: Entry.self, at: argument)
+            (self.follower, feed) = (follower, follower.commits)
+            let state = follower.snapshot
+            return "following \(state.commit) \(state.count(of: Entry.self))"
+        case "show": return try await show(until: Int(argument) ?? .max)
         case "migrate":
             let words = argument.split(separator: " ").map(String.init)
             let later = try await LaterStore.open(words[0], by: words.count > 1 ? words[1] : "")
@@ -194,6 +205,21 @@ import Graph
             guard let store else { throw CocoaError(.fileNoSuchFile) }
             return store
         }
+    }
+
+    private var shown: Snapshot {
+        get throws { try follower?.snapshot ?? required.snapshot }
+    }
+
+    /// Tells of each element of the follower's feed, from its beginning on.
+    private func show(until count: Int) async throws -> String {
+        guard let follower, let feed else { throw CocoaError(.fileNoSuchFile) }
+        for await commit in feed {
+            let found = commit.difference?.after.count(of: Entry.self) ?? 0
+            answer("shows \(commit.commits.lowerBound) \(commit.number) \(found)")
+            if found >= count { return "shown \(found)" }
+        }
+        return "refused ended \(String(describing: follower.failure))"
     }
 
     private func save(_ number: Int, bytes: Int = 0) async throws {
