@@ -79,8 +79,9 @@ extension Coordinator {
             guard let last = self.consumers[name] else { throw .consumerMissing(name: name) }
             let newest = self.newestRecorded.token
             guard token.commit < newest.commit || token == newest else { throw .historyDiverged(token) }
-            // One beyond the newest commit is of another history.
-            guard token.commit > last.commit || last.commit > newest.commit else { return last }
+            // One at the newest commit or beyond, and of another history, begins anew.
+            let isElsewhere = last.commit >= newest.commit && last != newest
+            guard token.commit > last.commit || isElsewhere else { return last }
             try await self.set(name, to: token, durably: false)
             return token
         }

@@ -46,9 +46,10 @@ struct DamagedStore: Sendable {
         (storeID, counters, consumers) = (header.storeID, replay.counters, replay.consumers)
         self.report = repair.report
         var snapshot = repair.snapshot
-        // So that it is not taken for the commit of that number, which had what is lost.
-        if !repair.report.isEmpty, snapshot.commit.number < RowCounters.maximum {
-            snapshot.token.commit = snapshot.commit.next
+        // So that it is not taken for the commit of that number, which had what is lost, nor for one that somebody has read.
+        let last = consumers.values.map(\.commit).reduce(snapshot.commit, max)
+        if !repair.report.isEmpty, last.number < RowCounters.maximum {
+            snapshot.token.commit = last.next
             snapshot.token.add(PosixFileSystem.nanosecondsSince1970())
         }
         self.snapshot = snapshot

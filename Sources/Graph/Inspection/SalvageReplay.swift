@@ -61,12 +61,11 @@ struct SalvageReplay {
             report.note(lostRecords: scanner.lastSequence.next.number..<remembered.next.number)
         }
         guard let seal else {
-            return report.note(.file, "the end of the initial part is missing, and with it what may have followed")
+            return report.note(.file, "the end of the initial part is missing, and perhaps more")
         }
-        let isClosed = lastKind == .close || seal == scanner.lastSequence
         let endsLikeAWriters = JournalFormat.endsLikeAWriters(
-            scanner.lengthBytes, behind: scanner.rest.lowerBound, isClosed: isClosed)
-        if remembered == nil, scanner.rest.isEmpty, !endsLikeAWriters {
+            scanner.lengthBytes, behind: scanner.rest.lowerBound, isClosed: seal == scanner.lastSequence)
+        if remembered == nil, scanner.rest.isEmpty, lastKind != .close, !endsLikeAWriters {
             report.note(
                 .remarks,
                 "the file was not closed after record \(scanner.lastSequence), and no lock file remembers its end: nobody can "

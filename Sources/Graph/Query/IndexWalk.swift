@@ -127,7 +127,8 @@ struct IndexWalk {
     private mutating func appendGroup(to found: inout [FoundRow]) -> Bool {
         let edge = isDescending ? ranks.upperBound - 1 : ranks.lowerBound
         guard let ranksOfGroup = Self.group(at: edge, leading, index, table) else { return false }
-        let count = ranksOfGroup.count
+        // A range may begin inside a group, among keys behind its bound that are no longer of the value there.
+        let count = ranksOfGroup.clamped(to: ranks).count
         guard count <= allowance else { return false }
         let group = isDescending ? ranks.suffix(count) : ranks.prefix(count)
         remove(count)

@@ -71,8 +71,13 @@ final class QueryPlan<E: Entity> {
 
     /// The number of rows that match, without offset and limit.
     func count() throws -> Int {
-        guard predicate != nil else { return table.count }
-        if let exact = candidates ?? range(along: nil), exact.areExact { return exact.count }
+        guard let predicate else { return table.count }
+        if let candidates, candidates.areExact { return candidates.count }
+        if candidates == nil, fetch.after == nil,
+            let count = snapshot.count(predicate.condition.access, of: order.entity)
+        {
+            return count
+        }
         var count = 0
         if candidates == nil {
             try forEachBlock { _, mask in
@@ -189,7 +194,7 @@ final class QueryPlan<E: Entity> {
     }
 
     /// The rows that an index has in the range which the predicate allows, however many they are.
-    private func range(along index: Int?) -> RowCandidates? {
+    private func range(along index: Int) -> RowCandidates? {
         let range = predicate.flatMap { snapshot.range($0.condition.access, of: order.entity, along: index) }
         return fetch.after == nil ? range : range?.inexact
     }

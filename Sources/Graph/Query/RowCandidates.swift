@@ -35,17 +35,20 @@ extension Snapshot {
         }
     }
 
-    /// The rows in that part of an index in which all rows lie that meet a condition, however many those are; nil if the condition
+    /// The number of rows that meet a condition, if an index has exactly these.
+    func count(_ access: IndexAccess, of entity: Int) -> Int? {
+        guard case .keys(let keys) = access, keys.areExact, keys.column.path.isEmpty,
+            let found = candidates(keys, of: entity, limit: .max), found.areExact
+        else { return nil }
+        return found.count
+    }
+
+    /// The rows in that range of an index in which all rows lie that meet a condition, however many those are; nil if the condition
     /// says nothing of the index's first property.
-    ///
-    /// - Parameter number: the index, of which the part is one range of keys; nil for any index, and any number of ranges.
-    func range(_ access: IndexAccess, of entity: Int, along number: Int?) -> RowCandidates? {
+    func range(_ access: IndexAccess, of entity: Int, along number: Int) -> RowCandidates? {
         let conditions = access.conditions
-        for case .keys(let keys) in conditions where keys.column.path.isEmpty {
-            let isOfIndex = number.map {
-                schema.entities[entity].indexes[$0].first.property == keys.column.property?.property
-            }
-            guard isOfIndex != false, number == nil || keys.ranges.count == 1,
+        for case .keys(let keys) in conditions where keys.column.path.isEmpty && keys.ranges.count == 1 {
+            guard schema.entities[entity].indexes[number].first.property == keys.column.property?.property,
                 let found = candidates(keys, of: entity, by: number, limit: .max)
             else { continue }
             return conditions.count == 1 ? found : found.inexact

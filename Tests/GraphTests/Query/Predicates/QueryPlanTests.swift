@@ -177,6 +177,38 @@ struct QueryPlanTests {
         }
     }
 
+    @Entity(indexed: [["first", "second", "third"]]) fileprivate struct Triple {
+        var first: Int
+        var second: Int
+        var third: Int
+        var number = 0
+    }
+
+    @Test func `a walk that begins among the keys of one value does not cut the next ones`() async throws {
+        let coordinator = try await Coordinator(for: Triple.self)
+        try await coordinator.transaction { context in
+            var random = SeededGenerator(seed: 7)
+            for number in 0..<300 {
+                // The last keys of a value are those of the greatest numbers behind it.
+                let (second, third) = number % 3 == 0 ? (Int.max, Int.max) : (number % 5, number % 7)
+                let first = Int.random(in: 0..<12, using: &random)
+                context.insert(Triple(first: first, second: second, third: third, number: number))
+            }
+        }
+        let snapshot = coordinator.snapshot
+        for bound in 0..<12 {
+            for order in [[Ordering.ascending(\Triple.first)], [.ascending(\.first), .descending(\.number)]] {
+                for limit in 1...20 {
+                    let fetch = FetchDescriptor<Triple>(
+                        predicate: #Predicate { $0.first > bound }, sortBy: order, fetchLimit: limit)
+                    let all = try snapshot.fetchValues(Triple.self, where: { $0.first > bound }, sortedBy: order)
+                    let found = try snapshot.fetchValues(fetch).map(\.number)
+                    #expect(found == all.prefix(limit).map(\.number), "above \(bound), \(limit)")
+                }
+            }
+        }
+    }
+
     @Test func `a condition on members starts at the members that an index names`() throws {
         let snapshot = coordinator.snapshot
         func check(_ predicate: Predicate<Crate>, _ codes: [String], _ text: String) throws {
