@@ -41,55 +41,38 @@ enum PredicateFuzz {
     static func run(seed: UInt64, predicates: Int) async throws -> [String] {
         var random = SeededGenerator(seed: seed)
         let snapshot = try await store(&random)
-        let pieces = try snapshot.fetchIdentifiedValues(Piece.self)
+        let facts = try Facts(snapshot)
         var failures: [String] = []
         for number in 0..<predicates {
-            let followsRelationships = number % 3 == 0
-            let seedOfPredicate = random.next()
-            var node: GeneratedNode<Bool>?
-            let made = Predicate<Piece> { piece in
-                var generator = PredicateGenerator(
-                    piece, seed: seedOfPredicate, followsRelationships: followsRelationships)
-                let condition = generator.condition(number % 4)
-                node = condition
-                return condition.expression
+            let made = RandomPredicate(
+                seed: random.next(), depth: number % 4, followsRelationships: number % 3 == 0, about: facts)
+            guard let made else { continue }
+            func fail(_ text: String) {
+                failures.append("seed \(seed), predicate \(number): \(text)\n\(made.description)")
             }
-            guard let node else { continue }
-            let logs = pieces.map { _ in Surroundings.Log() }
-            let results = zip(pieces, logs).map { piece, log in
-                Result { try node.value(Surroundings(piece: piece.value, snapshot: snapshot, log: log)) }
-            }
-            // Foundation stops the program where it describes nodes that are not its own.
-            let description = followsRelationships ? "(through relationships)" : "\(made)"
-            func fail(_ text: String) { failures.append("seed \(seed), predicate \(number): \(text)\n\(description)") }
 
-            if !followsRelationships {
-                for (number, piece) in pieces.enumerated() where !logs[number].hasDifferentOrder {
-                    guard case .success(let expected) = results[number] else { continue }
-                    if let found = try? made.evaluate(piece.value), found != expected {
+            if !made.followsRelationships {
+                for (number, piece) in facts.pieces.enumerated() where !made.logs[number].hasDifferentOrder {
+                    guard case .success(let expected) = made.results[number] else { continue }
+                    if let found = try? made.predicate.evaluate(piece.value), found != expected {
                         fail("Foundation says otherwise of \(piece)")
                     }
                 }
             }
             var fetch = FetchDescriptor(
-                predicate: made, sortBy: orders[Int.random(in: 0..<orders.count, using: &random)])
+                predicate: made.predicate, sortBy: orders[Int.random(in: 0..<orders.count, using: &random)])
             if Bool.random(using: &random) { fetch.fetchLimit = Int.random(in: 0...20, using: &random) }
             if Bool.random(using: &random) { fetch.fetchOffset = Int.random(in: 0...20, using: &random) }
-            let isComplete = results.allSatisfy { if case .success = $0 { true } else { false } }
-            let matching = zip(pieces, results).compactMap { (try? $1.get()) == true ? $0.id : nil }
             do {
                 let found = try snapshot.fetchIDs(fetch)
-                let count = try snapshot.fetchCount(Piece.self, where: made)
-                if isComplete || fetch.sortBy.isEmpty && fetch.fetchLimit == nil {
-                    let all = try snapshot.fetchIDs(Piece.self, sortedBy: fetch.sortBy).filter(Set(matching).contains)
-                    let expected = Array(all.dropFirst(fetch.fetchOffset).prefix(fetch.fetchLimit ?? .max))
+                let count = try snapshot.fetchCount(Piece.self, where: made.predicate)
+                let sorted = try snapshot.fetchIDs(Piece.self, sortedBy: fetch.sortBy)
+                if let expected = made.found(by: fetch, of: sorted) {
                     if found != expected { fail("found \(found), not \(expected)") }
-                    if count != matching.count { fail("counted \(count), not \(matching.count)") }
+                    if count != made.matching.count { fail("counted \(count), not \(made.matching.count)") }
                 }
             } catch GraphError.predicateFailed(let id, _) {
-                let position = pieces.firstIndex { AnyPersistentID($0.id) == id }
-                if let position, case .success = results[position] { fail("\(id) has a result") }
-                if position == nil { fail("\(id) does not exist") }
+                if let problem = made.problem(ofFailureFor: id) { fail(problem) }
             }
         }
         return failures

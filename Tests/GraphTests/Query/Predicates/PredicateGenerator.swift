@@ -14,7 +14,7 @@ struct Surroundings {
     var piece: Piece
     /// The elements that inner closures are at, the innermost one last.
     var elements: [Int] = []
-    let snapshot: Snapshot
+    let facts: Facts
     let log: Log
 
     /// What the interpreter has met.
@@ -23,20 +23,47 @@ struct Surroundings {
         var hasDifferentOrder = false
     }
 
-    func crate(_ reference: ToOne<Crate>) -> Crate? { reference.id.flatMap { snapshot.value(for: $0) } }
+    func crate(_ reference: ToOne<Crate>) -> Crate? { reference.id.flatMap { facts.crates[$0] } }
 
-    func crateOfPiece(_ id: PersistentID<Piece>) -> Crate? { snapshot.value(for: id).flatMap { crate($0.crate) } }
+    func crateOfPiece(_ id: Piece.ID) -> Crate? { facts.values[id].flatMap { crate($0.crate) } }
 
-    func pieces(_ reference: ToOne<Crate>) -> [Piece] {
-        reference.id.flatMap { try? snapshot.relatedValues(\Crate.pieces, of: $0) } ?? []
-    }
+    func pieces(_ reference: ToOne<Crate>) -> [Piece] { reference.id.flatMap { facts.members[$0] } ?? [] }
 
     func above(_ reference: ToOne<Crate>) -> [Crate] {
-        reference.id.flatMap { try? snapshot.relatedValues(\Crate.above, of: $0) } ?? []
+        (reference.id.flatMap { facts.above[$0] } ?? []).compactMap { facts.crates[$0] }
     }
 
-    func below(_ reference: ToOne<Crate>) -> [PersistentID<Crate>] {
-        reference.id.flatMap { try? snapshot.related(\Crate.below, of: $0) } ?? []
+    func below(_ reference: ToOne<Crate>) -> [Crate.ID] { reference.id.flatMap { facts.below[$0] } ?? [] }
+}
+
+/// All objects of a state, and what their relationships come to, without the engine.
+struct Facts {
+    /// In the order of insertion.
+    let pieces: [IdentifiedValue<Piece>]
+    let crates: [Crate.ID: Crate]
+    let above: [Crate.ID: [Crate.ID]]
+    private(set) var values: [Piece.ID: Piece] = [:]
+    /// The pieces of each crate, in any order.
+    private(set) var members: [Crate.ID: [Piece]] = [:]
+    private(set) var below: [Crate.ID: [Crate.ID]] = [:]
+
+    init(_ pieces: [IdentifiedValue<Piece>], _ crates: [IdentifiedValue<Crate>], above: [Crate.ID: [Crate.ID]]) {
+        (self.pieces, self.above) = (pieces, above)
+        self.crates = Dictionary(uniqueKeysWithValues: crates.map { ($0.id, $0.value) })
+        for piece in pieces {
+            values[piece.id] = piece.value
+            if let crate = piece.value.crate.id { members[crate, default: []].append(piece.value) }
+        }
+        for (lower, uppers) in above {
+            for upper in uppers { below[upper, default: []].append(lower) }
+        }
+    }
+
+    init(_ snapshot: Snapshot) throws {
+        let crates = try snapshot.fetchIdentifiedValues(Crate.self)
+        let above = try crates.map { ($0.id, try snapshot.related(\Crate.above, of: $0.id)) }
+        self.init(
+            try snapshot.fetchIdentifiedValues(Piece.self), crates, above: Dictionary(uniqueKeysWithValues: above))
     }
 }
 
@@ -59,11 +86,15 @@ struct PredicateGenerator {
     /// Whether relationships may be followed, which Foundation's own evaluation cannot.
     var followsRelationships: Bool
     let piece: Expressions.Variable<Piece>
+    /// The pieces whose unique values conditions ask for.
+    private let known: [IdentifiedValue<Piece>]
     /// Variables of inner closures.
     private var elements: [Expressions.Variable<Int>] = []
 
-    init(_ piece: Expressions.Variable<Piece>, seed: UInt64, followsRelationships: Bool) {
-        (self.piece, self.followsRelationships) = (piece, followsRelationships)
+    init(
+        _ piece: Expressions.Variable<Piece>, known: [IdentifiedValue<Piece>], seed: UInt64, followsRelationships: Bool
+    ) {
+        (self.piece, self.known, self.followsRelationships) = (piece, known, followsRelationships)
         random = SeededGenerator(seed: seed)
     }
 
@@ -114,8 +145,9 @@ struct PredicateGenerator {
     private mutating func leaf() -> GeneratedNode<Bool> {
         if followsRelationships, number(0..<5) == 0 { return reference() }
         let sample = Piece.random(&random)
-        switch number(0..<25) {
+        switch number(0..<28) {
         case 22, 23, 24: return optional(sample)
+        case 25, 26, 27: return unique(sample)
         case 0: return equal(stored(\.number), constant(sample.number))
         case 1: return compare(stored(\.number), constant(sample.number))
         case 2: return equal(stored(\.small), constant(sample.small))
@@ -135,6 +167,18 @@ struct PredicateGenerator {
         case 16: return equal(stored(\.group), constant(sample.group))
         case 17, 18: return twice(sample)
         default: return compound(sample)
+        }
+    }
+
+    /// A condition on unique values, which a random one would not meet.
+    private mutating func unique(_ sample: Piece) -> GeneratedNode<Bool> {
+        let (piece, other) = known.isEmpty ? (sample, sample) : (one(known).value, one(known).value)
+        switch number(0..<5) {
+        case 0: return equal(stored(\.serial), constant(piece.serial))
+        case 1: return compare(stored(\.serial), constant(piece.serial))
+        case 2: return among(stored(\.serial), [piece.serial, sample.serial, other.serial])
+        case 3: return equal(constant(piece.code), stored(\.code))
+        default: return among(stored(\.code), [piece.code, sample.code, other.code])
         }
     }
 

@@ -24,6 +24,8 @@ struct Piece {
     @Indexed var grade: Grade
     @Indexed var isNew: Bool
     @Indexed var made: Date
+    @Unique var serial: Int
+    @Unique var code: UUID?
     var tags: [Int]
     var words: [String]
     var points: [String: Int]
@@ -43,11 +45,17 @@ struct Piece {
         func one<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
         let weights = [-1, -0.0, 0, 0.5, 1, 2, .infinity, .nan]
         let tags = (0..<Int.random(in: 0...3, using: &random)).map { _ in Int.random(in: -2...4, using: &random) }
+        // Drawn aside, so that the examples of plans stay as they are.
+        var copy = random
+        var aside = SeededGenerator(seed: copy.next())
+        func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &aside) }
+        func uuid() -> UUID { UUID(uuid: unsafeBitCast((aside.next(), aside.next()), to: uuid_t.self)) }
         return Piece(
             number: .random(in: -3...12, using: &random), count: .random(in: -2...5, using: &random),
             small: one([nil, -128, -1, 0, 1, 127]), name: one(texts), label: one(texts), note: one(texts + [nil]),
             weight: one(weights), share: one(weights + [nil]), grade: one(Grade.allCases),
             isNew: .random(using: &random), made: Date(timeIntervalSinceReferenceDate: one([-1, -0.0, 0, 1, 1e9])),
+            serial: number(0..<1_000_000_000), code: number(0..<2) == 0 ? nil : uuid(),
             tags: tags, words: (0..<tags.count).map { _ in one(texts) },
             points: one([[:], ["a": 1], ["a": 2, "b": 3]]),
             size: Size(width: .random(in: 0...3, using: &random), label: one(texts)),
