@@ -88,6 +88,8 @@ struct PredicateGenerator {
     let piece: Expressions.Variable<Piece>
     /// The pieces whose unique values conditions ask for.
     private let known: [IdentifiedValue<Piece>]
+    /// Foundation stops the program where it describes nodes that are not its own.
+    private(set) var isPrintable: Bool
     /// Variables of inner closures.
     private var elements: [Expressions.Variable<Int>] = []
 
@@ -96,19 +98,22 @@ struct PredicateGenerator {
     ) {
         (self.piece, self.known, self.followsRelationships) = (piece, known, followsRelationships)
         random = SeededGenerator(seed: seed)
+        isPrintable = !followsRelationships
     }
+
+    /// A node of the engine's own is used.
+    mutating func noteOwnNode() { isPrintable = false }
 
     mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
     mutating func one<Value>(_ values: [Value]) -> Value { values[number(0..<values.count)] }
 
-    private func stored<V: Sendable & Codable>(_ keyPath: any WritableKeyPath<Piece, V> & Sendable) -> GeneratedNode<V>
-    {
+    func stored<V: Sendable & Codable>(_ keyPath: any WritableKeyPath<Piece, V> & Sendable) -> GeneratedNode<V> {
         GeneratedNode(expression: Expressions.build_KeyPath(root: piece, keyPath: keyPath)) {
             $0.piece[keyPath: keyPath]
         }
     }
 
-    private func constant<V: Sendable & Codable>(_ value: V) -> GeneratedNode<V> {
+    func constant<V: Sendable & Codable>(_ value: V) -> GeneratedNode<V> {
         GeneratedNode(expression: Expressions.build_Arg(value)) { _ in value }
     }
 
@@ -116,7 +121,7 @@ struct PredicateGenerator {
 
     mutating func condition(_ depth: Int) -> GeneratedNode<Bool> {
         guard depth > 0 else { return leaf() }
-        switch number(0..<22) {
+        switch number(0..<25) {
         case 0, 1, 2, 3: return and(condition(depth - 1), condition(depth - 1))
         case 4, 5, 6: return or(condition(depth - 1), condition(depth - 1))
         case 7:
@@ -137,6 +142,7 @@ struct PredicateGenerator {
         case 18: return equal(text(depth - 1), text(depth - 1))
         case 19 where followsRelationships: return members(depth - 1)
         case 20 where followsRelationships: return reference()
+        case 22, 23, 24: return special(depth - 1)
         default: return equal(integer(depth - 1), integer(depth - 1))
         }
     }
@@ -145,8 +151,10 @@ struct PredicateGenerator {
     private mutating func leaf() -> GeneratedNode<Bool> {
         if followsRelationships, number(0..<5) == 0 { return reference() }
         let sample = Piece.random(&random)
-        switch number(0..<28) {
+        switch number(0..<30) {
         case 22, 23, 24: return optional(sample)
+        case 28: return equal(stored(\.token), constant(sample.token))
+        case 29: return among(stored(\.token), [sample.token, one(Piece.tokens)])
         case 25, 26, 27: return unique(sample)
         case 0: return equal(stored(\.number), constant(sample.number))
         case 1: return compare(stored(\.number), constant(sample.number))
@@ -242,7 +250,7 @@ struct PredicateGenerator {
         }
     }
 
-    private mutating func equal<V: Equatable>(_ lhs: GeneratedNode<V>, _ rhs: GeneratedNode<V>) -> GeneratedNode<Bool> {
+    mutating func equal<V: Equatable>(_ lhs: GeneratedNode<V>, _ rhs: GeneratedNode<V>) -> GeneratedNode<Bool> {
         let isNegated = number(0..<4) == 0
         func open(_ lhs: some StandardPredicateExpression<V>, _ rhs: some StandardPredicateExpression<V>)
             -> any StandardPredicateExpression<Bool>
@@ -255,7 +263,7 @@ struct PredicateGenerator {
         }
     }
 
-    private mutating func compare<V: Comparable>(_ lhs: GeneratedNode<V>, _ rhs: GeneratedNode<V>) -> GeneratedNode<
+    mutating func compare<V: Comparable>(_ lhs: GeneratedNode<V>, _ rhs: GeneratedNode<V>) -> GeneratedNode<
         Bool
     > {
         let operation = one(
@@ -385,7 +393,7 @@ struct PredicateGenerator {
             : GeneratedNode(expression: open(text.expression)) { try contains(text.value($0), part) }
     }
 
-    private func among<V: Equatable & Codable & Sendable>(_ element: GeneratedNode<V>, _ values: [V]) -> GeneratedNode<
+    func among<V: Equatable & Codable & Sendable>(_ element: GeneratedNode<V>, _ values: [V]) -> GeneratedNode<
         Bool
     > {
         func open(_ element: some StandardPredicateExpression<V>) -> any StandardPredicateExpression<Bool> {
@@ -411,7 +419,7 @@ struct PredicateGenerator {
                 : Expressions.build_contains(tags) { make($0).node.expression as! Test }
         }
         let (test, after) = make(Expressions.Variable<Int>())
-        random = after.random
+        (random, isPrintable) = (after.random, isPrintable && after.isPrintable)
         return GeneratedNode(expression: open(test.expression)) { surroundings in
             func isMet(_ tag: Int) throws -> Bool {
                 var inside = surroundings
@@ -452,7 +460,8 @@ struct PredicateGenerator {
             default: constant(number(-2..<6))
             }
         }
-        switch number(0..<9) {
+        switch number(0..<11) {
+        case 9, 10: return specialInteger(depth - 1)
         case 0, 1, 2: return arithmetic(integer(depth - 1), integer(depth - 1))
         case 3, 4: return division(integer(depth - 1), integer(depth - 1))
         case 5: return conditional(condition(depth - 1), integer(depth - 1), integer(depth - 1))
@@ -507,7 +516,7 @@ struct PredicateGenerator {
         return GeneratedNode(expression: open(lhs.expression, rhs.expression)) { try lhs.value($0) ?? rhs.value($0) }
     }
 
-    private func unwrapped<V>(_ node: GeneratedNode<V?>) -> GeneratedNode<V> {
+    func unwrapped<V>(_ node: GeneratedNode<V?>) -> GeneratedNode<V> {
         func open(_ node: some StandardPredicateExpression<V?>) -> any StandardPredicateExpression<V> {
             Expressions.build_ForcedUnwrap(node)
         }
@@ -528,9 +537,10 @@ struct PredicateGenerator {
         }
     }
 
-    private mutating func optionalInteger(_ depth: Int) -> GeneratedNode<Int?> {
+    mutating func optionalInteger(_ depth: Int) -> GeneratedNode<Int?> {
         let tags = Expressions.build_KeyPath(root: piece, keyPath: \Piece.tags)
-        switch number(0..<(followsRelationships ? 7 : 5)) {
+        switch number(0..<(followsRelationships ? 9 : 7)) {
+        case 5, 6: return specialOptionalInteger()
         case 0: return GeneratedNode(expression: Expressions.build_max(tags)) { $0.piece.tags.max() }
         case 1: return GeneratedNode(expression: Expressions.build_min(tags)) { $0.piece.tags.min() }
         case 2:
@@ -549,7 +559,7 @@ struct PredicateGenerator {
         }
     }
 
-    private mutating func text(_ depth: Int) -> GeneratedNode<String> {
+    mutating func text(_ depth: Int) -> GeneratedNode<String> {
         switch number(0..<5) {
         case 0: return stored(\.name)
         case 1: return stored(\.label)
@@ -559,7 +569,7 @@ struct PredicateGenerator {
         }
     }
 
-    private mutating func optionalText(_ depth: Int) -> GeneratedNode<String?> {
+    mutating func optionalText(_ depth: Int) -> GeneratedNode<String?> {
         switch number(0..<(followsRelationships ? 5 : 2)) {
         case 0: stored(\.note)
         case 1: constant(one(Piece.texts + [nil]))

@@ -26,6 +26,8 @@ struct Piece {
     @Indexed var made: Date
     @Unique var serial: Int
     @Unique var code: UUID?
+    @Indexed var token: UUID
+    var marks: Set<Int>
     var tags: [Int]
     var words: [String]
     var points: [String: Int]
@@ -40,6 +42,8 @@ struct Piece {
     static let texts = [
         "", "a", "ab", "abc", "b", "ba", "e\u{301}", "\u{E9}", "\u{E9}x", "a\r\n", "a\r", "\u{1F468}\u{200D}\u{1F469}",
     ]
+
+    static let tokens = (0..<6).map { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $0)) }
 
     static func random(_ random: inout SeededGenerator) -> Piece {
         func one<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
@@ -56,6 +60,7 @@ struct Piece {
             weight: one(weights), share: one(weights + [nil]), grade: one(Grade.allCases),
             isNew: .random(using: &random), made: Date(timeIntervalSinceReferenceDate: one([-1, -0.0, 0, 1, 1e9])),
             serial: number(0..<1_000_000_000), code: number(0..<2) == 0 ? nil : uuid(),
+            token: tokens[number(0..<tokens.count)], marks: Set((0..<number(0..<4)).map { _ in number(-2..<5) }),
             tags: tags, words: (0..<tags.count).map { _ in one(texts) },
             points: one([[:], ["a": 1], ["a": 2, "b": 3]]),
             size: Size(width: .random(in: 0...3, using: &random), label: one(texts)),

@@ -24,7 +24,7 @@ struct PredicateTests {
         snapshot = coordinator.snapshot
     }
 
-    private func check(
+    func check(
         _ predicate: Predicate<Piece>, _ isMet: (Piece) throws -> Bool,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -34,7 +34,7 @@ struct PredicateTests {
         #expect(!expected.isEmpty && expected.count < 40, "the example says nothing", sourceLocation: sourceLocation)
     }
 
-    private func crate(_ piece: Piece) -> Crate? { piece.crate.id.flatMap { snapshot.value(for: $0) } }
+    func crate(_ piece: Piece) -> Crate? { piece.crate.id.flatMap { snapshot.value(for: $0) } }
 
     @Test func `comparisons and logic`() throws {
         let (three, flag) = (3, true)
@@ -132,6 +132,69 @@ struct PredicateTests {
         #expect(
             try #Predicate<Note> { $0.text.caseInsensitiveCompare(other) == after }.evaluate(note)
                 == (text.caseInsensitiveCompare(other) == after))
+    }
+
+    @Test func `casts, slices and parts of collections`() throws {
+        let (three, ten): (Int?, Int8) = (3, 10)
+        try check(#Predicate { ($0.number as Any) as? Int == three }) { $0.number == 3 }
+        try check(#Predicate { ($0.small as Any) as? Int == nil && $0.number > 9 }) { $0.number > 9 }
+        try check(#Predicate { !(($0.small as Any) is Int8) }) { $0.small == nil }
+        try check(#Predicate { $0.small != nil && ten > ($0.small as Any) as! Int8 }) { ($0.small ?? 10) < 10 }
+        try check(#Predicate { -$0.weight > 0.5 }) { -$0.weight > 0.5 }
+        try check(#Predicate { $0.tags.count > 2 && $0.tags[1..<3].contains(2) }) {
+            $0.tags.count > 2 && $0.tags[1..<3].contains(2)
+        }
+        try check(#Predicate { $0.tags.count > 1 && $0.tags[0..<2].count == $0.count }) {
+            $0.tags.count > 1 && $0.count == 2
+        }
+        try check(#Predicate { $0.tags.filter { $0 > 0 }.contains(2) }) { $0.tags.contains(2) }
+        try check(#Predicate { $0.tags.filter { $0 > 0 }.isEmpty }) { !$0.tags.contains { $0 > 0 } }
+        try check(#Predicate { ($0.tags.first ?? 0) > 1 }) { ($0.tags.first ?? 0) > 1 }
+        try check(#Predicate { $0.tags.last == 2 }) { $0.tags.last == 2 }
+        try check(#Predicate { $0.words.first == "a" }) { $0.words.first == "a" }
+        try check(#Predicate { $0.points["b", default: $0.number] == 3 }) { ($0.points["b"] ?? $0.number) == 3 }
+        try check(#Predicate { $0.points.isEmpty }) { $0.points.isEmpty }
+    }
+
+    @Test func `sets`() throws {
+        let wanted: Set<Int> = [1, 2]
+        try check(#Predicate { $0.marks.contains(2) }) { $0.marks.contains(2) }
+        try check(#Predicate { $0.marks.contains($0.count) }) { $0.marks.contains($0.count) }
+        try check(#Predicate { $0.marks.contains { $0 > 2 } }) { $0.marks.contains { $0 > 2 } }
+        try check(#Predicate { $0.marks.allSatisfy { wanted.contains($0) } }) { $0.marks.isSubset(of: wanted) }
+        try check(#Predicate { $0.marks.count == 2 }) { $0.marks.count == 2 }
+        try check(#Predicate { $0.marks.isEmpty }) { $0.marks.isEmpty }
+        try check(#Predicate { $0.marks.max() == 4 }) { $0.marks.max() == 4 }
+        try check(#Predicate { !$0.marks.filter { $0 < 0 }.isEmpty }) { $0.marks.contains { $0 < 0 } }
+    }
+
+    @Test func `regular expressions`() throws {
+        let (ends, twice, any) = (/b$/, try Regex("[ab]{2}"), /\w+/.ignoresCase())
+        try check(#Predicate { $0.name.contains(ends) }) { $0.name.hasSuffix("b") }
+        try check(#Predicate { !$0.name.contains(twice) }) { try twice.firstMatch(in: $0.name) == nil }
+        try check(#Predicate { $0.name.contains(any) }) { try any.firstMatch(in: $0.name) != nil }
+        try check(#Predicate { if let note = $0.note { note.contains(ends) } else { false } }) {
+            $0.note?.hasSuffix("b") == true
+        }
+    }
+
+    @Test func `UUIDs are compared, and looked up in their indexes`() throws {
+        let token = Piece.tokens[2]
+        try check(#Predicate { $0.token == token }) { $0.token == token }
+        try check(#Predicate { $0.token != token }) { $0.token != token }
+        let codes = try snapshot.fetchValues(Piece.self).compactMap(\.code)
+        let (code, list) = (codes[1], Array(codes[2..<5]) + [UUID()])
+        let optionals: [UUID?] = list
+        let examples: [(Predicate<Piece>, Int)] = [
+            (#Predicate { $0.code == code }, 1),
+            (#Predicate { optionals.contains($0.code) }, 3),
+            (#Predicate { if let code = $0.code { list.contains(code) } else { false } }, 3),
+        ]
+        for (predicate, count) in examples {
+            try check(predicate) { count == 1 ? $0.code == code : optionals.contains($0.code) }
+            let text = "\(count) rows by the index of Piece.code; expected \(count), looked at \(count), found \(count)"
+            #expect(try snapshot.explain(FetchDescriptor(predicate: predicate)).description == text)
+        }
     }
 
     @Test func `a descriptor is printed without its predicate`() {

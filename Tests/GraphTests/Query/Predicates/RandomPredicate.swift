@@ -5,6 +5,7 @@ import Foundation
 /// A predicate of random nodes, and what it says of each piece.
 struct RandomPredicate {
     let predicate: Predicate<Piece>
+    private let isPrintable: Bool
     let followsRelationships: Bool
     let facts: Facts
     /// Of each piece, in their order.
@@ -16,12 +17,12 @@ struct RandomPredicate {
     let isComplete: Bool
 
     init?(seed: UInt64, depth: Int, followsRelationships: Bool, about facts: Facts) {
-        var node: GeneratedNode<Bool>?
-        predicate = Predicate<Piece> { piece in
+        var (node, isPrintable): (GeneratedNode<Bool>?, Bool) = (nil, false)
+        let predicate = Predicate<Piece> { piece in
             var generator = PredicateGenerator(
                 piece, known: facts.pieces, seed: seed, followsRelationships: followsRelationships)
             let condition = generator.condition(depth)
-            node = condition
+            (node, isPrintable) = (condition, generator.isPrintable)
             return condition.expression
         }
         guard let node else { return nil }
@@ -29,13 +30,14 @@ struct RandomPredicate {
         results = zip(facts.pieces, logs).map { piece, log in
             Result { try node.value(Surroundings(piece: piece.value, facts: facts, log: log)) }
         }
-        (self.followsRelationships, self.facts, self.logs) = (followsRelationships, facts, logs)
+        (self.predicate, self.facts, self.logs) = (predicate, facts, logs)
+        self.followsRelationships = followsRelationships
+        self.isPrintable = isPrintable
         matching = zip(facts.pieces, results).compactMap { (try? $1.get()) == true ? $0.id : nil }
         isComplete = results.allSatisfy { if case .success = $0 { true } else { false } }
     }
 
-    /// Foundation stops the program where it describes nodes that are not its own.
-    var description: String { followsRelationships ? "(through relationships)" : "\(predicate)" }
+    var description: String { isPrintable ? "\(predicate)" : "(with nodes that Foundation does not describe)" }
 
     /// What a fetch should find, if all pieces are sorted like this; nil if it may just as well fail.
     func found(by fetch: FetchDescriptor<Piece>, of sorted: [Piece.ID]) -> [Piece.ID]? {
