@@ -34,8 +34,11 @@ import Graph
             Kind(name: "many", share: 0.1) { seeds in
                 await Seeds.failures(of: seeds) { await ManyRowsProgram.failure(seed: $0) }
             },
-            Kind(name: "results", share: 0.25) { seeds in
-                await Seeds.failures(of: seeds) { await ResultProgram.failure(seed: $0) }
+            // CI's 750 try more than 10,000 commits.
+            Kind(name: "results", share: 1.5) { seeds in
+                let summary = await ResultProgram.run(seeds)
+                print("results: \(summary.commits) commits")
+                return summary.failures
             },
             Kind(name: "evolving", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await EvolvingProgram.failure(seed: $0) }

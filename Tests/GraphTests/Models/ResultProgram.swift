@@ -38,14 +38,29 @@ extension Tome {
     private var watched: [WatchedResults] = []
     private var commits: [ReplayedUpdates] = []
 
-    static func failure(seed: UInt64) async -> String? {
-        do {
-            var program = try await ResultProgram(seed: seed)
-            try await program.run()
-            return nil
-        } catch {
-            return "GRAPH_SEED=\(seed) GRAPH_PROGRAMS=1 swift test --filter ResultProgramTests\n\(error)"
+    /// What programs came to.
+    struct Summary: Sendable {
+        var failures: [String] = []
+        /// After how many commits the lists were compared.
+        var commits = 0
+    }
+
+    nonisolated static func run(_ seeds: Range<UInt64>) async -> Summary {
+        await Seeds.each(seeds, into: Summary()) { seed, summary in
+            guard summary.failures.count < 2 else { return }
+            do { summary.commits += try await run(seed: seed) } catch {
+                summary.failures.append(
+                    "GRAPH_SEED=\(seed) GRAPH_PROGRAMS=1 swift test --filter ResultProgramTests\n\(error)")
+            }
+        } joining: {
+            $0.failures += $1.failures
+            $0.commits += $1.commits
         }
+    }
+
+    private static func run(seed: UInt64) async throws -> Int {
+        var program = try await ResultProgram(seed: seed)
+        return try await program.run()
     }
 
     private init(seed: UInt64) async throws {
@@ -65,26 +80,41 @@ extension Tome {
         }
     }
 
-    private mutating func run() async throws {
+    /// After how many commits the lists were compared.
+    ///
+    /// Three of four lists follow each commit. The others may fall behind, so that an update leads over several commits.
+    private mutating func run() async throws -> Int {
+        var count = 0
         for step in 0..<60 {
+            let before = coordinator.snapshot.commit
             try await change()
+            let isCommit = coordinator.snapshot.commit != before
+            if isCommit { count += 1 }
             do {
-                for place in watched.indices { try watched[place].check(&random) }
-                for place in commits.indices where random.chance(2) || step == 59 {
+                for place in watched.indices {
+                    try watched[place].check(&random, always: isCommit && place % 4 != 3)
+                }
+                for place in commits.indices where random.chance(2) || isCommit && place != 2 || step == 59 {
                     try commits[place].catchUp()
                     try commits[place].check(in: coordinator.snapshot)
                 }
             } catch { throw StoreProgramRun.Mismatch(description: "step \(step): \(error)") }
         }
+        return count
     }
 
     private mutating func change() async throws {
         let (seed, count) = (random.next(), random.chance(5) ? 40 : Int.random(in: 1...4, using: &random))
-        switch Int.random(in: 0..<14, using: &random) {
+        switch Int.random(in: 0..<18, using: &random) {
+        case 14: context.sync { $0.discardTomes(seed) }
+        case 15: await nested.perform { $0.discardTomes(seed) }
         case 0..<4: await context.perform { $0.changeTomes(seed, count: count) }
         case 4: context.sync { $0.rollback() }
         case 5: context.sync { _ = $0.undo() }
         case 6: context.sync { _ = $0.redo() }
+        case 16:
+            await context.perform { $0.changeTomes(seed, count: count) }
+            try? await context.save(mergePolicy: .mergeByPropertyObjectTrump)
         case 7, 8: try? await context.save(mergePolicy: .mergeByPropertyObjectTrump)
         case 9: try? await context.transaction { $0.changeTomes(seed, count: count) }
         case 10 where random.chance(3): await context.reset()
@@ -204,6 +234,15 @@ extension Context {
     }
 }
 
+extension Context {
+    /// Takes back what is unsaved of some tomes and bookcases, and some deletes.
+    func discardTomes(_ seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let ids = (insertedObjects + updatedObjects + deletedObjects).map(\.anyID)
+        discard(ids.filter { _ in random.chance(2) })
+    }
+}
+
 /// A context's result, and its updates applied one after another.
 @MainActor private struct WatchedResults {
     let context: Context
@@ -217,15 +256,15 @@ extension Context {
         updates = ReplayedUpdates(results.updates, results.objects.ids, results.sections.map(\.count))
     }
 
-    mutating func check(_ random: inout SeededGenerator) throws {
-        if random.chance(2) {
+    mutating func check(_ random: inout SeededGenerator, always: Bool) throws {
+        if always || random.chance(2) {
             // Ends a turn: what a nested context has saved is told soon, and perhaps not yet.
             context.sync { _ in }
             try updates.catchUp()
             let isPending = results.descriptor.includesPendingChanges
             try updates.check(in: context.sync { isPending ? $0.state.flushed : $0.state.base })
         }
-        guard random.chance(2) else { return }
+        guard always || random.chance(2) else { return }
         let fetch = results.definition.fetch
         let fresh = try context.sync { try $0.fetchIDs(fetch) }
         try demand(results.objects.ids == fresh) { "objects \(results.objects.ids) instead of \(fresh) for \(fetch)" }
