@@ -234,15 +234,148 @@ struct CompilerTests {
                 }
                 """
         ),
+        Rejected(
+            testDescription: "returning a result from perform",
+            message: "non-Sendable 'FetchedResults<Person>'-typed result can not be returned",
+            source: """
+                func leak(_ context: Context) async throws {
+                    let results = try await context.perform { try $0.results(FetchDescriptor<Person>()) }
+                    print(results.objects.count)
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "returning a result from a transaction of the coordinator",
+            message: "conformance of 'FetchedResults<E>' to 'Sendable' is unavailable: a result stays in its context",
+            source: """
+                func leak(_ coordinator: Coordinator) async throws {
+                    let results = try await coordinator.transaction { try $0.results(FetchDescriptor<Person>()) }
+                    print(results.objects.count)
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "capturing a result in a detached task",
+            message: "passing closure as a 'sending' parameter risks causing data races",
+            source: """
+                extension Context {
+                    func leak() throws {
+                        let results = try results(FetchDescriptor<Person>())
+                        Task.detached { print(results.objects.count) }
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "capturing the objects of a result in a detached task",
+            message: "passing closure as a 'sending' parameter risks causing data races",
+            source: """
+                extension Context {
+                    func leak() throws {
+                        let objects = try results(FetchDescriptor<Person>()).objects
+                        Task.detached { print(objects.count) }
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "handing a result to the main actor",
+            message: "sending value of non-Sendable type 'FetchedResults<Person>' risks causing data races",
+            source: """
+                @MainActor func show(_ results: FetchedResults<Person>) {}
+                extension Context {
+                    func leak() async throws { await show(try results(FetchDescriptor<Person>())) }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "sending a result away that the main actor holds",
+            message: "sending 'results' risks causing data races",
+            source: """
+                actor Other { func take(_ results: FetchedResults<Person>) {} }
+                @MainActor func leak(_ context: Context, to other: Other) async throws {
+                    let results = try context.sync { try $0.results(FetchDescriptor<Person>()) }
+                    await other.take(results)
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "keeping a result in a Sendable class",
+            message: "stored property 'results' of 'Sendable'-conforming class 'Box' has non-Sendable type",
+            source: """
+                final class Box: Sendable {
+                    let results: FetchedResults<Person>
+                    init(_ results: FetchedResults<Person>) { self.results = results }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "returning batches from perform",
+            message: "non-Sendable 'ObjectBatches<Person>'-typed result can not be returned",
+            source: """
+                func leak(_ context: Context) async throws {
+                    let batches = try await context.perform { try $0.batches(of: FetchDescriptor<Person>(), size: 10) }
+                    for try await people in batches { print(people.count) }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "going through batches from outside",
+            message: "non-Sendable 'ObjectBatches<Person>'-typed result can not be returned",
+            source: """
+                func leak(_ context: Context) async throws {
+                    let fetch = FetchDescriptor<Person>()
+                    for try await people in try await context.batches(of: fetch, size: 10) { print(people.count) }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "capturing batches in a detached task",
+            message: "passing closure as a 'sending' parameter risks causing data races",
+            source: """
+                extension Context {
+                    func leak() throws {
+                        let batches = try batches(of: FetchDescriptor<Person>(), size: 10)
+                        Task.detached { for try await people in batches { print(people.count) } }
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "handing batches to an actor",
+            message: "sending 'batches' risks causing data races",
+            source: """
+                actor Other { func take(_ batches: ObjectBatches<Person>) {} }
+                extension Context {
+                    func leak(to other: Other) async throws {
+                        let batches = try batches(of: FetchDescriptor<Person>(), size: 10)
+                        await other.take(batches)
+                    }
+                }
+                """
+        ),
+        Rejected(
+            testDescription: "asking for a batch where no context runs",
+            message: "sending 'iterator' risks causing data races",
+            source: """
+                extension Context {
+                    func leak() async throws {
+                        var iterator = try batches(of: FetchDescriptor<Person>(), size: 10).makeAsyncIterator()
+                        let people = try await iterator.next()
+                        print(people?.count ?? 0)
+                    }
+                }
+                """
+        ),
     ]
 
     @Test(arguments: rejected)
-    func `what would take an object out of its context does not compile`(_ snippet: Rejected) throws {
+    func `what would take objects or results out of their context does not compile`(_ snippet: Rejected) throws {
         let diagnostics = try SwiftCompiler().diagnostics(of: Self.model + snippet.source)
         #expect(diagnostics.contains { $0.contains("error:") && $0.contains(snippet.message) }, "\(diagnostics)")
     }
 
-    @Test func `values, identifiers and work inside a context compile without a warning`() throws {
+    @Test func `values, identifiers, updates and work inside a context compile without a warning`() throws {
         let source = """
             extension Context {
                 func make() -> Person.Object { insert(Person(name: "Ada")) }
@@ -294,6 +427,24 @@ struct CompilerTests {
                         await Task.yield()
                         for _ in 0..<count { context.insert(Person(name: "Eve")) }
                     }
+                }
+            }
+
+            extension Context {
+                func follow() async throws -> ResultUpdates<Person> {
+                    let results = try results(FetchDescriptor<Person>())
+                    for try await people in try batches(of: FetchDescriptor<Person>(), size: 10) {
+                        for person in people { person.name += "!" }
+                    }
+                    print(results.objects.count)
+                    return results.updates
+                }
+            }
+            @MainActor func show(_ context: Context) async throws {
+                let results = try context.sync { try $0.results(FetchDescriptor<Person>()) }
+                for try await update in results.updates { print(update.values.count); break }
+                for try await people in try context.sync({ try $0.batches(of: FetchDescriptor<Person>(), size: 10) }) {
+                    print(people.map(\\.name))
                 }
             }
 
