@@ -14,6 +14,8 @@ enum GoldenStore: String, CaseIterable {
     case libraryMetadata = "library-v1-metadata"
     case libraryMigrated = "library-v1-migrated"
     case libraryRecorded = "library-v1-recorded"
+    // Written since files have history and its consumers.
+    case libraryHistory = "library-v1-history"
     case wide = "wide-v1"
     case wideCompacted = "wide-v1-compacted"
     case wideTail = "wide-v1-tail"

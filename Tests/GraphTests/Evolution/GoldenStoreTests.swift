@@ -73,12 +73,52 @@ struct GoldenStoreTests {
                 }
             #expect(parts == expected, "\(store)")
         }
+        let history = try GoldenStore.libraryHistory.records.filter { $0.kind == .snapshotChunk }
+        let parts = history.compactMap { $0.payload.first.flatMap(CheckpointRecord.Part.init) }
+        #expect(parts.count { $0 == .convertedCommit } == 4 && parts.count { $0 == .retainedCommit } == 2)
+        #expect(parts.count { $0 == .consumer } == 2)
+        #expect(try tail(.libraryHistory) == [.commit, .consumer, .commit])
         #expect(try tail(.libraryIndexed) == [])
         #expect(try tail(.libraryTail) == [.commit, .commit, .commit])
         #expect(try tail(.libraryMigrated) == [.commit])
         #expect(try tail(.libraryRecorded) == [.schema, .commit, .commit])
         #expect(try tail(.libraryMetadata) == [.commit, .schema, .schema])
         #expect(try tail(.wideTail) == [.schema, .commit, .commit])
+    }
+
+    @Test(arguments: [false, true])
+    func `history leads back through commits that a migration and a compaction retained`(
+        isCompacted: Bool
+    ) async throws {
+        let folder = try GoldenStore.libraryHistory.copy()
+        var coordinator = try await LibraryV1.open(folder.file())
+        if isCompacted {
+            try await coordinator.compact()
+            try await coordinator.close()
+            coordinator = try await LibraryV1.open(folder.file())
+        }
+        #expect(await coordinator.consumers.mapValues(\.commit.number) == ["Ω index": 7, "mirror": 5])
+        var lines: [[String]] = []
+        for try await commit in coordinator.history() {
+            let changes = commit.allChanges().map(\.description) + commit.linkChanges().map(\.description)
+            lines.append(["\(commit.number) \(commit.origin?.author ?? "")"] + changes)
+        }
+        #expect(
+            lines == [
+                ["1 Ada", "Reader/p1 inserted", "Reader/p2 inserted", "Reader/p3 inserted"],
+                ["2 ", "Reader/p2 changed (age)"], ["3 ", "Reader/p3 deleted"], ["4 "],
+                [
+                    "5 Zoë", "Tag/p1 inserted", "Tag/p2 inserted", "Reader/p1 changed (nickname)",
+                    "Tag/p1.related: Tag/p2 added", "Tag/p2.related: Tag/p1 added",
+                ],
+                ["6 ", "Tag/p1 changed (weight)"], ["7 ", "Tag/p1 changed (name)"], ["8 ", "Reader/p1 deleted"],
+            ])
+        var start: HistoryToken?
+        for try await commit in coordinator.history() where start == nil { start = commit.token }
+        let then = try await coordinator.snapshot(at: try #require(start))
+        #expect(try then.fetchValues(LibraryV1.Reader.self).map(\.name) == ["Émile", "Zoë", "Ada"])
+        #expect(then.check() == [])
+        try await coordinator.close()
     }
 
     @Test func `a checkpoint with index entries of every kind of attribute opens with these indexes`() async throws {

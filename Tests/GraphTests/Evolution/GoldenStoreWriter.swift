@@ -13,7 +13,7 @@ import Testing
 struct GoldenStoreWriter {
     private static let writings: [(store: GoldenStore, write: @Sendable (String) async throws -> Void)] = [
         (.libraryIndexed, writeIndexed), (.libraryTail, writeTail), (.libraryMetadata, writeMetadata),
-        (.libraryMigrated, writeMigrated), (.libraryRecorded, writeRecorded),
+        (.libraryMigrated, writeMigrated), (.libraryRecorded, writeRecorded), (.libraryHistory, writeHistory),
         (.wideTail, writeWideTail),
     ]
 
@@ -135,6 +135,34 @@ struct GoldenStoreWriter {
         }
     }
 
+    /// Commits of a version before, which a migration has converted; commits that a compaction has retained, and others behind it;
+    /// consumers of history in the checkpoint and behind it, of which one is removed.
+    private static let writeHistory: @Sendable (String) async throws -> Void = { path in
+        let old = try await Coordinator(for: LibraryBefore.Reader.self, at: path)
+        let names = ["Émile", "Zoë", "Ada"]
+        let ids = try await Context(old, author: "Ada").transaction { context in
+            names.map { context.insert(LibraryBefore.Reader(name: $0, age: 7)).id }
+        }
+        try await Context(old).transaction { try $0.object(for: ids[1]).age = 8 }
+        try await Context(old).transaction { try $0.object(for: ids[2]).delete() }
+        try await old.close()
+        let coordinator = try await LibraryV1.open(path)
+        var index = try await coordinator.consumer(named: "Ω index")
+        try await Context(coordinator, author: "Zoë").transaction { context in
+            let tags = ["one", "two"].map { context.insert(LibraryV1.Tag(name: $0, weight: 0.5)) }
+            tags[0].related = [tags[1]]
+            try context.first(LibraryV1.Reader.self)?.nickname = "E."
+        }
+        for name in ["mirror", "gone"] { _ = try await coordinator.consumer(named: name) }
+        try await coordinator.removeConsumer(named: "gone")
+        try await Context(coordinator).transaction { try $0.first(LibraryV1.Tag.self)?.weight = .infinity }
+        try await coordinator.compact()
+        try await Context(coordinator).transaction { try $0.first(LibraryV1.Tag.self)?.name = "first" }
+        try await index.advance(to: coordinator.snapshot.token)
+        try await Context(coordinator).transaction { try $0.first(LibraryV1.Reader.self)?.delete() }
+        try await coordinator.close()
+    }
+
     /// Every kind of attribute in a checkpoint, with the entries of an index where there can be one; then two commits that change,
     /// insert and delete values of each kind, of the schema without these indexes.
     private static let writeWideTail: @Sendable (String) async throws -> Void = { path in
@@ -163,6 +191,14 @@ extension LibraryV1.Wide {
     fileprivate var everything: Self {
         get { self }
         set { self = newValue }
+    }
+}
+
+/// What becomes `LibraryV1` by itself.
+private enum LibraryBefore {
+    @Entity struct Reader {
+        var name: String
+        var age: UInt8
     }
 }
 
