@@ -88,12 +88,6 @@ struct DurableRecords: Sendable {
         self.entered = entered
     }
 
-    /// Whether it has read all that the lock file called durable when it last read that, so that another look can wait for a change.
-    var isCaughtUp: Bool {
-        guard let seenEnd, entered == nil, retained.isEmpty, failure == nil else { return false }
-        return tail.isAt(seenEnd) && tail.offset >= knownEnd
-    }
-
     /// As far as it was read.
     var readFile: JournalFile { tail.readFile }
 

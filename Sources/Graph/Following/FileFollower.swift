@@ -35,7 +35,7 @@ actor FileFollower {
             guard let steps = try file?.advance() else { throw ending ?? .closed(path: path) }
             guard !steps.isEmpty else { return false }
             show(steps)
-            return file?.isCaughtUp != true
+            return true
         } catch {
             end(error)
             throw error

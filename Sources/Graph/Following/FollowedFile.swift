@@ -35,8 +35,6 @@ struct FollowedFile: Sendable {
 
     var location: JournalLocation { records.location }
     var snapshot: Snapshot { replay.snapshot }
-    /// Whether all was taken over that was durable at the last look.
-    var isCaughtUp: Bool { failure == nil && records.isCaughtUp }
     /// As far as it was read.
     var readFile: JournalFile { records.readFile }
 
@@ -88,7 +86,7 @@ struct FollowedFile: Sendable {
             }
             if let entered = batch.entered, try !take(entered.schema) { return try readAnew() }
             let steps = try steps(of: batch)
-            if batch.isEmpty || !steps.isEmpty || isCaughtUp { return steps }
+            if batch.isEmpty || !steps.isEmpty { return steps }
         }
     }
 
