@@ -163,10 +163,7 @@ final class QueryPlan<E: Entity> {
     ///
     /// - Parameter capacity: the number of rows that are wanted, with those of the offset.
     private func walkedRows(capacity: Int) throws -> ArraySlice<FoundRow>? {
-        guard !order.criteria.isEmpty,
-            let index = IndexWalk.index(in: order, of: snapshot.schema.entities[order.entity])
-        else { return nil }
-        let bounds = candidates ?? range(along: index)
+        let bounds = candidates ?? range
         guard var walk = walk(capacity: capacity, within: bounds) else { return nil }
         var collector = RowCollector(
             order: order, offset: fetch.fetchOffset - walk.skipped, limit: fetch.fetchLimit)
@@ -193,9 +190,12 @@ final class QueryPlan<E: Entity> {
         return collector.result(inOrder: false)
     }
 
-    /// The rows that an index has in the range which the predicate allows, however many they are.
-    private func range(along index: Int) -> RowCandidates? {
-        let range = predicate.flatMap { snapshot.range($0.condition.access, of: order.entity, along: index) }
+    /// The rows that the index in the sort order has in the range which the predicate allows, however many they are.
+    private var range: RowCandidates? {
+        guard let predicate, let index = IndexWalk.index(in: order, of: snapshot.schema.entities[order.entity]) else {
+            return nil
+        }
+        let range = snapshot.range(predicate.condition.access, of: order.entity, along: index)
         return fetch.after == nil ? range : range?.inexact
     }
 

@@ -4,18 +4,7 @@ extension Workload {
         Workload(
             "update_where", "the balances of a tenth of the people set by one statement, in one commit",
             unit: .seconds(per: "row"), targets: [.timesSQLite(2)],
-            sqlite: { setting in
-                let peer = try SQLitePeer(at: .memory, loaded: setting.data)
-                let ids = setting.data.oldest.map { $0 + 1 }
-                return { run in
-                    let stopwatch = Stopwatch()
-                    try peer.transaction {
-                        try peer.setBalance(PeopleData.updatedBalance(position: 0, run: run), ofAges: PeopleData.oldest)
-                    }
-                    return Measurement(
-                        amount: stopwatch.seconds, count: ids.count, answer: try peer.balances(of: ids))
-                }
-            },
+            sqlite: updatingOldest { peer, balance, _ in try peer.setBalance(balance, ofAges: PeopleData.oldest) },
             native: { setting in
                 var people = setting.data.people
                 return { run in
@@ -34,18 +23,8 @@ extension Workload {
         Workload(
             "update_where_rows", "the same; SQLite updates each row by a prepared statement",
             unit: .seconds(per: "row"), targets: [.timesSQLite(4)],
-            sqlite: { setting in
-                let peer = try SQLitePeer(at: .memory, loaded: setting.data)
-                let ids = setting.data.oldest.map { $0 + 1 }
-                return { run in
-                    let balance = PeopleData.updatedBalance(position: 0, run: run)
-                    let stopwatch = Stopwatch()
-                    try peer.transaction {
-                        for id in ids { try peer.setBalance(balance, id: id) }
-                    }
-                    return Measurement(
-                        amount: stopwatch.seconds, count: ids.count, answer: try peer.balances(of: ids))
-                }
+            sqlite: updatingOldest { peer, balance, ids in
+                for id in ids { try peer.setBalance(balance, id: id) }
             },
             native: nil),
         Workload(
@@ -105,6 +84,22 @@ extension Workload {
                 }
             }),
     ]
+
+    /// SQLite's side of an update of the oldest tenth, in one transaction.
+    private static func updatingOldest(
+        _ update: @escaping @Sendable (SQLitePeer, _ balance: Double, _ ids: [Int]) throws -> Void
+    ) -> Contender {
+        return { setting in
+            let peer = try SQLitePeer(at: .memory, loaded: setting.data)
+            let ids = setting.data.oldest.map { $0 + 1 }
+            return { run in
+                let balance = PeopleData.updatedBalance(position: 0, run: run)
+                let stopwatch = Stopwatch()
+                try peer.transaction { try update(peer, balance, ids) }
+                return Measurement(amount: stopwatch.seconds, count: ids.count, answer: try peer.balances(of: ids))
+            }
+        }
+    }
 
     /// Of one group: the sum over all groups says whether each has what it should, but not in what order.
     static func groupChecksum(_ key: Int, _ count: Int, _ sum: Int) -> UInt64 {
