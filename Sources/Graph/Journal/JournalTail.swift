@@ -60,6 +60,8 @@ struct JournalTail: Sendable {
         do throws(IOError) {
             found = try window.record(at: offset, salt: header.salt)
         } catch {
+            // A program has cut it since its length was read.
+            if error.reason == .noProgress, error.code == 0 { return .none(reason: "the file ends there") }
             throw error.graphError(path: path)
         }
         switch found {

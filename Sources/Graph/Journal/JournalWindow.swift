@@ -27,7 +27,9 @@ struct JournalWindow: ~Copyable {
         memory.deallocate()
     }
 
-    /// The bytes from `offset` on; the range must lie inside the file.
+    /// The bytes from `offset` on; the range must lie inside the file, as that was when the window was made.
+    ///
+    /// - Throws: also `.noProgress`, if the file has been cut before the range's end since.
     mutating func bytes(at offset: UInt64, count: Int) throws(IOError) -> UnsafeRawBufferPointer {
         precondition(offset <= lengthBytes && UInt64(count) <= lengthBytes - offset, "range beyond the file")
         if let held = held(at: offset, count: count) { return held }
@@ -59,7 +61,8 @@ struct JournalWindow: ~Copyable {
         forget()
         start = offset
         let wanted = Int(min(lengthBytes - offset, UInt64(max(count, min(pieceBytes, memory.count)))))
-        try file.readFully(into: UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]), at: offset)
-        filled = wanted
+        // A program may have cut off what it had reserved behind its records.
+        filled = try file.read(
+            count, into: UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]), at: offset)
     }
 }

@@ -22,14 +22,21 @@ func repeatingInterrupted<Result>(_ body: () throws(IOError) -> Result) throws(I
 extension StoreFile {
     /// Fills the buffer; the end of the file before that is an error, as the journal only reads what `status` promised.
     func readFully(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) {
-        try transfer(.read, count: buffer.count) { done throws(IOError) in
+        _ = try read(buffer.count, into: buffer, at: offset)
+    }
+
+    /// Reads at least so many bytes, and as many as the buffer takes and the file has. Returns how many.
+    func read(
+        _ minimumCount: Int, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+    ) throws(IOError) -> Int {
+        try transfer(.read, count: buffer.count, atLeast: minimumCount) { done throws(IOError) in
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
             return try read(into: rest, at: offset + UInt64(done))
         }
     }
 
     func writeFully(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) {
-        try transfer(.write, count: bytes.count) { done throws(IOError) in
+        _ = try transfer(.write, count: bytes.count, atLeast: bytes.count) { done throws(IOError) in
             try write(UnsafeRawBufferPointer(rebasing: bytes[done...]), at: offset + UInt64(done))
         }
     }
@@ -54,15 +61,18 @@ extension StoreFile {
     }
 
     private func transfer(
-        _ operation: IOError.Operation, count: Int, step: (_ done: Int) throws(IOError) -> Int
-    ) throws(IOError) {
+        _ operation: IOError.Operation, count: Int, atLeast minimumCount: Int,
+        step: (_ done: Int) throws(IOError) -> Int
+    ) throws(IOError) -> Int {
         var done = 0
         while done < count {
             let moved = try repeatingInterrupted { () throws(IOError) in try step(done) }
+            if moved == 0, done >= minimumCount { break }
             guard moved > 0, moved <= count - done else {
                 throw IOError(operation: operation, reason: .noProgress, code: 0)
             }
             done += moved
         }
+        return done
     }
 }

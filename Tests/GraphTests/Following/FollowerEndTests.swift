@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Graph
@@ -74,6 +75,41 @@ struct FollowerEndTests {
         #expect(await feed.next() == nil)
         let failure = try #require(follower.failure)
         guard case .unusableFile = failure else { throw failure }
+    }
+
+    /// A program that closes the file cuts off what it has reserved behind the last record.
+    @Test func `a file that is cut behind its last record, at any moment of a look, is followed on`() async throws {
+        let (path, lockPath) = (JournalFixture.path, StorePath(JournalFixture.path + ".lock"))
+        var (moment, hasCut) = (0, true)
+        while hasCut {
+            let disk = SimulatedDisk()
+            let schema = try Schema([EntityDescription(Reading.self)])
+            let writer = try await Coordinator(
+                schema, path: path, fileSystem: disk, options: JournalOptions(), compaction: .manual)
+            try await writer.transaction { _ = $0.insert(Reading(place: "a")) }
+            let rest = Mutex<Int?>(nil)
+            let hooked = HookedDisk(
+                disk,
+                beforeReading: { disk in
+                    let isNow = rest.withLock { rest in
+                        defer { rest = rest.map { $0 - 1 } }
+                        return rest == 0
+                    }
+                    guard isNow, let lock = try? disk.open(lockPath), let end = try? JournalEnd.read(from: lock)
+                    else { return }
+                    disk.change(path) { $0.current.removeLast($0.current.count - Int(end.offset)) }
+                })
+            let follower = try await Follower(
+                schema, path: path, fileSystem: hooked, options: JournalOptions(), isAwake: false)
+            try await writer.transaction { _ = $0.insert(Reading(place: "b")) }
+            let lengthBytes = try #require(disk.contents(path)).count
+            rest.withLock { $0 = moment }
+            try await follower.catchUp()
+            #expect(follower.snapshot.commit == writer.snapshot.commit, "cut before look \(moment)")
+            hasCut = try #require(disk.contents(path)).count < lengthBytes
+            moment += 1
+        }
+        #expect(moment > 2)
     }
 
     @Test(arguments: [true, false])

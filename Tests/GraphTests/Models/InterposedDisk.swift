@@ -4,6 +4,8 @@
 protocol InterposedDisk: StoreFileSystem {
     var disk: SimulatedDisk { get }
     func willWrite() throws(IOError)
+    /// Before each look at a file's bytes or length.
+    func willRead()
     func willSync()
     func willRename(_ path: StorePath, to newPath: StorePath)
     func didOpen(_ path: StorePath)
@@ -11,6 +13,7 @@ protocol InterposedDisk: StoreFileSystem {
 
 extension InterposedDisk {
     func willWrite() throws(IOError) {}
+    func willRead() {}
     func willSync() {}
     func willRename(_ path: StorePath, to newPath: StorePath) {}
     func didOpen(_ path: StorePath) {}
@@ -24,6 +27,7 @@ extension InterposedDisk {
     func openForReading(_ path: StorePath) throws(IOError) -> any StoreFile {
         InterposedFile(file: try disk.openForReading(path), disk: self)
     }
+    func interposed(_ file: any StoreFile) -> any StoreFile { InterposedFile(file: file, disk: self) }
     func create(_ path: StorePath) throws(IOError) -> any StoreFile {
         InterposedFile(file: try disk.create(path), disk: self)
     }
@@ -51,7 +55,8 @@ private struct InterposedFile: StoreFile {
     func lock() throws(IOError) -> Bool { try file.lock() }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
-        try file.read(into: buffer, at: offset)
+        disk.willRead()
+        return try file.read(into: buffer, at: offset)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(IOError) -> Int {
@@ -68,8 +73,15 @@ private struct InterposedFile: StoreFile {
     }
 
     func sync() throws(IOError) { try file.sync() }
-    func status() throws(IOError) -> FileStatus { try file.status() }
+    func status() throws(IOError) -> FileStatus {
+        disk.willRead()
+        return try file.status()
+    }
+
     func setPermissions(_ permissions: UInt16) throws(IOError) { try file.setPermissions(permissions) }
-    func extent() throws(IOError) -> FileExtent { try file.extent() }
+    func extent() throws(IOError) -> FileExtent {
+        disk.willRead()
+        return try file.extent()
+    }
     func close() { file.close() }
 }
