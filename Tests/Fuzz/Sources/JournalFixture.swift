@@ -1,0 +1,1 @@
+../../GraphTests/Models/JournalFixture.swift

@@ -1,0 +1,1 @@
+../../GraphTests/Models/Snapshot+Oracle.swift
