@@ -1,4 +1,4 @@
-import Graph
+@testable import Graph
 
 /// libFuzzer's own mutations, in place.
 @_silgen_name("LLVMFuzzerMutate") private func mutate(
@@ -36,6 +36,7 @@ extension RecordScript {
         case 7: records.swapAt(number, .random(in: records.indices, using: &random))
         case 8: tail = mutated(tail)
         case 9: splice(number, &random)
+        case 10: putLargeNumber(number, &random)
         default: records[number].payload = mutated(records[number].payload)
         }
     }
@@ -49,6 +50,14 @@ extension RecordScript {
         let place = Int.random(in: 0...target.count, using: &random)
         let end = random.chance(2) ? place : min(place + part.count, target.count)
         records[number].payload.replaceSubrange(place..<end, with: part)
+    }
+
+    /// Puts a number near the greatest one in the place of a byte.
+    private mutating func putLargeNumber(_ number: Int, _ random: inout SeededGenerator) {
+        guard let place = records[number].payload.indices.randomElement(using: &random) else { return }
+        var writer = ByteWriter()
+        writer.appendVarint((random.chance(2) ? .max : 1 << 62) - UInt64.random(in: 0...3, using: &random))
+        records[number].payload.replaceSubrange(place...place, with: writer.bytes)
     }
 
     private func mutated(_ bytes: [UInt8]) -> [UInt8] {
