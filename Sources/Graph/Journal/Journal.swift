@@ -224,8 +224,10 @@ actor Journal {
         let (file, temporaryPath) = try opening.makeTemporaryFile(location)
         do throws(IOError) {
             try opening.lock(file)
-            let permissions = try self.file.status().permissions
-            if permissions != 0o600 { try file.setPermissions(permissions) }
+            let permissions = try repeatingInterrupted { () throws(IOError) in try self.file.status().permissions }
+            if permissions != 0o600 {
+                try repeatingInterrupted { () throws(IOError) in try file.setPermissions(permissions) }
+            }
         } catch {
             file.close()
             try? opening.fileSystem.unlink(temporaryPath)
@@ -295,7 +297,9 @@ actor Journal {
         of next: NextGeneration.Sealed, _ identity: FileIdentity, keptAs kept: StorePath?
     ) throws(GraphError) {
         do throws(IOError) {
-            let temporary = try opening.fileSystem.extent(next.temporaryPath)
+            let temporary = try repeatingInterrupted { () throws(IOError) in
+                try opening.fileSystem.extent(next.temporaryPath)
+            }
             guard temporary.identity == identity, temporary.linkCount == 1 else {
                 throw IOError(operation: .rename, reason: .other, code: 0)
             }
@@ -333,7 +337,10 @@ actor Journal {
         }
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
-            guard try opening.fileSystem.extent(location.path).identity == identity else {
+            let extent = try repeatingInterrupted { () throws(IOError) in
+                try opening.fileSystem.extent(location.path)
+            }
+            guard extent.identity == identity else {
                 throw IOError(operation: .rename, reason: .other, code: 0)
             }
         } catch {

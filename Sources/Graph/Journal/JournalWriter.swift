@@ -241,7 +241,7 @@ struct JournalWriter: Sendable {
     private mutating func reject(_ error: IOError, through groupEnd: UInt64) -> GraphError {
         guard error.reason == .diskFull else { return fail(error) }
         do throws(IOError) {
-            let length = try file.status().lengthBytes
+            let length = try repeatingInterrupted { () throws(IOError) in try file.status().lengthBytes }
             var isZero = true
             do throws(IOError) {
                 let rejectedEnd = min(groupEnd, length)

@@ -527,7 +527,13 @@ extension IOError {
     /// The error of the call that has just failed on this thread.
     fileprivate static func current(_ operation: Operation) -> IOError {
         let code = errno
-        let reason: Reason =
+        return IOError(operation: operation, reason: Reason(errno: code), code: code)
+    }
+}
+
+extension IOError.Reason {
+    init(errno code: Int32) {
+        self =
             switch code {
             case ENOENT: .missing
             case EEXIST: .exists
@@ -538,6 +544,5 @@ extension IOError {
             case ENOTDIR: .notDirectory
             default: .other
             }
-        return IOError(operation: operation, reason: reason, code: code)
     }
 }

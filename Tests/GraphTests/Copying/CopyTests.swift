@@ -221,11 +221,11 @@ struct CopyTests {
         var (random, found) = (SeededGenerator(seed: 3), [0, 0])
         for (number, moment) in disk.moments.enumerated() {
             for mask in [0, .max, random.next(), random.next()] {
-                for namesKept in 0...moment.medium.pendingNames.count {
+                for names in moment.medium.nameMasks {
                     for fill in Medium.Fill.allCases {
                         let medium = moment.medium.crashed(
                             keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: random.chance(2),
-                            namesKept: namesKept)
+                            keepsName: { names & (1 << UInt64($0 % 64)) != 0 })
                         let remains = SimulatedDisk(medium)
                         let copy = try await Coordinator.people(on: remains, at: Self.path)
                         let isWhole = copy.snapshot.commit.number > 0

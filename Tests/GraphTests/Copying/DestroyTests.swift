@@ -137,9 +137,10 @@ struct DestroyTests {
         #expect(disk.names == [])
         var found = [0, 0]
         for (number, moment) in disk.moments.enumerated() {
-            for namesKept in 0...moment.medium.pendingNames.count {
+            for mask in moment.medium.nameMasks {
                 let medium = moment.medium.crashed(
-                    keeps: { _ in false }, fill: .old, keepsLength: true, namesKept: namesKept)
+                    keeps: { _ in false }, fill: .old, keepsLength: true,
+                    keepsName: { mask & (1 << UInt64($0 % 64)) != 0 })
                 let remains = SimulatedDisk(medium)
                 let again = try await Coordinator.people(on: remains)
                 let count = again.snapshot.count(of: Team.self)

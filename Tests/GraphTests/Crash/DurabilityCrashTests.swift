@@ -95,7 +95,7 @@ struct DurabilityCrashTests {
                     keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
                     fill: Medium.Fill.allCases.randomElement(using: &random)!,
                     keepsLength: Bool.random(using: &random),
-                    namesKept: Int.random(in: 0...moment.medium.pendingNames.count, using: &random),
+                    keepsName: { [mask = random.next()] in mask & (1 << UInt64($0 % 64)) != 0 },
                     lockChangesKept: Int.random(in: 0...moment.medium.pendingLockCount, using: &random))
                 try await check(medium, moment, "seed \(seed), \(moment.operation), \(mask)")
             }

@@ -113,8 +113,9 @@ struct FollowerCrashTests {
             medium = medium.crashed(
                 keeps: { [mask = random.next()] in mask & (1 << UInt64($0 % 64)) != 0 },
                 fill: Medium.Fill.allCases.randomElement(using: &random)!, keepsLength: random.chance(2),
-                namesKept: Int.random(
-                    in: min(namesSynced, medium.pendingNames.count)...medium.pendingNames.count, using: &random),
+                keepsName: { [mask = random.next(), namesSynced] in
+                    $0 < namesSynced || mask & (1 << UInt64($0 % 64)) != 0
+                },
                 lockChangesKept: Int.random(in: 0...medium.pendingLockCount, using: &random))
             disk.show(medium)
             guard medium.names[StorePath(path)] != nil else {

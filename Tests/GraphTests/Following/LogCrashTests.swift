@@ -62,9 +62,7 @@ struct LogCrashTests {
             case .powerCut:
                 let medium = disk.medium
                 disk = SimulatedDisk(
-                    medium.crashed(
-                        keeping: random.next(),
-                        namesKept: Int.random(in: 0...medium.pendingNames.count, using: &random), using: &random))
+                    medium.crashed(keeping: random.next(), using: &random))
             }
             receiver = try await Self.open(disk, seed)
             try #require(receiver.token == last, "what was received is not there any more")
@@ -147,10 +145,8 @@ struct LogCrashTests {
             medium = all[count - 1].medium
             defer { if end == .powerCut { namesSynced = 0 } }
             guard end == .powerCut else { continue }
-            let names = medium.pendingNames.count
-            medium = medium.crashed(
-                keeping: random.next(), namesKept: Int.random(in: min(namesSynced, names)...names, using: &random),
-                using: &random)
+            let synced: UInt64 = namesSynced < 64 ? (1 << UInt64(namesSynced)) - 1 : .max
+            medium = medium.crashed(keeping: random.next(), keepingNames: random.next() | synced, using: &random)
         }
         return (copy, medium)
     }

@@ -149,7 +149,7 @@ struct LogPlacesTests: LogTesting {
         try await writer.copy(to: folder.file("copy.graph"))
         // Nothing that waits for a sync is kept.
         var random = SeededGenerator(seed: 1)
-        let rest = SimulatedDisk(disk.medium.crashed(keeping: 0, namesKept: 0, using: &random))
+        let rest = SimulatedDisk(disk.medium.crashed(keeping: 0, keepingNames: 0, using: &random))
         let again = try await Coordinator(
             schema, path: JournalFixture.path, fileSystem: rest, options: JournalFixture.options(seed: 2))
         let copy = try await LogReceiver(for: Reading.self, at: folder.file("copy.graph"))

@@ -172,13 +172,13 @@ struct EvolvingProgram {
             let moment = moments[number]
             isComplete = number == moments.endIndex - 1
             let mask = [0, .max, random.next()].randomElement(using: &random) ?? 0
-            let namesKept = Int.random(in: 0...moment.medium.pendingNames.count, using: &random)
+            let nameMask = random.next()
             let (fill, keepsLength) = (Medium.Fill.allCases.randomElement(using: &random) ?? .old, random.chance(2))
             try await abandon()
             disk = SimulatedDisk(
                 moment.medium.crashed(
                     keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: keepsLength,
-                    namesKept: namesKept))
+                    keepsName: { nameMask & (1 << UInt64($0 % 64)) != 0 }))
             return true
         case .fault:
             let skipped = Int.random(in: 0..<40, using: &random)

@@ -9,16 +9,21 @@ final class GatedDisk: InterposedDisk {
         case sync
     }
 
-    let disk = SimulatedDisk()
+    let disk: SimulatedDisk
     private let stage: Stage
-    private let state = Waitable((isHolding: false, waiting: 0))
+    private let state = Waitable((isHolding: false, waiting: 0, holdsOne: false))
     private let gate = DispatchSemaphore(value: 0)
 
     /// - Parameter stage: which calls wait while the disk is held.
-    init(holdingAt stage: Stage = .write) { self.stage = stage }
+    init(holdingAt stage: Stage = .write, _ disk: SimulatedDisk = SimulatedDisk()) {
+        (self.stage, self.disk) = (stage, disk)
+    }
 
     /// The next calls wait, each for one `release`.
-    func hold() { state.withLock { $0.isHolding = true } }
+    func hold() { state.withLock { ($0.isHolding, $0.holdsOne) = (true, false) } }
+
+    /// The next call waits for a `release`, and no other one does.
+    func holdOne() { state.withLock { ($0.isHolding, $0.holdsOne) = (true, true) } }
 
     /// Returns when a call waits.
     func waitForArrival() async {
@@ -55,6 +60,7 @@ final class GatedDisk: InterposedDisk {
         state.change { state in
             hasToWait = state.isHolding
             if hasToWait { state.waiting += 1 }
+            if state.holdsOne { state.isHolding = false }
         }
         if hasToWait { gate.wait() }
     }

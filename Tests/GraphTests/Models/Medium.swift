@@ -20,7 +20,7 @@ struct Medium {
     enum NameChange {
         case set(StorePath, Int)
         case remove(StorePath)
-        case move(StorePath, StorePath)
+        case move(StorePath, StorePath, Int)
     }
 
     struct Inode {
@@ -49,8 +49,17 @@ struct Medium {
     /// The number of changes of lock files. All go to one page, so that a crash leaves the first so many of them.
     var pendingLockCount: Int { inodes.reduce(0) { $0 + ($1.isLock ? $1.pending.count : 0) } }
 
+    /// Which changes of names a crash may keep: any of a few; of many none, all, and the first so many.
+    var nameMasks: [UInt64] {
+        let count = pendingNames.count
+        guard count > 4 else { return Array(0..<(1 << UInt64(count))) }
+        return (0...count).map { $0 < 64 ? (1 << UInt64($0)) - 1 : .max }
+    }
+
+    /// A new file gets the blocks of one that has no name any more, with what they hold.
     mutating func create(_ path: StorePath, modified: Int64) -> Int {
-        inodes.append(Inode(modified: modified))
+        let removed = inodes.last { $0.linkCount == 0 && !$0.isLock }
+        inodes.append(Inode(ghost: removed.map(\.durable) ?? [], modified: modified))
         names[path] = inodes.count - 1
         pendingNames.append(.set(path, inodes.count - 1))
         return inodes.count - 1
@@ -67,7 +76,7 @@ struct Medium {
         if let replaced = names[newPath] { inodes[replaced].linkCount -= 1 }
         names[newPath] = inode
         if newPath.text.hasSuffix(".lock") { inodes[inode].isLock = true }
-        pendingNames.append(.move(path, newPath))
+        pendingNames.append(.move(path, newPath, inode))
         return true
     }
 
@@ -93,17 +102,22 @@ struct Medium {
     }
 
     mutating func syncNames() {
-        Self.apply(pendingNames[...], to: &durableNames)
+        Self.apply(pendingNames, to: &durableNames)
         pendingNames = []
     }
 
     /// The medium after a power cut that kept the pending changes of a mask, and for the rest what comes by chance.
-    func crashed(keeping mask: UInt64, namesKept: Int? = nil, using random: inout SeededGenerator) -> Medium {
-        crashed(
+    ///
+    /// - Parameter nameMask: those of names; by chance, too, unless it is given.
+    func crashed(
+        keeping mask: UInt64, keepingNames nameMask: UInt64? = nil, using random: inout SeededGenerator
+    ) -> Medium {
+        let nameMask = nameMask ?? random.next()
+        return crashed(
             keeps: { mask & (1 << UInt64($0 % 64)) != 0 },
             fill: Fill.allCases.randomElement(using: &random) ?? .old,
             keepsLength: random.chance(2),
-            namesKept: namesKept ?? Int.random(in: 0...pendingNames.count, using: &random))
+            keepsName: { nameMask & (1 << UInt64($0 % 64)) != 0 })
     }
 
     /// The medium after a power cut that kept the pending changes for which `keeps` says so, the first `namesKept` changes of
@@ -111,8 +125,19 @@ struct Medium {
     func crashed(
         keeps: (Int) -> Bool, fill: Fill, keepsLength: Bool, namesKept: Int, lockChangesKept: Int = .max
     ) -> Medium {
+        crashed(
+            keeps: keeps, fill: fill, keepsLength: keepsLength, keepsName: { $0 < namesKept },
+            lockChangesKept: lockChangesKept)
+    }
+
+    /// The medium after a power cut that kept the pending changes for which `keeps` says so, the changes of names for which
+    /// `keepsName` does, in their order, and the first `lockChangesKept` of lock files.
+    func crashed(
+        keeps: (Int) -> Bool, fill: Fill, keepsLength: Bool, keepsName: (Int) -> Bool, lockChangesKept: Int = .max
+    ) -> Medium {
         var result = self
-        Self.apply(pendingNames.prefix(namesKept), to: &result.durableNames)
+        let kept = pendingNames.enumerated().filter { keepsName($0.offset) }.map(\.element)
+        Self.apply(kept, to: &result.durableNames)
         result.pendingNames = []
         result.names = result.durableNames
         var ordinal = 0
@@ -137,13 +162,16 @@ struct Medium {
         return result
     }
 
-    private static func apply(_ changes: ArraySlice<NameChange>, to names: inout [StorePath: Int]) {
+    /// A renaming is one change: after a crash a file has the old name or the new one. It needs none of the changes before: what
+    /// a folder says of a name stands alone.
+    private static func apply(_ changes: [NameChange], to names: inout [StorePath: Int]) {
         for change in changes {
             switch change {
             case .set(let path, let inode): names[path] = inode
             case .remove(let path): names[path] = nil
-            case .move(let old, let new):
-                if let inode = names.removeValue(forKey: old) { names[new] = inode }
+            case .move(let old, let new, let inode):
+                if names[old] == inode { names[old] = nil }
+                names[new] = inode
             }
         }
     }

@@ -5,10 +5,11 @@ import Synchronization
 /// A disk in memory that forgets what was not synced, as a worst case that POSIX allows.
 ///
 /// - A write changes what programs read at once, and the disk sector by sector at the next successful sync.
-/// - A sync of a file makes its contents and length durable, but not its name; names become durable in order when their
-///   folder is synced.
+/// - A sync of a file makes its contents and length durable, but not its name; names become durable when their folder is
+///   synced, and before that any of their changes may, in any order.
 /// - A failed sync reports once; its pages then count as clean, so that the next sync succeeds without writing them.
-/// - Bytes cut off by a truncation stay on the medium and may show up in a later extension.
+/// - Bytes cut off by a truncation stay on the medium and may show up in a later extension, and those of a file that was removed
+///   in a new one.
 /// - Sectors of which a write changes only some bytes keep the others (powersafe overwrite).
 final class SimulatedDisk: StoreFileSystem {
     static let sectorBytes = 512

@@ -70,3 +70,9 @@ extension RowTable {
 
     var rowNumbers: [RowNumber] { entries.map(\.row) }
 }
+
+extension WorkingState {
+    func rows<E: Entity>(of type: E.Type) -> [RowNumber] {
+        snapshot.entities[schema.number(of: type)].rows.rowNumbers
+    }
+}

@@ -1,8 +1,8 @@
 @testable import Graph
 
 extension Sequence<SimulatedDisk.Moment> {
-    /// Cuts the power at every moment: with any number of the pending changes of names kept, each with none of the other pending
-    /// changes, all of them, and so many random choices of them.
+    /// Cuts the power at every moment: with each subset of the pending changes of names kept, and of many at least none, all and
+    /// each prefix, each with none of the other pending changes, all of them, and so many random choices of them.
     ///
     /// - Parameter body: gets what is left, the moment, and what to say of a failure.
     /// - Returns: how many cuts there are, of which a part is tried; see `Sweep`.
@@ -14,11 +14,11 @@ extension Sequence<SimulatedDisk.Moment> {
         var count = 0
         for (number, moment) in enumerated() {
             for mask in [0, .max] + (0..<randomMasks).map({ _ in random.next() }) {
-                for namesKept in 0...moment.medium.pendingNames.count {
+                for names in moment.medium.nameMasks {
                     count += 1
                     guard Sweep.tries(count) else { continue }
-                    let medium = moment.medium.crashed(keeping: mask, namesKept: namesKept, using: &random)
-                    try await body(medium, moment, "moment \(number) (\(moment.operation)), \(mask), \(namesKept)")
+                    let medium = moment.medium.crashed(keeping: mask, keepingNames: names, using: &random)
+                    try await body(medium, moment, "moment \(number) (\(moment.operation)), \(mask), \(names)")
                 }
             }
         }

@@ -26,10 +26,6 @@ extension WorkingState {
         apply(ToManyAssignment(owner: owner, relationship: relationship, members: members))
     }
 
-    func rows<E: Entity>(of type: E.Type) -> [RowNumber] {
-        snapshot.entities[schema.number(of: type)].rows.rowNumbers
-    }
-
     func kind<E: Entity>(_ type: E.Type, _ row: RowNumber) -> ChangeKind? {
         changes[schema.number(of: type)].kind(of: row)
     }

@@ -1,0 +1,96 @@
+import Foundation
+import Graph
+
+/// What disks do to a store: crashes, damage and errors. Each kind prints how much was tried and what came of it.
+enum DiskKinds {
+    /// Every power cut of workloads, and more while what they have left is opened, and after syncs that fail.
+    @Sendable static func crash(_ seeds: Range<UInt64>) async -> [String] {
+        let (summary, failures) = await each(seeds, "crash", into: CrashProgram.Summary()) {
+            await CrashProgram.run(seed: $0)
+        } joining: {
+            $0.add($1)
+        }
+        print(summary)
+        return failures
+    }
+
+    /// Every bit of small files.
+    @Sendable static func flippedBits(_ seeds: Range<UInt64>) async -> [String] {
+        let (outcomes, failures): (Histogram, [String]) = await each(seeds, "damage-bits", into: Histogram()) { seed in
+            var bits = FlippedBits(seed: seed)
+            let failure = await failure { try await bits.run() }
+            return (bits.outcomes, failure)
+        } joining: {
+            $0.add($1)
+        }
+        print("damage-bits: \(outcomes.total) flipped bits\n\(outcomes)")
+        return failures
+    }
+
+    /// Random damage of larger files.
+    @Sendable static func randomDamage(_ seeds: Range<UInt64>) async -> [String] {
+        let before = peakBytes
+        let (outcomes, failures): (Histogram, [String]) = await each(seeds, "damage-files", into: Histogram()) { seed in
+            var damage = RandomDamage(seed: seed)
+            let failure = await failure { try await damage.run() }
+            return (damage.outcomes, failure)
+        } joining: {
+            $0.add($1)
+        }
+        let growth = (peakBytes - before) >> 20
+        print("damage-files: \(outcomes.total) damaged files, \(growth) MiB of memory\n\(outcomes)")
+        // Two files of 4 MiB at a time, each with its undamaged copy, what is read of it, and what is on its way to the disk.
+        return growth <= memoryLimit ? failures : failures + ["damage-files: the memory grew by \(growth) MiB"]
+    }
+
+    private static let memoryLimit = 256
+
+    /// Each operation of a workload fails in each way.
+    @Sendable static func errors(_ seeds: Range<UInt64>) async -> [String] {
+        let (outcomes, failures): (Histogram, [String]) = await each(seeds, "errors", into: Histogram()) { seed in
+            var program = FaultProgram(seed: seed)
+            let failure = await failure { try await program.run() }
+            return (program.outcomes, failure)
+        } joining: {
+            $0.add($1)
+        }
+        print("errors: \(outcomes.total) runs with an operation that fails\n\(outcomes)")
+        return failures
+    }
+
+    private static func failure(_ body: () async throws -> Void) async -> String? {
+        do {
+            try await body()
+            return nil
+        } catch { return "\(error)" }
+    }
+
+    /// Runs the seeds, and adds to each failure what repeats it. After two failures no more seeds are tried next to them.
+    private static func each<Summary: Sendable>(
+        _ seeds: Range<UInt64>, _ kind: String, into summary: Summary,
+        _ run: @escaping @Sendable (UInt64) async -> (Summary, String?),
+        joining: @escaping @Sendable (inout Summary, Summary) -> Void
+    ) async -> (Summary, [String]) {
+        await Seeds.each(seeds, into: (summary, [String]())) { seed, part in
+            guard part.1.count < 2 else { return }
+            let (summary, failure) = await run(seed)
+            joining(&part.0, summary)
+            if let failure { part.1.append("\(failure)\nrepeat it with: .ci/campaign \(seed) 1 \(kind)") }
+        } joining: {
+            joining(&$0.0, $1.0)
+            $0.1 += $1.1
+        }
+    }
+
+    /// The most memory that the process has had so far.
+    private static var peakBytes: Int {
+        var usage = rusage()
+        #if os(Linux)
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+            return Int(usage.ru_maxrss) << 10
+        #else
+            getrusage(RUSAGE_SELF, &usage)
+            return Int(usage.ru_maxrss)
+        #endif
+    }
+}
