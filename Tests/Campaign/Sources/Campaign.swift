@@ -43,13 +43,13 @@ import Graph
             Kind(name: "evolving", share: 0.25) { seeds in
                 await Seeds.failures(of: seeds) { await EvolvingProgram.failure(seed: $0) }
             },
-            // Each seed is a workload with more than 50,000 power cuts.
-            Kind(name: "crash", share: 0.01, run: DiskKinds.crash),
+            // Each seed is a workload with some 35,000 power cuts: CI's 500 are more than 250,000.
+            Kind(name: "crash", share: 0.017, run: DiskKinds.crash),
             // Each seed is all bits of three files; more seeds say little more.
             Kind(name: "damage-bits", share: 0.002, run: DiskKinds.flippedBits),
-            // Each seed is 200 damaged files.
+            // Each seed is 200 damaged files: CI's 500 are 100,000.
             Kind(name: "damage-files", share: 1, run: DiskKinds.randomDamage),
-            // Each seed is some thousand operations that fail.
+            // Each seed is some 4,000 operations that fail.
             Kind(name: "errors", share: 0.002, run: DiskKinds.errors),
             // A second for each seed: CI's 1,500 are a minute, and 15,000 ten.
             Kind(name: "busy", share: 0.04, run: busyFile),

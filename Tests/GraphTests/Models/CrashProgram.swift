@@ -66,7 +66,7 @@ struct CrashProgram {
 
     /// Every so many disks are also read without their lock, opened by a coordinator, and lose power again while they are opened.
     private static let (readShare, againShare) = (16, 96)
-    private static let (againLimit, coordinatorLimit, cutsEach) = (80, 16, 10)
+    private static let (againLimit, coordinatorLimit, cutsEach) = (30, 6, 10)
 
     private mutating func cutOnce() async throws {
         var chosen: [(medium: Medium, acknowledged: Int, found: Int, comment: String)] = []

@@ -11,6 +11,8 @@ struct FaultProgram {
 
     init(seed: UInt64) { (self.seed, random) = (seed, SeededGenerator(seed: seed)) }
 
+    private static let failureLimit = 8
+
     private static let faults: [(name: String, fault: SimulatedDisk.Fault)] =
         [("EIO", EIO), ("ENOSPC", ENOSPC), ("EDQUOT", EDQUOT), ("EFBIG", EFBIG), ("EROFS", EROFS), ("EINTR", EINTR)].map
     {
@@ -28,6 +30,7 @@ struct FaultProgram {
             throw CrashedStore.Failure("without a failure: \(all)")
         }
         let operations = reference.trace
+        var failures: [String] = []
         for (name, fault) in Self.faults {
             for (index, operation) in operations.enumerated() {
                 for forEver in [false, true] {
@@ -35,10 +38,12 @@ struct FaultProgram {
                     do {
                         let outcome = try await fail(index, fault, forEver: forEver, operation)
                         outcomes.add("\(name) \(forEver ? "from then on" : "once")", outcome)
-                    } catch { throw CrashedStore.Failure("\(comment): \(error)") }
+                    } catch { failures.append("\(comment): \(error)") }
+                    guard failures.count < Self.failureLimit else { break }
                 }
             }
         }
+        guard failures.isEmpty else { throw CrashedStore.Failure(failures.joined(separator: "\n")) }
     }
 
     private mutating func fail(

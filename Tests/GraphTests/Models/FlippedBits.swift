@@ -54,7 +54,7 @@ struct FlippedBits {
         var random = SeededGenerator(seed: seed)
         var store = try TeamStore(disk, seed: seed)
         var digests = [store.snapshot.digest]
-        for _ in 0..<4 { digests.append(try store.commitTeam()) }
+        for _ in 0..<10 { digests.append(try store.commitTeam()) }
         if ending == "closed" { try store.close() }
         disk.killProcess()
         if ending == "compacted" {
