@@ -91,6 +91,20 @@ struct CompactionFaultTests {
         if !forEver { #expect(softFailures >= Sweep.least(20), "\(softFailures)") }
     }
 
+    @Test func `an interruption costs no save and no compaction, but in a sync or a renaming`() async throws {
+        var reference = Program(SimulatedDisk())
+        await reference.run()
+        let operations = reference.disk.trace.filter { !$0.hasPrefix("acknowledge") }
+        for (index, operation) in operations.enumerated() where Sweep.tries(index, of: 5) {
+            guard !operation.hasPrefix("sync"), !operation.hasPrefix("rename") else { continue }
+            let disk = SimulatedDisk()
+            disk.fail(operation: index, with: .error(.interrupted, 4))
+            var program = Program(disk)
+            await program.run()
+            #expect(program.failures.isEmpty && program.answered.count == 6, "\(operation): \(program.failures)")
+        }
+    }
+
     @Test func `a power cut at any moment leaves one of the two files, with every acknowledged commit`() async throws {
         let disk = SimulatedDisk()
         disk.startRecording()

@@ -37,7 +37,7 @@ struct FlippedBits {
         guard found == count else { throw CrashedStore.Failure("\(row): \(column) \(found), and not \(count)") }
     }
 
-    private mutating func flip(_ range: Range<Int>, of store: DamagedStore, withLock: Bool, _ row: String) throws {
+    private mutating func flip(_ range: Range<Int>, of store: DamagedTeamStore, withLock: Bool, _ row: String) throws {
         for place in range {
             for bit in 0..<8 as Range<UInt8> {
                 var damaged = store.bytes
@@ -49,7 +49,7 @@ struct FlippedBits {
         }
     }
 
-    private static func store(_ ending: String, seed: UInt64) async throws -> DamagedStore {
+    private static func store(_ ending: String, seed: UInt64) async throws -> DamagedTeamStore {
         let disk = SimulatedDisk()
         var random = SeededGenerator(seed: seed)
         var store = try TeamStore(disk, seed: seed)
@@ -62,6 +62,6 @@ struct FlippedBits {
             try await coordinator.compact()
             disk.killProcess()
         }
-        return try DamagedStore(disk, digests: digests)
+        return try DamagedTeamStore(disk, digests: digests)
     }
 }

@@ -49,7 +49,8 @@ struct RandomDamage {
         return "opened with fewer commits" + outcome[range.upperBound...].drop { $0.isNumber }
     }
 
-    private mutating func apply(_ change: Change, to bytes: inout [UInt8], of store: DamagedStore, _ other: [UInt8]) {
+    private mutating func apply(_ change: Change, to bytes: inout [UInt8], of store: DamagedTeamStore, _ other: [UInt8])
+    {
         guard bytes.count > 8_300 else { return }
         let start = place(in: bytes, of: store)
         let count = min([1, 8, 40, 512, 4_096, 60_000][Int.random(in: 0..<6, using: &random)], bytes.count - start)
@@ -84,7 +85,7 @@ struct RandomDamage {
     }
 
     /// Anywhere, at the ends of records, or in the last records.
-    private mutating func place(in bytes: [UInt8], of store: DamagedStore) -> Int {
+    private mutating func place(in bytes: [UInt8], of store: DamagedTeamStore) -> Int {
         let place: Int
         switch Int.random(in: 0..<8, using: &random) {
         case 0: place = Int.random(in: 0..<bytes.count, using: &random)
@@ -100,7 +101,7 @@ struct RandomDamage {
     }
 
     /// A store in a file of about so many bytes, that was closed, killed, or compacted before its last commits.
-    private mutating func store(of length: Int, seed: UInt64) async throws -> DamagedStore {
+    private mutating func store(of length: Int, seed: UInt64) async throws -> DamagedTeamStore {
         let disk = SimulatedDisk()
         var store = try TeamStore(disk, seed: seed)
         var digests = [store.snapshot.digest]
@@ -122,6 +123,6 @@ struct RandomDamage {
         if ending == 0 { try store.close() }
         if ending == 1 { try store.mark() }
         disk.killProcess()
-        return try DamagedStore(disk, digests: digests)
+        return try DamagedTeamStore(disk, digests: digests)
     }
 }

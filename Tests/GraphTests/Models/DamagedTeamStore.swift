@@ -2,7 +2,7 @@
 
 /// A store's file before it is damaged, and what opening a damaged copy must come to: decided from the bytes and the specification
 /// alone.
-struct DamagedStore: Sendable {
+struct DamagedTeamStore: Sendable {
     /// What a damaged file opens with.
     enum Outcome: Hashable {
         case refused
