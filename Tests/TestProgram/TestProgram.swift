@@ -37,6 +37,9 @@ import Graph
 ///     follow PATH    following COMMIT COUNT    what another program writes
 ///     show COUNT     shows FIRST LAST COUNT, … for what comes, one or several commits; shown COUNT once it has so many
 ///     migrate PATH   migrated COUNT    opened by the next version of the program; with `plan` behind it, by another one
+///     fault FOLDER CALL FAULT FIRST LAST STEP    armed: lets the system fail (`Tests/SystemFaults`)
+///     live FOLDER    saved 1, … and what else a `ShortLife` has to tell; then calls COUNT failed COUNT PATH
+///     saves PATH     saves 1 2 3       those of a `ShortLife` that a file has; or broken
 ///     trap           ends the program as a programming error does
 ///
 /// Where something goes wrong the answer is `refused CASE DESCRIPTION`, in one line.
@@ -81,10 +84,15 @@ import Graph
                 let answer = try await program.perform(line.split(separator: " ", maxSplits: 1).map(String.init))
                 program.answer(answer)
             } catch {
-                let name = Mirror(reflecting: error).children.first?.label ?? "\(error)"
-                program.answer("refused \(name) \(error)".split(separator: "\n").joined(separator: " "))
+                program.answer("refused " + refusal(error))
             }
         }
+    }
+
+    /// The case of an error and its description, in one line.
+    static func refusal(_ error: any Error) -> String {
+        let name = error is GraphError ? Mirror(reflecting: error).children.first?.label : nil
+        return "\(name ?? "\(error)") \(error)".split(separator: "\n").joined(separator: " ")
     }
 
     private mutating func perform(_ words: [String]) async throws -> String {
@@ -195,6 +203,16 @@ import Graph
             let later = try await LaterStore.open(words[0], by: words.count > 1 ? words[1] : "")
             self.later = later
             return "migrated \(try later.numbers.count)"
+        case "fault":
+            try SystemFaults.arm(argument.split(separator: " ").map(String.init))
+            return "armed"
+        case "live":
+            var life = ShortLife(in: argument) { [self] in answer($0) }
+            await life.run()
+            return try SystemFaults.disarm()
+        case "saves":
+            guard let saves = try await ShortLife.saves(at: argument) else { return "broken" }
+            return (["saves"] + saves.map(String.init)).joined(separator: " ")
         case "trap": fatalError("as asked for")
         default: return "refused unknown \(words)"
         }

@@ -140,10 +140,9 @@ actor Journal {
     /// The header of the file, and the file opened once more by its name, which may have come to lead elsewhere.
     func openAgain() throws(GraphError) -> (header: JournalHeader, file: any StoreFile, isOwn: Bool) {
         let again = try opening.openToRead(location)
-        let isOwn = try opening.attempt(location.path) { () throws(IOError) in
-            try again.extent().identity == file.extent().identity
-        }
-        return (header, again, isOwn)
+        let identity = try opening.attempt(location.path) { () throws(IOError) in try file.extent().identity }
+        let found = try opening.attempt(location.path) { () throws(IOError) in try again.extent().identity }
+        return (header, again, found == identity)
     }
 
     /// Begins a file that is to be a copy; parameters as for `open`.
@@ -337,12 +336,8 @@ actor Journal {
         }
         do throws(IOError) {
             try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.syncDirectory(location.directory) }
-            let extent = try repeatingInterrupted { () throws(IOError) in
-                try opening.fileSystem.extent(location.path)
-            }
-            guard extent.identity == identity else {
-                throw IOError(operation: .rename, reason: .other, code: 0)
-            }
+            let extent = try repeatingInterrupted { () throws(IOError) in try opening.fileSystem.extent(location.path) }
+            guard extent.identity == identity else { throw IOError(operation: .rename, reason: .other, code: 0) }
         } catch {
             throw writer.endForGood(error.summary)
         }

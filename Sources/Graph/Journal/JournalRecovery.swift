@@ -22,8 +22,10 @@ struct JournalRecovery {
         _ file: any StoreFile, lengthBytes: UInt64, after scan: JournalScan
     ) throws(GraphError) -> [StoreDiagnostic] {
         do throws(IOError) {
-            // Repeats everything if a signal interrupts it: the bytes are then written again before they are synced again.
-            return try repeatingInterrupted { () throws(IOError) in try repairing(file, lengthBytes, scan) }
+            // Repeats everything if a signal interrupts a sync: the bytes are then written again before they are synced again.
+            return try repeatingInterrupted(atMost: 10) { () throws(IOError) in
+                try repairing(file, lengthBytes, scan)
+            }
         } catch {
             throw error.graphError(path: path.text)
         }
@@ -50,25 +52,29 @@ struct JournalRecovery {
         if lengthBytes > scan.validEnd { try overwrite(file, scan.validEnd..<lengthBytes) }
         if lengthBytes > scan.durableEnd { try file.dataSync() }
         if lengthBytes > scan.validEnd {
-            try file.truncate(to: scan.validEnd)
+            try repeatingInterrupted { () throws(IOError) in try file.truncate(to: scan.validEnd) }
             try file.dataSync()
         }
-        try fileSystem.syncDirectory(directory)
+        try syncDirectory()
         return diagnostics
+    }
+
+    private func syncDirectory() throws(IOError) {
+        try repeatingInterrupted { () throws(IOError) in try fileSystem.syncDirectory(directory) }
     }
 
     private func keep(_ file: any StoreFile, _ range: Range<UInt64>, as name: StorePath) throws(IOError) {
         do throws(IOError) {
-            try fileSystem.unlink(name)
+            try repeatingInterrupted { () throws(IOError) in try fileSystem.unlink(name) }
         } catch {
             guard error.reason == .missing else { throw error }
         }
-        let target = try fileSystem.create(name)
+        let target = try repeatingInterrupted { () throws(IOError) in try fileSystem.create(name) }
         defer { target.close() }
         do throws(IOError) {
             try copyWithoutZeros(file, range, to: target)
             try target.sync()
-            try fileSystem.syncDirectory(directory)
+            try syncDirectory()
         } catch {
             try? fileSystem.unlink(name)
             throw error

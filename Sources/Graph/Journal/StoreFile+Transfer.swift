@@ -2,7 +2,11 @@
 ///
 /// Not for the sync of a group: the state of its pages after an interrupted sync is undefined, and only reopening shows whether
 /// the group is on the disk. It does no harm where bytes are written again before each sync.
-func repeatingInterrupted<Result>(_ body: () throws(IOError) -> Result) throws(IOError) -> Result {
+///
+/// - Parameter limit: how often at most; less than usual where much is done again each time.
+func repeatingInterrupted<Result>(
+    atMost limit: Int = 1_000, _ body: () throws(IOError) -> Result
+) throws(IOError) -> Result {
     var interruptions = 0
     while true {
         do throws(IOError) {
@@ -11,7 +15,7 @@ func repeatingInterrupted<Result>(_ body: () throws(IOError) -> Result) throws(I
             guard error.reason == .interrupted else { throw error }
             interruptions += 1
             // As another kind of error, so that no caller repeats it either.
-            if interruptions > 1_000 {
+            if interruptions > limit {
                 throw IOError(operation: error.operation, reason: .noProgress, code: error.code)
             }
         }

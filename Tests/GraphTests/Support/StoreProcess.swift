@@ -21,8 +21,10 @@ final class StoreProcess {
     /// Foundation's `Process` is not used: what it starts at the same time elsewhere in the tests could inherit the pipes.
     /// Nor does this process inherit what others open: whoever waits for the end of a pipe would wait for this process, too.
     ///
-    /// - Parameter name: of another program of this package.
-    init(_ arguments: String..., program name: String = "TestProgram") throws {
+    /// - Parameters:
+    ///   - name: of another program of this package.
+    ///   - library: one that is loaded before all others, so that its functions take the place of theirs.
+    init(_ arguments: String..., program name: String = "TestProgram", preloading library: String? = nil) throws {
         // A program that has ended unexpectedly then shows in its missing answer.
         signal(SIGPIPE, SIG_IGN)
         let (requests, answers) = (try Self.pipe(), try Self.pipe())
@@ -32,7 +34,7 @@ final class StoreProcess {
         }
         (input, output) = (requests.writing, answers.reading)
         processID = try Self.spawn(
-            try Self.program(name), arguments, streams: (requests.reading, answers.writing))
+            try Self.program(name), arguments, streams: (requests.reading, answers.writing), preloading: library)
     }
 
     deinit {
@@ -54,12 +56,12 @@ final class StoreProcess {
         }
     }
 
-    /// Waits for a line, on a thread that no test needs.
-    func answer() async throws -> String {
+    /// Waits for a line, on a thread that no test needs; for far longer than any program here takes, unless the caller knows better.
+    func answer(milliseconds: Int32 = 300_000) async throws -> String {
         let output = output
         let line = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                continuation.resume(returning: Self.line(from: output, milliseconds: 300_000))
+                continuation.resume(returning: Self.line(from: output, milliseconds: milliseconds))
             }
         }
         guard let line else { throw Missing(description: "the program has ended without an answer") }
@@ -102,7 +104,8 @@ final class StoreProcess {
 
     /// - Parameter streams: all that the program has of what is open here; nil for everything that is inherited.
     private static func spawn(
-        _ program: String, _ arguments: [String], streams: (input: Int32, output: Int32)?
+        _ program: String, _ arguments: [String], streams: (input: Int32, output: Int32)?,
+        preloading library: String? = nil
     ) throws -> Int32 {
         #if canImport(Darwin)
             var (actions, attributes) = (posix_spawn_file_actions_t?.none, posix_spawnattr_t?.none)
@@ -127,7 +130,10 @@ final class StoreProcess {
             #endif
         }
         let words = ([program] + arguments).map { strdup($0) } + [nil]
-        let environment = [strdup("SWIFT_BACKTRACE=enable=no"), nil]
+        // What `.ci/campaign bugs` plants here it plants there.
+        let planted = ProcessInfo.processInfo.environment["GRAPH_BUG"].map { "GRAPH_BUG=" + $0 }
+        let variables = ["SWIFT_BACKTRACE=enable=no", planted, library.map { "LD_PRELOAD=" + $0 }]
+        let environment = variables.compactMap { $0 }.map { strdup($0) } + [nil]
         defer { for word in words + environment { free(word) } }
         var process: pid_t = 0
         let result = posix_spawn(&process, program, &actions, &attributes, words, environment)
@@ -142,7 +148,7 @@ final class StoreProcess {
         return (ends[0], ends[1])
     }
 
-    /// nil at the end, or when nothing more has come for so long, which is far longer than any program here takes.
+    /// nil at the end, or when nothing more has come for so long.
     private static func line(from descriptor: Int32, milliseconds: Int32) -> String? {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
