@@ -3,8 +3,8 @@
 // It is in C since Swift cannot define functions with variable arguments, as open and fcntl are. The tests compile it themselves
 // (SystemFaults.swift), so that no build and no user of the package has anything to do with it.
 //
-// The program arms one fault at a time, by names that it looks up: which call, what becomes of it, and which of these calls by their
-// numbers, counted from one and over all threads. All other calls do what they always do.
+// The program arms one fault at a time, by names that it looks up: which call, what becomes of it, and which of these calls by
+// their numbers, counted from one and over all threads. All other calls do what they always do.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -37,8 +37,8 @@ static const struct { const char *name; int number; } errors[] = {
     {"EMFILE", EMFILE}, {"ENOSYS", ENOSYS}, {"ENOLCK", ENOLCK}, {"EPERM", EPERM}, {"ENOMEM", ENOMEM},
 };
 
-// Arms every so-and-so-many-th call from number first to number last. A fault is the name of an error, with "-late" behind it, or short, or
-// nothing. Without a call it disarms. Returns 0 if it knows the fault.
+// Arms the calls from number first to number last, each of them or one of so many. A fault is the name of an error, perhaps with
+// "-late" behind it, or short, or nothing. Without a call it disarms. Returns 0 if it knows the fault.
 int graph_faults_arm(const char *path, const char *call, const char *fault, long first, long last, long step) {
     atomic_store(&armed, 0);
     atomic_store(&calls, 0);
@@ -62,7 +62,7 @@ int graph_faults_arm(const char *path, const char *call, const char *fault, long
     return 0;
 }
 
-// How many calls failed, and how many there were; which file the last one was about.
+// How many calls failed, and how many there were; which file the first one that failed was about.
 long graph_faults_fired(void) { return atomic_load(&fired); }
 long graph_faults_calls(void) { return atomic_load(&calls); }
 const char *graph_faults_path(void) { return last_path; }
@@ -113,10 +113,12 @@ WRAP(int, -1, fstat, outcome_for("fstat", descriptor), (int descriptor, struct s
 // What gives a lock back never fails.
 WRAP(int, -1, flock, operation == LOCK_UN ? NORMAL : outcome_for("flock", descriptor), (int descriptor, int operation),
      descriptor, operation)
-WRAP(off_t, -1, lseek, outcome_for("lseek", descriptor), (int descriptor, off_t offset, int from), descriptor, offset, from)
+WRAP(off_t, -1, lseek, outcome_for("lseek", descriptor), (int descriptor, off_t offset, int from),
+     descriptor, offset, from)
 WRAP(int, -1, lstat, outcome_of("lstat", path), (const char *path, struct stat *status), path, status)
 WRAP(int, -1, rename, outcome_of("rename", path), (const char *path, const char *new_path), path, new_path)
-WRAP(int, -1, renameat2, outcome_of("renameat2", path), (int from, const char *path, int to, const char *new_path, unsigned flags),
+WRAP(int, -1, renameat2, outcome_of("renameat2", path),
+     (int from, const char *path, int to, const char *new_path, unsigned flags),
      from, path, to, new_path, flags)
 WRAP(int, -1, link, outcome_of("link", path), (const char *path, const char *new_path), path, new_path)
 WRAP(int, -1, unlink, outcome_of("unlink", path), (const char *path), path)

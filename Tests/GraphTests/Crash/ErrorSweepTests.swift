@@ -153,6 +153,24 @@ struct ErrorSweepTests {
         }
     }
 
+    @Test func `a group that found no room, nor room for zeros over it, is cut off`() throws {
+        let disk = SimulatedDisk()
+        var writer = try JournalFixture.open(disk).opened.writer
+        try writer.write([JournalFixture.commit(1)])
+        // The first record of the group is there, whole.
+        disk.fail(next: .write, with: .errorAfterHalf(.diskFull, 28))
+        disk.fail(next: .write, with: .error(.diskFull, 28))
+        #expect(throws: GraphError.diskFull(path: JournalFixture.path)) {
+            try writer.write((10...12).map { JournalFixture.commit($0) })
+        }
+        let file = try #require(disk.contents(JournalFixture.path))
+        #expect(writer.phase == .open && writer.fileEnd == writer.end && file.count == Int(writer.end))
+        try writer.write([JournalFixture.commit(2)])
+        disk.killProcess()
+        let commits = JournalFixture.commits(in: try JournalFixture.open(disk).records)
+        #expect(commits == [1, 2].map { JournalFixture.commit($0).payload })
+    }
+
     @Test func `a disk too full for zeros ahead still takes the group`() throws {
         let disk = SimulatedDisk()
         var writer = try JournalFixture.open(disk).opened.writer

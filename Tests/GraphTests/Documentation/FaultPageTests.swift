@@ -31,6 +31,22 @@ struct FaultPageTests {
         }
     }
 
+    @Test func `every test of bytes, values and saves that the page names exists`() throws {
+        let page = try DocumentedProgram.text(of: "Docs/Design/Faults.md")
+        let part = page.components(separatedBy: "## Bytes, values and saves")[1].components(separatedBy: "\n## ")[0]
+        let lines = part.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.hasSuffix("* |") }
+        #expect(lines.count > 20 && lines.count == part.split(separator: "\n").count { $0.hasPrefix("| ") } - 1)
+        let folder = DocumentedProgram.root.appending(path: "Tests/GraphTests")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        let sources = try (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        for line in lines {
+            for name in line.split(separator: "|").last?.matches(of: /\*([^*]+)\*/).map(\.1) ?? [] {
+                #expect(sources.contains { $0.contains("func `\(name)`") }, "\(name)")
+            }
+        }
+    }
+
     @Test func `every test that the page names exists, and every test with programs is named`() throws {
         let folder = "Tests/GraphTests/Processes"
         let files = try FileManager.default.contentsOfDirectory(atPath: DocumentedProgram.root.path + "/" + folder)

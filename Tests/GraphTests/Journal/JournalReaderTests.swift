@@ -229,6 +229,23 @@ struct JournalReaderTests {
         }
     }
 
+    /// Its blocks have the file's salt and the next sequences: a file that gets longer later could show them again.
+    @Test func `a torn tail is overwritten, and that is synced, before it is cut off`() throws {
+        var composer = Composer.sealed()
+        let start = composer.bytes.count
+        composer.add(.commit, [1, 2, 3], durableThrough: 2) { $0[41] ^= 0x81 }
+        let disk = SimulatedDisk()
+        disk.setContents(composer.bytes, at: JournalFixture.path)
+        _ = try JournalFixture.open(disk)
+        let trace = disk.trace
+        let cut = try #require(trace.firstIndex { $0.hasPrefix("truncate ") })
+        let overwritten = trace[..<cut].lastIndex {
+            $0.hasPrefix("write ") && $0.hasSuffix(" \(composer.bytes.count - start) at \(start)")
+        }
+        let isSynced = trace[(try #require(overwritten))..<cut].contains { $0.hasPrefix("sync ") }
+        #expect(isSynced, "\(trace)")
+    }
+
     /// Long payloads are checked several at once, and records passed in groups.
     @Test func `an error of the replay comes before damage behind it, also to long payloads`() throws {
         let payloads = (0..<30).map { number in

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Programs whose calls to the real system fail: each call that the engine makes, in each way that makes sense, once or from then on.
+/// Programs whose calls to the real system fail: each call that the engine makes, in each way that makes sense, once or from then
+/// on.
 @Suite(.serialized, .enabled(if: SystemFaults.isSupported)) struct SystemFaultTests {
     /// Two at a time: most of it is waiting for the disk.
     private func lives<Number: Sendable>(

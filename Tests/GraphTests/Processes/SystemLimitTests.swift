@@ -73,6 +73,27 @@ import Testing
         #expect(try await program.run("streams") == "streams")
     }
 
+    @Test func `a program without streams and descriptors is told so, and opens the store when it has some`()
+        async throws
+    {
+        let program = try StoreProcess()
+        // What the language's runtime opens for itself it opens once.
+        #expect(try await program.run("open \(folder.file("other"))") == "opened 0")
+        #expect(try await program.run("close") == "closed")
+        #expect(try await program.run("shed") == "shed")
+        // The store's files would get the numbers of the streams, and there are no others.
+        for count in 0...3 {
+            #expect(try await program.run("limit files \(count)") == "limited")
+            let answer = try await program.run("open \(path)")
+            #expect(answer.hasPrefix("refused inputOutput "), "\(answer)")
+        }
+        #expect(try await program.run("limit files") == "limited")
+        #expect(try await program.run("open \(path)") == "opened 0")
+        #expect(try await program.run("streams") == "streams")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(names == ["other", "other.lock", "store.graph", "store.graph.lock"])
+    }
+
     @Test func `files are their owner's alone, whatever the program's mask`() async throws {
         let program = try StoreProcess("open-mask")
         #expect(try await program.run("open \(path)") == "opened 0")
