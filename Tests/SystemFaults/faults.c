@@ -1,6 +1,6 @@
 // Lets a system call on the files of one folder fail in a program that was started with this library preloaded.
 //
-// It is in C since Swift cannot define functions with variable arguments, as open and fcntl are. The tests compile it themselves
+// It is in C since Swift cannot define functions with variable arguments, as open is. The tests compile it themselves
 // (SystemFaults.swift), so that no build and no user of the package has anything to do with it.
 //
 // The program arms one fault at a time, by names that it looks up: which call, what becomes of it, and which of these calls by
@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 // FAIL does nothing and reports an error; LATE does it, or the half of it, and reports an error; SHORT does a half; NOTHING
@@ -45,7 +44,8 @@ int graph_faults_arm(const char *path, const char *call, const char *fault, long
     atomic_store(&fired, 0);
     last_path[0] = 0;
     if (!call[0]) return 0;
-    snprintf(folder, sizeof folder, "%s", path);
+    // As the system names it, whatever links lead there.
+    if (!realpath(path, folder)) snprintf(folder, sizeof folder, "%s", path);
     snprintf(fault_call, sizeof fault_call, "%s", call);
     fault_first = first, fault_last = last, fault_step = step < 1 ? 1 : step, fault_error = 0;
     fault_outcome = !strcmp(fault, "short") ? SHORT : !strcmp(fault, "nothing") ? NOTHING : NORMAL;
@@ -108,7 +108,6 @@ static enum outcome outcome_for(const char *call, int descriptor) {
 WRAP(int, -1, fsync, outcome_for("fsync", descriptor), (int descriptor), descriptor)
 WRAP(int, -1, fdatasync, outcome_for("fdatasync", descriptor), (int descriptor), descriptor)
 WRAP(int, -1, ftruncate, outcome_for("ftruncate", descriptor), (int descriptor, off_t length), descriptor, length)
-WRAP(int, -1, fchmod, outcome_for("fchmod", descriptor), (int descriptor, mode_t mode), descriptor, mode)
 WRAP(int, -1, fstat, outcome_for("fstat", descriptor), (int descriptor, struct stat *status), descriptor, status)
 // What gives a lock back never fails.
 WRAP(int, -1, flock, operation == LOCK_UN ? NORMAL : outcome_for("flock", descriptor), (int descriptor, int operation),
@@ -123,7 +122,6 @@ WRAP(int, -1, renameat2, outcome_of("renameat2", path),
 WRAP(int, -1, link, outcome_of("link", path), (const char *path, const char *new_path), path, new_path)
 WRAP(int, -1, unlink, outcome_of("unlink", path), (const char *path), path)
 WRAP(char *, NULL, realpath, outcome_of("realpath", path), (const char *path, char *resolved), path, resolved)
-WRAP(int, -1, statvfs, outcome_of("statvfs", path), (const char *path, struct statvfs *status), path, status)
 WRAP(DIR *, NULL, opendir, outcome_of("opendir", path), (const char *path), path)
 WRAP(struct dirent *, NULL, readdir, outcome_for("readdir", dirfd(stream)), (DIR *stream), stream)
 
@@ -144,16 +142,6 @@ int open(const char *path, int flags, ...) {
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
     return outcome_of("open", path) == FAIL ? -1 : real(path, flags, mode);
-}
-
-int fcntl(int descriptor, int command, ...) {
-    REAL(fcntl);
-    va_list arguments;
-    va_start(arguments, command);
-    // Whatever it is, an argument has this length.
-    long argument = va_arg(arguments, long);
-    va_end(arguments);
-    return outcome_for("fcntl", descriptor) == FAIL ? -1 : real(descriptor, command, argument);
 }
 
 int statx(int from, const char *path, int flags, unsigned mask, struct statx *status) {

@@ -325,9 +325,12 @@ actor Journal {
             }
         } catch {
             // Some systems report an error although they have renamed.
-            let extent = try? opening.fileSystem.extent(location.path)
+            let extent = try? repeatingInterrupted { () throws(IOError) in
+                try opening.fileSystem.extent(location.path)
+            }
             guard extent?.identity == identity else {
-                guard let own = try? file.extent(), own.identity == extent?.identity else {
+                let own = try? repeatingInterrupted { () throws(IOError) in try file.extent() }
+                guard let own, own.identity == extent?.identity else {
                     throw writer.endForGood(error.summary)
                 }
                 if let kept { try? opening.fileSystem.unlink(kept) }

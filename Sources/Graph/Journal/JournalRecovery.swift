@@ -7,7 +7,8 @@
 ///    group, which carry the file's salt and the next sequences, could reappear in a later extension.
 /// 4. The folder is synced, in case the program that created the file ended before it did.
 ///
-/// Each step may be interrupted and repeated, and everything is read before anything is lost. Rewriting records in place relies
+/// Each step may be interrupted and all repeated, since everything is read before anything is lost, and the second one is done
+/// once. Rewriting records in place relies
 /// on the same as every write to a journal: after a power cut a sector that was being written has its old bytes or its new
 /// ones, which are the same here.
 struct JournalRecovery {
@@ -22,33 +23,25 @@ struct JournalRecovery {
         _ file: any StoreFile, lengthBytes: UInt64, after scan: JournalScan
     ) throws(GraphError) -> [StoreDiagnostic] {
         do throws(IOError) {
-            // Repeats everything if a signal interrupts a sync: the bytes are then written again before they are synced again.
+            // Everything is repeated if a signal interrupts a sync: the bytes are then written again before they are synced again.
+            var kept: [StoreDiagnostic]?
             return try repeatingInterrupted(atMost: 10) { () throws(IOError) in
-                try repairing(file, lengthBytes, scan)
+                try repairing(file, lengthBytes, scan, &kept)
             }
         } catch {
             throw error.graphError(path: path.text)
         }
     }
 
+    /// - Parameter kept: what keeping the torn tail has told, once that is done. The tail is not there any more later.
     private func repairing(
-        _ file: any StoreFile, _ lengthBytes: UInt64, _ scan: JournalScan
+        _ file: any StoreFile, _ lengthBytes: UInt64, _ scan: JournalScan, _ kept: inout [StoreDiagnostic]?
     ) throws(IOError) -> [StoreDiagnostic] {
-        var diagnostics: [StoreDiagnostic] = []
         if scan.validEnd > scan.durableEnd {
             try copy(file, scan.durableEnd..<scan.validEnd, to: file, at: scan.durableEnd)
         }
-        if case .torn(let end, let reason) = scan.tail {
-            let name = path.appending(".torn-\(scan.lastSequence.next)")
-            try keep(file, scan.validEnd..<end, as: name)
-            diagnostics.append(
-                StoreDiagnostic(
-                    .unfinishedWrite, at: scan.validEnd,
-                    """
-                    an unfinished write of \(end - scan.validEnd) bytes was cut off and kept as \
-                    \(name.split().name.text) (\(reason))
-                    """))
-        }
+        let diagnostics = if let kept { kept } else { try keepTornTail(file, scan) }
+        kept = diagnostics
         if lengthBytes > scan.validEnd { try overwrite(file, scan.validEnd..<lengthBytes) }
         if lengthBytes > scan.durableEnd { try file.dataSync() }
         if lengthBytes > scan.validEnd {
@@ -59,17 +52,34 @@ struct JournalRecovery {
         return diagnostics
     }
 
+    private func keepTornTail(_ file: any StoreFile, _ scan: JournalScan) throws(IOError) -> [StoreDiagnostic] {
+        guard case .torn(let end, let reason) = scan.tail else { return [] }
+        let name = path.appending(".torn-\(scan.lastSequence.next)")
+        try keep(file, scan.validEnd..<end, as: name)
+        return [
+            StoreDiagnostic(
+                .unfinishedWrite, at: scan.validEnd,
+                """
+                an unfinished write of \(end - scan.validEnd) bytes was cut off and kept as \
+                \(name.split().name.text) (\(reason))
+                """)
+        ]
+    }
+
     private func syncDirectory() throws(IOError) {
         try repeatingInterrupted { () throws(IOError) in try fileSystem.syncDirectory(directory) }
     }
 
     private func keep(_ file: any StoreFile, _ range: Range<UInt64>, as name: StorePath) throws(IOError) {
-        do throws(IOError) {
-            try repeatingInterrupted { () throws(IOError) in try fileSystem.unlink(name) }
-        } catch {
-            guard error.reason == .missing else { throw error }
+        // Together: an interrupted call may have made the file.
+        let target = try repeatingInterrupted { () throws(IOError) in
+            do throws(IOError) {
+                try fileSystem.unlink(name)
+            } catch {
+                guard error.reason == .missing else { throw error }
+            }
+            return try fileSystem.create(name)
         }
-        let target = try repeatingInterrupted { () throws(IOError) in try fileSystem.create(name) }
         defer { target.close() }
         do throws(IOError) {
             try copyWithoutZeros(file, range, to: target)

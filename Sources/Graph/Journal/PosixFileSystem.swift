@@ -185,9 +185,10 @@ struct PosixFileSystem: StoreFileSystem {
         guard first >= 0 else { throw .current(operation) }
         if first > 2 { return first }
         let second = fcntl(first, F_DUPFD_CLOEXEC, 3)
-        let failure = IOError.current(operation)
+        if second < 0, flags & O_EXCL != 0 { try? unlink(path) }
         closeDescriptor(first)
-        guard second > 2 else { throw failure }
+        // Where three is beyond the limit, the system says that it is no number.
+        guard second > 2 else { throw IOError(operation: operation, reason: .other, code: EMFILE) }
         return second
     }
 }

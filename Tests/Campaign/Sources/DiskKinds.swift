@@ -11,7 +11,18 @@ enum DiskKinds {
             $0.add($1)
         }
         print(summary)
-        return failures
+        let least = [
+            ("images", summary.images.total, 20_000), ("disks", summary.images.distinct, 3_000),
+            ("disks of two cuts", summary.twice.distinct, 500), ("failed syncs", summary.failedSyncs, 25),
+        ]
+        return failures + shortfalls("crash", seeds, least)
+    }
+
+    /// What says that much less was tried than a seed has always come to.
+    private static func shortfalls(
+        _ kind: String, _ seeds: Range<UInt64>, _ least: [(what: String, count: Int, each: Int)]
+    ) -> [String] {
+        least.filter { $0.count < $0.each * seeds.count }.map { "\(kind): only \($0.count) \($0.what)" }
     }
 
     /// Every bit of small files.
@@ -40,7 +51,8 @@ enum DiskKinds {
         let growth = (peakBytes - before) >> 20
         print("damage-files: \(outcomes.total) damaged files, \(growth) MiB of memory\n\(outcomes)")
         // Two files of 4 MiB at a time, each with its undamaged copy, what is read of it, and what is on its way to the disk.
-        return growth <= memoryLimit ? failures : failures + ["damage-files: the memory grew by \(growth) MiB"]
+        let all = failures + shortfalls("damage-files", seeds, [("damaged files", outcomes.total, 200)])
+        return growth <= memoryLimit ? all : all + ["damage-files: the memory grew by \(growth) MiB"]
     }
 
     private static let memoryLimit = 256
@@ -55,7 +67,7 @@ enum DiskKinds {
             $0.add($1)
         }
         print("errors: \(outcomes.total) runs with an operation that fails\n\(outcomes)")
-        return failures
+        return failures + shortfalls("errors", seeds, [("runs", outcomes.total, 3_000)])
     }
 
     private static func failure(_ body: () async throws -> Void) async -> String? {

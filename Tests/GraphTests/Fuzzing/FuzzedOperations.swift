@@ -180,7 +180,7 @@ struct FuzzedOperations {
         disk = SimulatedDisk(
             medium.crashed(
                 keeps: { mask & 1 << UInt64($0 % 64) != 0 }, fill: fills[Int(sector) % fills.count],
-                keepsLength: sector & 4 != 0, namesKept: min(Int(sector), medium.pendingNames.count)))
+                keepsLength: sector & 4 != 0, keepsName: { mask.byteSwapped & 1 << UInt64($0 % 64) != 0 }))
         try await open()
     }
 

@@ -229,6 +229,29 @@ struct JournalReaderTests {
         }
     }
 
+    @Test func `whatever call a signal interrupts, a torn tail is kept whole`() throws {
+        var composer = Composer.sealed()
+        composer.add(.commit, [1, 2, 3], durableThrough: 2) { $0[41] ^= 0x81 }
+        let lastByte = try #require(composer.bytes.lastIndex { $0 != 0 })
+        let tail = Array(composer.bytes[composer.starts[2]...lastByte])
+        var (index, syncs, count) = (0, 0, 1)
+        while index < count {
+            let disk = SimulatedDisk()
+            disk.setContents(composer.bytes, at: JournalFixture.path)
+            disk.fail(operation: index, with: .error(.interrupted, 4))
+            let found = Result { try JournalFixture.open(disk) }
+            let operation = disk.trace.indices.contains(index) ? disk.trace[index] : ""
+            (index, count) = (index + 1, max(count, disk.operationCount))
+            // Nobody knows whether a renaming has taken place; that of the lock file comes before all others.
+            if operation.hasPrefix("rename"), (try? found.get()) == nil { continue }
+            #expect(try found.get().records.count == 2 && found.get().opened.diagnostics.count == 1)
+            #expect(disk.contents(JournalFixture.path + ".torn-3") == tail, "operation \(index), \(operation)")
+            #expect(disk.contents(JournalFixture.path) == Array(composer.bytes[..<composer.starts[2]]))
+            if operation.hasPrefix("sync") { syncs += 1 }
+        }
+        #expect(syncs >= 4 && count > 20)
+    }
+
     /// Its blocks have the file's salt and the next sequences: a file that gets longer later could show them again.
     @Test func `a torn tail is overwritten, and that is synced, before it is cut off`() throws {
         var composer = Composer.sealed()

@@ -10,6 +10,8 @@ struct GoldenValuesTests {
         let folder = try TemporaryFolder()
         let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("Golden/json-values.graph")
+        let digest = SHA256.digest(try [UInt8](Data(contentsOf: golden))).map { PlainText.hexadecimal($0) }.joined()
+        try #require(digest == "1e81f25d25fecdef92dc7081d48ca77ff85bdcbbae42ed0d81fffbae7b88cbd4", "somebody edited it")
         try FileManager.default.copyItem(atPath: golden.path, toPath: folder.file())
         return (folder, folder.file())
     }

@@ -10,7 +10,7 @@ struct CrashProgram {
     private let workload: CrashWorkload
     private let oracle: CrashedStore
     private var random: SeededGenerator
-    /// The commit that was found on each disk that was opened.
+    /// The commit that was found on each disk that was opened; -1 where the store was made anew.
     private var found: [UInt64: Int] = [:]
 
     struct Summary: Sendable, CustomStringConvertible {
@@ -87,7 +87,7 @@ struct CrashProgram {
                 let outcome = try describing(comment) {
                     try oracle.open(medium, acknowledged: moment.acknowledged)
                 }
-                found[fingerprint] = outcome.number
+                found[fingerprint] = outcome.wasCreated ? -1 : outcome.number
                 summary.images.add(label, outcome.name)
                 let count = found.count
                 if count % Self.readShare == 0 {

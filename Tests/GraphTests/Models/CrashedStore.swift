@@ -11,6 +11,8 @@ struct CrashedStore {
     /// What an opening found.
     struct Outcome {
         let number: Int
+        /// Whether there was no store.
+        let wasCreated: Bool
         /// In the words of a histogram.
         let name: String
     }
@@ -45,7 +47,8 @@ struct CrashedStore {
         let kinds = Set(store.diagnostics.map { "\($0.kind)" }).sorted().joined(separator: " and ")
         let surplus = number - acknowledged
         let name = store.wasCreated ? "made anew" : surplus == 0 ? "acknowledged" : "more than acknowledged"
-        return Outcome(number: number, name: kinds.isEmpty ? name : "\(name) with \(kinds)")
+        return Outcome(
+            number: number, wasCreated: store.wasCreated, name: kinds.isEmpty ? name : "\(name) with \(kinds)")
     }
 
     func check(_ snapshot: Snapshot, acknowledged: Int) throws {

@@ -73,7 +73,7 @@ struct FaultProgram {
         case .error(.interrupted, _) where !operation.hasPrefix("sync") && !operation.hasPrefix("rename"):
             if !life.failures.isEmpty { throw CrashedStore.Failure("\(life.failures)") }
         case .error(.diskFull, _) where operation.hasPrefix("write"):
-            guard life.failures.count <= 1 || life.answered.isEmpty else {
+            guard life.failures.count <= 1 else {
                 throw CrashedStore.Failure("\(life.failures)")
             }
         default: break

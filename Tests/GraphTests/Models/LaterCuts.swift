@@ -38,7 +38,7 @@ struct LaterCuts {
                 return
             }
             let outcome = try oracle.open(medium, acknowledged: moment.acknowledged)
-            found[fingerprint] = outcome.number
+            found[fingerprint] = outcome.wasCreated ? -1 : outcome.number
             outcomes.add(label, outcome.name)
         } catch { throw CrashedStore.Failure("\(comment) \(cut): \(error)") }
     }
