@@ -8,9 +8,8 @@
 /// 4. The folder is synced, in case the program that created the file ended before it did.
 ///
 /// Each step may be interrupted and all repeated, since everything is read before anything is lost, and the second one is done
-/// once. Rewriting records in place relies
-/// on the same as every write to a journal: after a power cut a sector that was being written has its old bytes or its new
-/// ones, which are the same here.
+/// once. Rewriting records in place relies on the same as every write to a journal: after a power cut a sector that was being
+/// written has its old bytes or its new ones, which are the same here.
 struct JournalRecovery {
     private static let copiesKept = 3
 

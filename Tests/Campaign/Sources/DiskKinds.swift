@@ -27,12 +27,10 @@ enum DiskKinds {
 
     /// Every bit of small files.
     @Sendable static func flippedBits(_ seeds: Range<UInt64>) async -> [String] {
-        let (outcomes, failures): (Histogram, [String]) = await each(seeds, "damage-bits", into: Histogram()) { seed in
+        let (outcomes, failures) = await outcomes(of: seeds, "damage-bits") { seed in
             var bits = FlippedBits(seed: seed)
             let failure = await failure { try await bits.run() }
             return (bits.outcomes, failure)
-        } joining: {
-            $0.add($1)
         }
         print("damage-bits: \(outcomes.total) flipped bits\n\(outcomes)")
         return failures
@@ -41,12 +39,10 @@ enum DiskKinds {
     /// Random damage of larger files.
     @Sendable static func randomDamage(_ seeds: Range<UInt64>) async -> [String] {
         let before = peakBytes
-        let (outcomes, failures): (Histogram, [String]) = await each(seeds, "damage-files", into: Histogram()) { seed in
+        let (outcomes, failures) = await outcomes(of: seeds, "damage-files") { seed in
             var damage = RandomDamage(seed: seed)
             let failure = await failure { try await damage.run() }
             return (damage.outcomes, failure)
-        } joining: {
-            $0.add($1)
         }
         let growth = (peakBytes - before) >> 20
         print("damage-files: \(outcomes.total) damaged files, \(growth) MiB of memory\n\(outcomes)")
@@ -59,15 +55,20 @@ enum DiskKinds {
 
     /// Each operation of a workload fails in each way.
     @Sendable static func errors(_ seeds: Range<UInt64>) async -> [String] {
-        let (outcomes, failures): (Histogram, [String]) = await each(seeds, "errors", into: Histogram()) { seed in
+        let (outcomes, failures) = await outcomes(of: seeds, "errors") { seed in
             var program = FaultProgram(seed: seed)
             let failure = await failure { try await program.run() }
             return (program.outcomes, failure)
-        } joining: {
-            $0.add($1)
         }
         print("errors: \(outcomes.total) runs with an operation that fails\n\(outcomes)")
         return failures + shortfalls("errors", seeds, [("runs", outcomes.total, 3_000)])
+    }
+
+    /// How often what came of what, over all seeds.
+    private static func outcomes(
+        of seeds: Range<UInt64>, _ kind: String, _ run: @escaping @Sendable (UInt64) async -> (Histogram, String?)
+    ) async -> (Histogram, [String]) {
+        await each(seeds, kind, into: Histogram(), run) { $0.add($1) }
     }
 
     private static func failure(_ body: () async throws -> Void) async -> String? {

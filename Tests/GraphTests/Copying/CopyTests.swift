@@ -223,10 +223,8 @@ struct CopyTests {
             for mask in [0, .max, random.next(), random.next()] {
                 for names in moment.medium.nameMasks {
                     for fill in Medium.Fill.allCases {
-                        let medium = moment.medium.crashed(
-                            keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: random.chance(2),
-                            keepsName: { names & (1 << UInt64($0 % 64)) != 0 })
-                        let remains = SimulatedDisk(medium)
+                        let cut = PowerCut(mask: mask, fill: fill, keepsLength: random.chance(2), nameMask: names)
+                        let remains = SimulatedDisk(cut.remains(of: moment.medium))
                         let copy = try await Coordinator.people(on: remains, at: Self.path)
                         let isWhole = copy.snapshot.commit.number > 0
                         found[isWhole ? 1 : 0] += 1

@@ -138,10 +138,7 @@ struct DestroyTests {
         var found = [0, 0]
         for (number, moment) in disk.moments.enumerated() {
             for mask in moment.medium.nameMasks {
-                let medium = moment.medium.crashed(
-                    keeps: { _ in false }, fill: .old, keepsLength: true,
-                    keepsName: { mask & (1 << UInt64($0 % 64)) != 0 })
-                let remains = SimulatedDisk(medium)
+                let remains = SimulatedDisk(PowerCut(mask: 0, nameMask: mask).remains(of: moment.medium))
                 let again = try await Coordinator.people(on: remains)
                 let count = again.snapshot.count(of: Team.self)
                 found[count] += 1

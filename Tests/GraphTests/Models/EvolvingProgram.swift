@@ -175,10 +175,8 @@ struct EvolvingProgram {
             let nameMask = random.next()
             let (fill, keepsLength) = (Medium.Fill.allCases.randomElement(using: &random) ?? .old, random.chance(2))
             try await abandon()
-            disk = SimulatedDisk(
-                moment.medium.crashed(
-                    keeps: { mask & (1 << UInt64($0 % 64)) != 0 }, fill: fill, keepsLength: keepsLength,
-                    keepsName: { nameMask & (1 << UInt64($0 % 64)) != 0 }))
+            let cut = PowerCut(mask: mask, fill: fill, keepsLength: keepsLength, nameMask: nameMask)
+            disk = SimulatedDisk(cut.remains(of: moment.medium))
             return true
         case .fault:
             let skipped = Int.random(in: 0..<40, using: &random)

@@ -102,7 +102,7 @@ struct FailedSyncs {
         var store = try TeamStore(disk, seed: 5)
         let openingMoments = disk.moments
         let found = try possible.check(store, acknowledged: life.digests.count - 1, leftovers: disk.names)
-        outcomes.add("\(life.failure.map(Self.kind) ?? "no failure") after \(name)", found.name)
+        outcomes.add("\(life.failure?.kind ?? "no failure") after \(name)", found.name)
         disk.acknowledge(found.number)
         // From here on it is decided what became of the group whose sync failed.
         var later = Array(digests.prefix(found.number + 1))
@@ -120,8 +120,9 @@ struct FailedSyncs {
             try cuts.open(moments, each: Self.cutsEach, using: &random)
         }
     }
+}
 
-    private static func kind(of error: GraphError) -> String {
-        Mirror(reflecting: error).children.first?.label ?? "\(error)"
-    }
+extension GraphError {
+    /// The name of the case.
+    var kind: String { Mirror(reflecting: self).children.first?.label ?? "\(self)" }
 }

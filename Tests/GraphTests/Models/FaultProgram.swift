@@ -61,7 +61,7 @@ struct FaultProgram {
             try await life.check(SimulatedDisk(medium))
         }
         if life.failures.isEmpty { return "no failure" }
-        let kinds = Set(life.failures.map { Mirror(reflecting: $0).children.first?.label ?? "\($0)" })
+        let kinds = Set(life.failures.map(\.kind))
         return kinds.sorted().joined(separator: " and ") + (life.answered.count == Life.saveCount ? ", all saved" : "")
     }
 
