@@ -37,15 +37,15 @@ extension SchemaAssembly {
         }
         self.init(
             placed: record.entities.enumerated().map { number, entity in
-                EntityDescription(entity, predecessor?.entities[number].layout)
+                EntityDraft(entity, predecessor?.entities[number].layout)
             },
             targets: targets, inverses: inverses)
     }
 }
 
-extension EntityDescription {
+extension EntityDraft {
     /// - Parameter known: the layout of such rows, if there is one already.
-    convenience init(_ entity: SchemaRecord.Entity, _ known: RowLayout? = nil) {
+    init(_ entity: SchemaRecord.Entity, _ known: RowLayout? = nil) {
         var (properties, offset, alignment): ([Property], Int, Int) = ([], 0, 1)
         for recorded in entity.properties {
             let property = Property(recorded)

@@ -19,7 +19,7 @@ final class Schema: Sendable {
     /// - Throws: `GraphError.invalidSchema` with every problem found.
     init(_ assembly: SchemaAssembly) throws(GraphError) {
         guard assembly.problems.isEmpty else { throw .invalidSchema(assembly.problems) }
-        entities = assembly.entities
+        entities = assembly.entities.map { EntityDescription($0) }
         linkTables = assembly.linkTables
         types = entities.map { ObjectIdentifier($0.type) }
     }
@@ -40,11 +40,10 @@ final class Schema: Sendable {
     }
 }
 
-/// One entity of a store.
+/// One entity of a store, or one that is only declared, which knows nothing of others yet.
 ///
-/// A class, because every change of a row reads it, and a copy would retain each array. Sendable without the compiler's proof:
-/// only `SchemaAssembly`, which creates it, changes it, before the schema is shared.
-final class EntityDescription: @unchecked Sendable {
+/// A class, because every change of a row reads it, and a copy would retain each array.
+final class EntityDescription: Sendable {
     let name: String
     /// The names in older files, if those are others, the newest first.
     let originalNames: [String]
@@ -52,91 +51,56 @@ final class EntityDescription: @unchecked Sendable {
     let layout: RowLayout
     let hooks: EntityHooks
     let compounds: [CompoundIndex]
-    /// In the order of their declaration, transient ones behind all others.
-    var properties: [Property] {
-        didSet { noteProperties() }
-    }
+    /// In the order of their declaration; in a store transient ones behind all others.
+    let properties: [Property]
     /// How to compare the properties of two rows.
-    private var comparisons: [Comparison] = []
+    private let comparisons: [Comparison]
     /// The offsets of strings, whose memory `touch` can read easily.
-    private var stringOffsets: [Int] = []
-    var transients: [TransientDescription] = []
-    var indexes: [IndexDescription] = [] {
-        didSet { noteEqualityIndexes() }
-    }
-    private(set) var equalityIndexes: [EqualityIndex] = []
-    var toOnes: [ToOneDescription] = []
-    var toManys: [ToManyDescription] = []
+    private let stringOffsets: [Int]
+    let transients: [TransientDescription]
+    let indexes: [IndexDescription]
+    let equalityIndexes: [EqualityIndex]
+    let toOnes: [ToOneDescription]
+    let toManys: [ToManyDescription]
     /// All relationships of any entity that lead here, including those without an inverse.
-    var references: [Reference] = []
+    let references: [Reference]
     /// The link tables of this entity's sides of many-to-many relationships, by their numbers in the schema.
-    var linkTables: [Int] = []
+    let linkTables: [Int]
     /// Whether writing a reference of this entity may change another row or an order.
-    var hasInversesToMaintain = false
+    let hasInversesToMaintain: Bool
     /// Whether relationships limit how many objects they lead to.
-    var hasCounts = false
+    let hasCounts: Bool
 
-    init<E: Entity>(_ type: E.Type) {
+    convenience init<E: Entity>(_ type: E.Type) {
         let schema = E.schema
-        name = schema.name
-        originalNames = schema.originalNames
-        self.type = type
-        layout = schema.layout
-        hooks = schema.hooks
-        compounds = schema.compounds
-        properties = schema.properties
+        self.init(
+            EntityDraft(
+                name: schema.name, originalNames: schema.originalNames, type: type, layout: schema.layout,
+                hooks: schema.hooks, compounds: schema.compounds, properties: schema.properties))
     }
 
-    /// An entity whose properties have their offsets.
-    init(
-        name: String,
-        type: any Entity.Type,
-        layout: RowLayout,
-        hooks: EntityHooks,
-        compounds: [CompoundIndex],
-        properties: [Property]
-    ) {
-        self.name = name
-        originalNames = []
-        self.type = type
-        self.layout = layout
-        self.hooks = hooks
-        self.compounds = compounds
-        self.properties = properties
-        noteProperties()
-    }
-
-    /// Copies a declaration for a schema to complete: a declaration may be used for several schemas.
-    init(declaredAs declaration: EntityDescription, originalNames: [String]? = nil) {
-        name = declaration.name
-        self.originalNames = originalNames ?? declaration.originalNames
-        type = declaration.type
-        layout = declaration.layout
-        hooks = declaration.hooks
-        compounds = declaration.compounds
-        properties = declaration.properties
-        noteProperties()
-    }
-
-    private func noteProperties() {
+    init(_ draft: EntityDraft) {
+        name = draft.name
+        originalNames = draft.originalNames
+        type = draft.type
+        layout = draft.layout
+        hooks = draft.hooks
+        compounds = draft.compounds
+        properties = draft.properties
         comparisons = properties.map { Comparison(offset: $0.offset, isIdentical: $0.operations.isIdentical) }
         stringOffsets = properties.filter { $0.valueType == String.self }.map(\.offset)
+        transients = draft.transients
+        indexes = draft.indexes
+        equalityIndexes = draft.equalityIndexes
+        toOnes = draft.toOnes
+        toManys = draft.toManys
+        references = draft.references
+        linkTables = draft.linkTables
+        hasInversesToMaintain = draft.hasInversesToMaintain
+        hasCounts = draft.hasCounts
     }
 
-    private func noteEqualityIndexes() {
-        equalityIndexes = indexes.enumerated().compactMap { number, index in
-            let property = properties[index.first.property]
-            guard index.rest.isEmpty, let offset = property.keyPathOffset else { return nil }
-            let type = (property.valueType as? any OptionalValue.Type)?.wrappedType ?? property.valueType
-            guard index.first.key.equals == nil || type is any RawRepresentable.Type else { return nil }
-            return EqualityIndex(
-                number: number, offset: offset, type: ObjectIdentifier(property.valueType), skipsNil: index.skipsNil,
-                append: index.first.key.append
-            )
-        }
-    }
-
-    private struct Comparison {
+    private struct Comparison: Sendable {
         let offset: Int
         let isIdentical: @Sendable (UnsafeRawPointer, UnsafeRawPointer) -> Bool
     }

@@ -22,7 +22,7 @@ extension SchemaAssembly {
 
     /// A name in a file must be the current or former name of exactly one thing.
     private mutating func checkOriginalNames() {
-        let names = entities.map(\.knownNames)
+        let names = entities.map { [$0.name] + $0.originalNames }
         for entity in entities.indices {
             if let reason = Self.problem(ofNamesAt: entity, in: names) { report(entity, nil, reason) }
             let properties = entities[entity].properties

@@ -6,14 +6,14 @@ struct SchemaAssembly {
         let property: Int
     }
 
-    var entities: [EntityDescription]
+    var entities: [EntityDraft]
     var linkTables: [LinkTableDescription] = []
     private(set) var problems: [SchemaProblem] = []
     var targets: [End: Int] = [:]
     var inverses: [End: End] = [:]
 
     init(_ declared: [EntityDescription]) {
-        entities = declared.map { EntityDescription(declaredAs: $0) }
+        entities = declared.map { EntityDraft($0) }
     }
 
     /// Entities of which nothing is left to find out: only `join` is to be called.
@@ -22,7 +22,7 @@ struct SchemaAssembly {
     ///   - entities: their properties have offsets.
     ///   - targets: by relationship, the entity that it leads to.
     ///   - inverses: by relationship, the other end.
-    init(placed entities: [EntityDescription], targets: [End: Int], inverses: [End: End]) {
+    init(placed entities: [EntityDraft], targets: [End: Int], inverses: [End: End]) {
         (self.entities, self.targets, self.inverses) = (entities, targets, inverses)
     }
 

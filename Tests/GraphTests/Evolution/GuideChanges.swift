@@ -229,25 +229,25 @@ extension SchemaAssembly {
     /// As `originalName:` does.
     fileprivate mutating func rename(_ entity: String, from name: String) {
         let number = entities.firstIndex { $0.name == entity }!
-        entities[number] = EntityDescription(declaredAs: entities[number], originalNames: [name])
+        entities[number].originalNames = [name]
     }
 
-    fileprivate func rename(_ property: String, of entity: String, from name: String) {
+    fileprivate mutating func rename(_ property: String, of entity: String, from name: String) {
         declare(property, of: entity) { Property($0, at: $0.offset, originalNames: [name]) }
     }
 
     /// As an initial value does.
-    fileprivate func setDefault<Value: Sendable>(of property: String, of entity: String, _ value: Value) {
+    fileprivate mutating func setDefault<Value: Sendable>(of property: String, of entity: String, _ value: Value) {
         declare(property, of: entity) { property in
             precondition(property.valueType == Value.self)
             return Property(property, at: property.offset) { $0.initializeMemory(as: Value.self, to: value) }
         }
     }
 
-    private func declare(_ property: String, of entity: String, _ change: (Property) -> Property) {
-        let description = entities.first { $0.name == entity }!
-        let place = description.properties.firstIndex { $0.name == property }!
-        description.properties[place] = change(description.properties[place])
+    private mutating func declare(_ property: String, of entity: String, _ change: (Property) -> Property) {
+        let number = entities.firstIndex { $0.name == entity }!
+        let place = entities[number].properties.firstIndex { $0.name == property }!
+        entities[number].properties[place] = change(entities[number].properties[place])
     }
 }
 

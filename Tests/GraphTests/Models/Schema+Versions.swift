@@ -27,8 +27,9 @@ extension Schema {
             compounds.append(CompoundIndex(properties: names, uniqueness: nil))
         }
         return EntityDescription(
-            name: entity.name, type: entity.type, layout: entity.layout, hooks: entity.hooks, compounds: compounds,
-            properties: properties)
+            EntityDraft(
+                name: entity.name, type: entity.type, layout: entity.layout, hooks: entity.hooks,
+                compounds: compounds, properties: properties))
     }
 }
 
