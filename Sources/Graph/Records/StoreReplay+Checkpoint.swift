@@ -48,6 +48,7 @@ extension StoreReplay: CheckpointHandler {
         var decoder = leafDecoder
         defer { note(unread: decoder.unread) }
         guard keepsIndexes else {
+            // Rows of a file that is opened have waited for others; a salvage hands on one block after the other.
             let rows = try decoder.leaf(entity, block, versions, &reader)
             return try insert(CheckpointLeaves.Leaf(entity: entity, rows: rows, endOffset: reader.offset))
         }
