@@ -6,9 +6,9 @@ extension Coordinator {
     /// try await coordinator.importRows(from: [.jsonLines(at: "people.jsonl")])
     /// ```
     ///
-    /// A store that has never had an object takes over the identifiers. Every other store gives the objects new ones, in the
-    /// order in which they come. The sources may have their rows and links in any order. The members on a line of links come
-    /// behind those that the owner has.
+    /// A store that has never had an object takes over the identifiers, except those that other programs of a shared store gave
+    /// out. Every other object gets a new one, in the order in which they come. The sources may have their rows and links in any
+    /// order. The members on a line of links come behind those that the owner has.
     ///
     /// - Parameters:
     ///   - onConflict: what an imported row does if another one has its value of a unique property; nil for what the schema says.

@@ -27,12 +27,23 @@ enum DiskKinds {
 
     /// Every bit of small files.
     @Sendable static func flippedBits(_ seeds: Range<UInt64>) async -> [String] {
-        let (outcomes, failures) = await outcomes(of: seeds, "damage-bits") { seed in
+        await flippedBits(seeds, "damage-bits") { try await $0.run() }
+    }
+
+    /// Every pair of bits of the headers of small files.
+    @Sendable static func headerPairs(_ seeds: Range<UInt64>) async -> [String] {
+        await flippedBits(seeds, "header-pairs") { try await $0.runHeaderPairs() }
+    }
+
+    private static func flippedBits(
+        _ seeds: Range<UInt64>, _ kind: String, _ run: @escaping @Sendable (inout FlippedBits) async throws -> Void
+    ) async -> [String] {
+        let (outcomes, failures) = await outcomes(of: seeds, kind) { seed in
             var bits = FlippedBits(seed: seed)
-            let failure = await failure { try await bits.run() }
+            let failure = await failure { try await run(&bits) }
             return (bits.outcomes, failure)
         }
-        print("damage-bits: \(outcomes.total) flipped bits\n\(outcomes)")
+        print("\(kind): \(outcomes.total) files\n\(outcomes)")
         return failures
     }
 

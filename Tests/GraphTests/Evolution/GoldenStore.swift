@@ -16,6 +16,8 @@ enum GoldenStore: String, CaseIterable {
     case libraryRecorded = "library-v1-recorded"
     // Written since files have history and its consumers.
     case libraryHistory = "library-v1-history"
+    // Written since several programs can save to one log.
+    case libraryShared = "library-v1-shared"
     case wide = "wide-v1"
     case wideCompacted = "wide-v1-compacted"
     case wideTail = "wide-v1-tail"
@@ -69,10 +71,10 @@ enum GoldenStore: String, CaseIterable {
     }
 
     /// Opens a store with the model that the golden files have.
-    func open(_ path: String) async throws(GraphError) -> Coordinator {
+    func open(_ path: String, readOnly: Bool = false) async throws(GraphError) -> Coordinator {
         isWide
-            ? try await Coordinator(for: LibraryV1.Wide.self, at: path)
-            : try await LibraryV1.open(path)
+            ? try await Coordinator(for: LibraryV1.Wide.self, at: path, readOnly: readOnly)
+            : try await LibraryV1.open(path, readOnly: readOnly)
     }
 
     /// The rows, as `PlainRows` shows them, with a line for the metadata behind the first one if there are any.
@@ -113,5 +115,11 @@ extension LibraryV1 {
         try await Coordinator(
             for: Author.self, Book.self, Chapter.self, Tag.self, Publisher.self, Reader.self, Card.self, Shelf.self,
             Draft.self, at: path, readOnly: readOnly, migration: migration)
+    }
+
+    static func open(_ path: String, joining log: JournalCommitLog) async throws(GraphError) -> Coordinator {
+        try await Coordinator(
+            for: Author.self, Book.self, Chapter.self, Tag.self, Publisher.self, Reader.self, Card.self, Shelf.self,
+            Draft.self, at: path, joining: log)
     }
 }

@@ -14,7 +14,7 @@ struct GoldenStoreWriter {
     private static let writings: [(store: GoldenStore, write: @Sendable (String) async throws -> Void)] = [
         (.libraryIndexed, writeIndexed), (.libraryTail, writeTail), (.libraryMetadata, writeMetadata),
         (.libraryMigrated, writeMigrated), (.libraryRecorded, writeRecorded), (.libraryHistory, writeHistory),
-        (.wideTail, writeWideTail),
+        (.libraryShared, writeShared), (.wideTail, writeWideTail),
     ]
 
     @Test func `what is missing is written`() async throws {
@@ -24,7 +24,7 @@ struct GoldenStoreWriter {
             try FileManager.default.copyItem(atPath: folder.file(), toPath: store.file.path)
             guard !FileManager.default.fileExists(atPath: store.rowsFile.path) else { continue }
             // What this engine reads from it is what later ones have to read.
-            let coordinator = try await store.open(folder.file())
+            let coordinator = try await store.open(folder.file(), readOnly: true)
             let text = try await store.lines(of: coordinator).map { $0 + "\n" }.joined()
             try text.write(to: store.rowsFile, atomically: true, encoding: .utf8)
             try await coordinator.close()
@@ -160,6 +160,39 @@ struct GoldenStoreWriter {
         try await Context(coordinator).transaction { try $0.first(LibraryV1.Tag.self)?.name = "first" }
         try await index.advance(to: coordinator.snapshot.token)
         try await Context(coordinator).transaction { try $0.first(LibraryV1.Reader.self)?.delete() }
+        try await coordinator.close()
+    }
+
+    /// Rows of three programs that save to one log, before a checkpoint and behind it.
+    private static let writeShared: @Sendable (String) async throws -> Void = { path in
+        let coordinator = try await LibraryV1.open(path)
+        let log = JournalCommitLog(coordinator)
+        let folder = try TemporaryFolder()
+        var others: [Coordinator] = []
+        for number in 1...2 {
+            let copy = folder.file("\(number)")
+            try await coordinator.copy(to: copy)
+            others.append(try await LibraryV1.open(copy, joining: log))
+        }
+        for round in 0..<2 {
+            for (number, store) in ([coordinator] + others).enumerated() {
+                try await store.catchUp()
+                try await Context(store, author: "robot \(number)").transaction { context in
+                    let (publishers, readers) = (
+                        try context.fetch(LibraryV1.Publisher.self), try context.fetch(LibraryV1.Reader.self)
+                    )
+                    let tag = context.insert(LibraryV1.Tag(name: "\(round) of \(number)", weight: Double(number)))
+                    for other in try context.fetch(LibraryV1.Tag.self).suffix(2) { tag.related.insert(other) }
+                    let house = context.insert(LibraryV1.Publisher(name: "House \(round) of \(number)", revenue: 1))
+                    publishers.first?.imprints.insert(house)
+                    if readers.count > 2 { readers[1].delete() }
+                    readers.first?.age += 1
+                    context.insert(LibraryV1.Reader(name: "Reader \(round) of \(number)", age: 7))
+                }
+            }
+            if round == 0 { try await coordinator.compact() }
+        }
+        for other in others { try await other.close() }
         try await coordinator.close()
     }
 

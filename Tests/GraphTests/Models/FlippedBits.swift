@@ -32,6 +32,31 @@ struct FlippedBits {
         }
     }
 
+    /// Each pair of bits of the headers of one of the three, without the zeros between fields and checksum.
+    mutating func runHeaderPairs() async throws {
+        let name = Self.names[Int(seed % UInt64(Self.names.count))]
+        let store = try await Self.store(name, seed: seed)
+        let copies = [0, 4_096].map { start in
+            let fields = store.bytes[start..<(start + 4_092)].lastIndex { $0 != 0 } ?? start
+            return Array(start...fields) + Array((start + 4_092)..<(start + 4_096))
+        }
+        let bits = copies.joined().flatMap { place in (0..<8).map { (place: place, mask: UInt8(1) << $0) } }
+        let row = "two bits in headers of \(name)"
+        for (number, first) in bits.enumerated() {
+            for second in bits[..<number] {
+                var damaged = store.bytes
+                damaged[first.place] ^= first.mask
+                damaged[second.place] ^= second.mask
+                do { outcomes.add(row, try store.check(damaged, withLock: true)) } catch {
+                    throw CrashedStore.Failure("\(row), \(first) and \(second): \(error)")
+                }
+            }
+        }
+        let inOne = copies.map { 8 * $0.count * (8 * $0.count - 1) / 2 }.reduce(0, +)
+        try expect(inOne, row, "opened whole with repairedHeader")
+        try expect(bits.count * (bits.count - 1) / 2 - inOne, row, "refused")
+    }
+
     private func expect(_ count: Int, _ row: String, _ column: String) throws {
         let found = outcomes.count(row, column)
         guard found == count else { throw CrashedStore.Failure("\(row): \(column) \(found), and not \(count)") }

@@ -191,8 +191,8 @@ import Foundation
         try demand(result == nil) { "a result outlives its list" }
         weak let old = context
         context = Context(coordinator, executor: .main)
-        for _ in 0..<1_000 where old != nil { await Task.yield() }
-        try demand(old == nil) { "the context outlives its lists" }
+        // Does not end if the context outlives its lists.
+        while old != nil { await Task.yield() }
     }
 
     private func demandObjects(_ count: Int) throws {

@@ -178,7 +178,7 @@ struct AutosaveFailureTests {
         // Deletes the page that others changed, which fails, and would not if they took that back.
         try await coordinator.transaction { _ = $0.insert(Page(title: "taken")) }
         await context.perform { $0[id]?.title = "taken" }
-        #expect(await clock.sleeps(reach: 1))
+        await clock.waitForSleeps(1)
         await context.saveByItself()
         guard case .notUnique = await context.autosaveError else {
             Issue.record("it was saved")
@@ -188,7 +188,7 @@ struct AutosaveFailureTests {
         #expect(clock.count == 1)
         try await coordinator.transaction { try $0.fetch(Page.self, where: { $0.title == "taken" }).first?.delete() }
         await context.refresh()
-        #expect(await clock.sleeps(reach: 2))
+        await clock.waitForSleeps(2)
         await context.saveByItself()
         #expect(value(id)?.title == "taken")
         #expect(await context.autosaveError == nil)

@@ -19,10 +19,13 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
     }
 
-    @Test func `a file at its longest refuses saves as a full disk does, and takes them again when there is room`()
-        async throws
-    {
-        let program = try StoreProcess("survives-limits")
+    /// Whether the program ignores the signal that the system sends then or not: it goes to the thread that writes, and the
+    /// threads of Dispatch block signals.
+    @Test(arguments: ["survives-limits", "default"])
+    func `a file at its longest refuses saves as a full disk does, and takes them again when there is room`(
+        signal: String
+    ) async throws {
+        let program = try StoreProcess(signal)
         #expect(try await program.run("open \(path)") == "opened 0")
         #expect(try await program.run("save 1") == "saved")
         // A few groups behind the first one, within the zeros ahead.
