@@ -151,6 +151,9 @@ struct DamagedTeamStore: Sendable {
         } catch {
             switch error {
             case .corrupt, .notAStore: break
+            // The version is read before the checksum: a newer one may have another header.
+            case .unsupportedVersion
+            where [8, 4_096 + 8].allSatisfy { damaged[$0..<($0 + 2)] != bytes[$0..<($0 + 2)] }: break
             default: throw CrashedStore.Failure("refused with \(error)")
             }
             let length = "\(error)".utf8.count
