@@ -28,7 +28,7 @@ struct PluginProcessTests {
         try process.run()
         let identifier = process.processIdentifier
         let watchdog = DispatchWorkItem { kill(identifier, SIGKILL) }
-        DispatchQueue.global().asyncAfter(deadline: .now() + 30, execute: watchdog)
+        DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
         defer { watchdog.cancel() }
         let answers = Array(pipes.output.fileHandleForReading.readDataToEndOfFile())
         let error = String(decoding: pipes.error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
