@@ -47,7 +47,7 @@ import Graph
             Kind(name: "crash", share: 0.017, run: DiskKinds.crash),
             // Each seed is all bits of three files; more seeds say little more.
             Kind(name: "damage-bits", share: 0.002, run: DiskKinds.flippedBits),
-            // Each seed is some 1,500,000 pairs: not in CI.
+            // Each seed is some 2,000,000 pairs: not in CI.
             Kind(name: "header-pairs", share: 0.002, run: DiskKinds.headerPairs),
             // Each seed is 200 damaged files: CI's 500 are 100,000.
             Kind(name: "damage-files", share: 1, run: DiskKinds.randomDamage),
