@@ -77,6 +77,22 @@ struct MetadataTests {
         let disk = GatedDisk()
         let store = try await Coordinator.people(on: disk)
         try await store.transaction { _ = $0.insert(Team(name: "red")) }
+        disk.holdOne()
+        async let compaction: Void = store.compact()
+        await disk.waitForArrival()
+        try await store.setMetadata("1", for: "number")
+        disk.release()
+        try await compaction
+        try await store.close()
+        let again = try await Coordinator.people(on: disk)
+        #expect(await again.metadata == ["number": "1"] && again.snapshot.check() == [])
+        #expect(try await #require(again.journal).generation == 2)
+    }
+
+    @Test func `what is set again and again beside a compaction is in the new file`() async throws {
+        let disk = GatedDisk()
+        let store = try await Coordinator.people(on: disk)
+        try await store.transaction { _ = $0.insert(Team(name: "red")) }
         disk.hold()
         async let compaction: Void = store.compact()
         await disk.waitForArrival()
