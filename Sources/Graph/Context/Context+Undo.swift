@@ -1,5 +1,5 @@
 extension Context {
-    /// How many groups of changes `undo()` can step back through; 0, the default, for none. A change from one positive limit
+    /// How many groups of changes `undo()` can step back through; 0, the default, or less for none. A change from one positive limit
     /// to another keeps the groups that fit.
     ///
     /// A group is what one `transaction`, one `perform`, one save of a nested context or one explicit group changes; changes
@@ -11,7 +11,7 @@ extension Context {
     public var undoLimit: Int {
         get { state.undoLimit }
         set {
-            state.undoLimit = newValue
+            state.undoLimit = max(newValue, 0)
             state.tellChanges()
         }
     }

@@ -36,7 +36,9 @@ extension RelatedObjects {
     /// - Precondition: the relationship is ordered, the object belongs to the same context, and the index is in range.
     ///
     /// Complexity: O(log *n*) for *n* members of all objects. Where several contexts have put members at one place, also
-    /// O(*k*) for *k* members.
+    /// O(*k*) for *k* members. A place takes 8 bytes or a few more in memory and in the file. Only where members come again and
+    /// again between the last two that came, as in the middle of a list that grows there, does it take four more after each twenty
+    /// of them; assigning all members makes their places short again.
     public func insert(_ member: ManagedObject<Target>, at index: Int) {
         guard case .relationship(let context, let owner, let relationship) = source else { return unowned() }
         precondition(relationship.isOrdered, "only an ordered relationship has places: declare it with 'ordered: true'")

@@ -15,7 +15,7 @@ extension Coordinator {
     }
 
     /// The identifier that `uri(for:)` wrote; nil if the text is no such URI, or if it names another store or an entity that
-    /// the store does not have. Ask a context whether the object exists.
+    /// the store does not have. An entity's original names count as its name does. Ask a context whether the object exists.
     ///
     /// Complexity: O(length of the text and of the entities' names).
     public nonisolated func id(forURI uri: String) -> AnyPersistentID? {
@@ -24,7 +24,9 @@ extension Coordinator {
         let parts = uri.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].first == "p", let row = RowNumber(parts[1].dropFirst()),
             row > 0, "p\(row)" == parts[1],
-            let entity = snapshot.schema.entities.first(where: { $0.name.percentEncoded == parts[0] })
+            let entity = snapshot.schema.entities.first(where: { entity in
+                entity.knownNames.contains { $0.percentEncoded == parts[0] }
+            })
         else { return nil }
         return AnyPersistentID(entityName: entity.name, row: row)
     }

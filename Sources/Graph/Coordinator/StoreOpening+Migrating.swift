@@ -228,6 +228,9 @@ extension StoreOpening {
                         + "a newer version of this program has opened it, or the plan has lost that version"
                 ])
         }
+        // A plan may lead back to a schema that the file had before. Where the file names an earlier version of it, this program is
+        // the newer one.
+        if let plan, let version = record.version, plan.versions.dropLast().contains(version) { return }
         if isOlder(than: record), direct.changes.contains(where: { !$0.isNeutral }) {
             throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: direct.changes))
         }

@@ -121,7 +121,7 @@ extension Decimal {
     }
 }
 
-extension Decimal: AttributeValue {
+extension Decimal: OrderedAttributeValue {
     /// For Graph's own use.
     public static var attributeCodec: AttributeCodec<Decimal> {
         AttributeCodec<Decimal>(
@@ -134,6 +134,36 @@ extension Decimal: AttributeValue {
                 return value
             },
             isIdentical: { ($0.isNaN && $1.isNaN) || $0 == $1 }
-        )
+        ).ordered(
+            by: { $0 < $1 },
+            appendKey: { value, key in
+                value.appendKey(to: &key)
+                return true
+            })
+    }
+
+    /// Appends bytes whose order is that of the numbers, with NaN before them, as `<` has it: the sign, where the point stands before
+    /// or behind the first digit that counts, and the digits from there on, two to a byte above 0, with 0 behind them. Those of
+    /// a negative number are inverted.
+    private func appendKey(to key: inout ByteWriter) {
+        guard !isNaN else { return key.append(0) }
+        let text = description.utf8
+        let point = text.firstIndex(of: UInt8(ascii: ".")) ?? text.endIndex
+        let isDigit = { (byte: UInt8) in byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+        let digits = text.filter(isDigit).map { $0 - UInt8(ascii: "0") }
+        guard let first = digits.firstIndex(where: { $0 > 0 }), let last = digits.lastIndex(where: { $0 > 0 }) else {
+            return key.append(0x80)
+        }
+        let isNegative = text.first == UInt8(ascii: "-")
+        let inverted: UInt8 = isNegative ? 0xFF : 0
+        key.append(isNegative ? 0x40 : 0xC0)
+        // Not below -128 nor above 166, the exponents of a number of one digit and of 39.
+        let exponent = UInt16(text[..<point].count(where: isDigit) - first + 256)
+        key.append(UInt8(exponent >> 8) ^ inverted)
+        key.append(UInt8(truncatingIfNeeded: exponent) ^ inverted)
+        for place in stride(from: first, through: last, by: 2) {
+            key.append(digits[place] * 10 + (place < last ? digits[place + 1] : 0) + 1 ^ inverted)
+        }
+        key.append(0 ^ inverted)
     }
 }

@@ -7,8 +7,8 @@ extension EntitySchema.Declaration {
         *, unavailable,
         message: """
             an attribute's type is a number, Bool, String, Date, UUID, Data, URL or Decimal, an optional or a collection of \
-            these, a RawRepresentable type whose raw value is a Bool, String, Date, UUID, Data or a number other than Decimal, \
-            or any type that is Codable, Equatable and Sendable
+            these, a RawRepresentable type whose raw value is a Bool, String, Date, UUID, Data or a number, or any type that is \
+            Codable, Equatable and Sendable
             """
     )
     @_disfavoredOverload
@@ -25,8 +25,8 @@ extension EntitySchema.Declaration {
     @available(
         *, unavailable,
         message: """
-            an attribute that is unique or indexed has an order: its type is Bool, String, Date, UUID, Data or a number other \
-            than Decimal, an optional of these, or a RawRepresentable type that has one of them as raw value
+            an attribute that is unique or indexed has an order: its type is Bool, String, Date, UUID, Data or a number, an \
+            optional of these, or a RawRepresentable type that has one of them as raw value
             """
     )
     @_disfavoredOverload

@@ -58,7 +58,11 @@ struct SchemaAssembly {
         for (index, property) in entities[entity].properties.enumerated() {
             switch property.role {
             case .attribute(let uniqueness, let isIndexed):
-                guard uniqueness != nil || isIndexed, let part = part(index, of: entity) else { continue }
+                guard uniqueness != nil || isIndexed else { continue }
+                guard let part = part(index, of: entity) else {
+                    report(entity, property.name, "it is to be unique or indexed, but its values have no order")
+                    continue
+                }
                 entities[entity].indexes.append(IndexDescription(first: part, uniqueness: uniqueness))
             case .toOne(let relationship):
                 guard let target = targets[End(entity: entity, property: index)], let part = part(index, of: entity)

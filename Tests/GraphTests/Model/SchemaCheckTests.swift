@@ -45,6 +45,14 @@ struct SchemaCheckTests {
         #expect(problems(of: Twice.self).map(\.property) == ["second"])
     }
 
+    @Test func `a type that says it has an order has one, where it is to be unique or indexed`() {
+        #expect(
+            problems(of: WithUnordered.self).map(\.description) == [
+                "WithUnordered.code: it is to be unique or indexed, but its values have no order",
+                "WithUnordered.other: it is to be unique or indexed, but its values have no order",
+            ])
+    }
+
     @Test func `a transient property is checked like any other`() {
         #expect(
             problems(of: WithWrongTransients.self).map(\.description) == [
@@ -64,6 +72,24 @@ struct SchemaCheckTests {
         #expect(problems(of: WithTuple.self).map(\.property) == ["pair"])
         #expect(problems(of: Observed.self).isEmpty)
     }
+}
+
+/// Has no order, whatever it says.
+private struct Unordered: OrderedAttributeValue {
+    static var attributeCodec: AttributeCodec<Unordered> {
+        AttributeCodec(
+            kind: "bool", encode: { $1.append(0) },
+            decode: { reader in
+                _ = try reader.take(1)
+                return Unordered()
+            },
+            isIdentical: { _, _ in true })
+    }
+}
+
+@Entity private struct WithUnordered {
+    @Unique var code: Unordered
+    @Indexed var other: Unordered?
 }
 
 private final class Target: Codable, Equatable, Sendable {

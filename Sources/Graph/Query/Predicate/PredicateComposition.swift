@@ -8,7 +8,8 @@
 
 extension Predicate {
     /// What meets all of these predicates; everything, if there are none. They are asked in this order, and none after the first
-    /// that is not met.
+    /// that is not met. Any number may be put together, one after the other too, but only 200 inside one another where `all`,
+    /// `any` and `not` alternate: more are `GraphError/predicateNotSupported(_:)`.
     ///
     /// ```swift
     /// var conditions: [Predicate<Person>] = [#Predicate { $0.age >= 18 }]
@@ -51,15 +52,49 @@ extension Predicate {
 
 /// Predicates about the same object.
 private struct CombinedPredicates<E: Entity>: StandardPredicateExpression {
+    /// What is deeper could use up a thread's stack.
+    private static var deepest: Int { 200 }
+
     let predicates: [Predicate<E>]
     let areAllNeeded: Bool
     let variable: PredicateExpressions.Variable<E>
+    /// How many of these are inside one another, this one included.
+    private let depth: Int
 
+    /// Takes the parts of predicates that are put together in the same way instead of these, so that conditions which are added
+    /// one by one lie side by side.
     init(predicates: [Predicate<E>], areAllNeeded: Bool, variable: PredicateExpressions.Variable<E>) {
-        (self.predicates, self.areAllNeeded, self.variable) = (predicates, areAllNeeded, variable)
+        (self.areAllNeeded, self.variable) = (areAllNeeded, variable)
+        var (parts, depth): ([Predicate<E>], Int) = ([], 1)
+        for predicate in predicates {
+            if let other = predicate.expression as? CombinedPredicates, other.areAllNeeded == areAllNeeded {
+                parts += other.predicates
+                depth = max(depth, other.depth)
+            } else {
+                parts.append(predicate)
+                depth = max(depth, 1 + Self.depth(of: predicate))
+            }
+        }
+        (self.predicates, self.depth) = (parts, depth)
+    }
+
+    private static func depth(of predicate: Predicate<E>) -> Int {
+        switch predicate.expression {
+        case let combined as CombinedPredicates: combined.depth
+        case let negated as PredicateExpressions.Negation<CombinedPredicates>: negated.wrapped.depth
+        default: 0
+        }
+    }
+
+    private func requireDepth() throws {
+        guard depth <= Self.deepest else {
+            throw GraphError.predicateNotSupported(
+                "it is put together of others that are more than \(Self.deepest) inside one another")
+        }
     }
 
     func evaluate(_ bindings: PredicateBindings) throws -> Bool {
+        try requireDepth()
         let value = try variable.evaluate(bindings)
         return areAllNeeded
             ? try predicates.allSatisfy { try $0.evaluate(value) } : try predicates.contains { try $0.evaluate(value) }
@@ -76,6 +111,7 @@ private struct CombinedPredicates<E: Entity>: StandardPredicateExpression {
 
 extension CombinedPredicates: PredicateNode {
     func term(_ compiler: PredicateCompiler) throws -> Term<Bool> {
+        try requireDepth()
         let terms = try predicates.map { predicate in
             compiler.name(predicate.variable.key, as: variable.key)
             return try compiler.term(of: predicate.expression)

@@ -268,6 +268,28 @@ struct PredicateTests {
         #expect(try snapshot.fetchCount(Piece.self, where: .all(numbers.map { .not($0) })) == 0)
     }
 
+    @Test func `predicates that are put together one after the other do not lie inside one another`() throws {
+        var (any, all): (Predicate<Piece>, Predicate<Piece>) = (.any(), .all())
+        for number in 0..<3_000 {
+            let next = #Predicate<Piece> { $0.number == number }
+            (any, all) = (.any(any, next), .all(.not(next), all))
+        }
+        #expect(try snapshot.fetchCount(Piece.self, where: any) == 40)
+        #expect(try snapshot.fetchCount(Piece.self, where: all) == 0)
+    }
+
+    @Test func `a predicate that is put together too deeply is an error`() throws {
+        var nested = #Predicate<Piece> { $0.number == 3 }
+        for _ in 0..<99 { nested = .any(.not(.all(.not(nested), .all())), .any()) }
+        #expect(throws: GraphError.self) { try snapshot.fetchCount(Piece.self, where: nested) }
+        var deep = #Predicate<Piece> { $0.number == 3 }
+        for _ in 0..<2_000 { deep = .not(deep) }
+        #expect(throws: GraphError.self) { try snapshot.fetchCount(Piece.self, where: deep) }
+        var shallow = #Predicate<Piece> { $0.number == 3 }
+        for _ in 0..<100 { shallow = .not(.not(shallow)) }
+        #expect(try snapshot.fetchCount(Piece.self, where: shallow) == 1)
+    }
+
     @Test func `predicates are put together`() throws {
         let (one, other): (Predicate<Piece>, Predicate<Piece>) = (
             #Predicate { $0.number < 9 }, #Predicate { $0.count == 2 }
