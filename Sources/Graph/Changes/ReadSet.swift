@@ -145,14 +145,15 @@ struct ReadSet: Sendable {
         }
         let byEntity = Dictionary(grouping: searches.lazy.filter { !entities.contains($0.entity) }) { $0.entity }
         for (entity, searches) in byEntity {
+            // For the first row that differs, if there is one.
+            lazy var tree = SearchTree(searches.lazy.map(\.conditions))
             head.entities[entity].rows.forEachDifference(from: base.entities[entity].rows) { row, _, _ in
                 let id = RowID(entity: entity, row: row)
                 // Of a row that both sides change it searches what comes of both: each property from one of them.
                 let isOurs = ours?.changes[entity].kind(of: row) == .updated
                 let states = isOurs ? [[base, head, ours?.snapshot ?? head]] : [[base], [head]]
                 let isRead = states.contains { states in
-                    Self.isRow(
-                        at: states.compactMap { $0.address(of: id) }, of: schema.entities[entity], inAnyOf: searches)
+                    Self.isRow(at: states.compactMap { $0.address(of: id) }, of: schema.entities[entity], inAnyOf: tree)
                 }
                 if isRead { ids.insert(id) }
             }
@@ -162,10 +163,10 @@ struct ReadSet: Sendable {
 
     /// Whether a row with each property from one of these meets all conditions of a search.
     private static func isRow(
-        at addresses: [UnsafeRawPointer], of entity: EntityDescription, inAnyOf searches: [Search]
+        at addresses: [UnsafeRawPointer], of entity: EntityDescription, inAnyOf searches: SearchTree
     ) -> Bool {
         var keys: [Int: [[UInt8]]] = [:]
-        func propertyKeys(_ number: Int) -> [[UInt8]] {
+        return searches.isMet { number in
             if let known = keys[number] { return known }
             let property = entity.properties[number]
             let new = addresses.map { address in
@@ -175,11 +176,6 @@ struct ReadSet: Sendable {
             }
             keys[number] = new
             return new
-        }
-        return searches.contains { search in
-            search.conditions.allSatisfy { condition in
-                propertyKeys(condition.property).contains { $0.withUnsafeBytes { condition.keys.contains($0) } }
-            }
         }
     }
 }

@@ -75,18 +75,21 @@ extension WorkingState {
     /// Forgets changes to rows that `state`, the base of this one, inserted after the savepoint, and references and links to
     /// them.
     mutating func forgetChanges(ofRowsInsertedIn state: WorkingState, since savepoint: WorkingState) {
-        for entity in schema.entities.indices {
-            state.changes[entity].forEachChange { row, kind, _ in
+        var ids: [RowID] = []
+        for (entity, changes) in state.changes.entities {
+            changes.forEachChange { row, kind, _ in
                 guard kind == .inserted, savepoint.changes[entity].kind(of: row) == nil else { return }
-                let id = RowID(entity: entity, row: row)
-                changes[entity].remove(row)
-                changes[entity].removeRequirement(row)
-                forgetMissingMembers(of: id)
-                forgetReferences(to: id, since: savepoint.snapshot)
-                for number in schema.entities[entity].linkTables {
-                    for member in snapshot.linkTables[number].memberRows(of: row) {
-                        snapshot.unlink(member, from: row, in: number)
-                    }
+                ids.append(RowID(entity: entity, row: row))
+            }
+        }
+        forgetMissingMembers(of: ids)
+        for id in ids {
+            changes.remove(id)
+            changes.removeRequirement(id)
+            forgetReferences(to: id, since: savepoint.snapshot)
+            for number in schema.entities[id.entity].linkTables {
+                for member in snapshot.linkTables[number].memberRows(of: id.row) {
+                    snapshot.unlink(member, from: id.row, in: number)
                 }
             }
         }

@@ -31,7 +31,7 @@ extension WorkingState {
         guard let relationship = assignments.first?.relationship, let table = relationship.linkTable,
             let inverse = schema.linkTables[table].inverse, inverse != table,
             !schema.linkTables[table].isOrdered, !schema.linkTables[inverse].isOrdered,
-            missingMembers.isEmpty, denyingLinks.isEmpty
+            missingMembers.isEmpty
         else { return 0 }
         var last = snapshot.linkTables[table].lastOwner ?? 0
         let group = assignments.prefix(LinkTable.mostAtOnce).prefix { assignment in
@@ -45,6 +45,7 @@ extension WorkingState {
         var links: [LinkTable.Link] = []
         for assignment in group {
             noteMembers(of: assignment.owner, through: relationship)
+            forgetDenyingLinks(of: assignment.owner, relationship)
             for member in Set(assignment.members) {
                 guard snapshot.entities[relationship.source].rows.contains(member) else {
                     missingMembers[MemberList(relationship, of: assignment.owner), default: []].insert(member)

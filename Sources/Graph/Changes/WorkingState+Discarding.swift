@@ -18,10 +18,8 @@ extension WorkingState {
     /// - An updated row is as in the base again, with its links and the order of its members.
     /// - A deleted row comes back with everything that the same delete removed, and with its references and links.
     mutating func discard(_ ids: some Sequence<RowID>) {
-        for id in ids {
-            forgetMissingMembers(of: id)
-            changes.removeRequirement(id)
-        }
+        forgetMissingMembers(of: ids)
+        for id in ids { changes.removeRequirement(id) }
         discardRows(ids, cascadingIn: base)
         for id in ids { discardLinks(of: id) }
         // A row that comes back may refer to one that stays deleted.
@@ -44,17 +42,19 @@ extension WorkingState {
         takeBack(deletes, cascadingIn: state)
     }
 
-    /// Forgets missing members of the row, and the row among those of others.
-    mutating func forgetMissingMembers(of id: RowID) {
+    /// Forgets missing members of the rows, and the rows among those of others.
+    mutating func forgetMissingMembers(of ids: some Sequence<RowID>) {
         guard !missingMembers.isEmpty else { return }
+        let rows = Dictionary(grouping: ids) { $0.entity }.mapValues { Set($0.map(\.row)) }
         for (list, members) in missingMembers {
-            guard list.entity != id.entity || list.owner != id.row else {
+            guard rows[list.entity]?.contains(list.owner) != true else {
                 missingMembers[list] = nil
                 continue
             }
             let source = schema.entities[list.entity].toManys.first { $0.property == list.property }?.source
-            guard source == id.entity, members.contains(id.row) else { continue }
-            missingMembers[list] = members.count == 1 ? nil : members.subtracting([id.row])
+            guard let gone = source.flatMap({ rows[$0] }), !members.isDisjoint(with: gone) else { continue }
+            let rest = members.subtracting(gone)
+            missingMembers[list] = rest.isEmpty ? nil : rest
         }
     }
 
@@ -330,7 +330,7 @@ extension WorkingState {
 
 extension Snapshot {
     /// The rows whose delete cascades to this one directly.
-    fileprivate func owners(cascadingTo id: RowID) -> [RowID] {
+    func owners(cascadingTo id: RowID) -> [RowID] {
         let description = schema.entities[id.entity]
         var owners: [RowID] = []
         if let address = address(of: id) {

@@ -215,12 +215,11 @@ extension WorkingState {
     }
 
     /// Forgets links with deleted rows, which are in no link table any more.
-    private mutating func forgetDenyingLinks(of owner: RowNumber, _ relationship: ToManyDescription) {
-        guard !denyingLinks.isEmpty, let number = relationship.linkTable else { return }
-        denyingLinks = denyingLinks.filter { link in
-            let other = link.reversed(in: schema)
-            return other.table != number || other.owner != owner
-        }
+    mutating func forgetDenyingLinks(of owner: RowNumber, _ relationship: ToManyDescription) {
+        guard !denyingLinks.isEmpty, let table = relationship.linkTable,
+            let inverse = schema.linkTables[table].inverse
+        else { return }
+        denyingLinks.removeLinks(to: owner, in: inverse)
     }
 
     var sortedMissingMembers: [(key: MemberList, value: Set<RowNumber>)] {

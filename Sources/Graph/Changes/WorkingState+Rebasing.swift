@@ -28,7 +28,8 @@ extension WorkingState {
         for (list, members) in later.missingMembers { missingMembers[list, default: []].formUnion(members) }
         linkMissingMembers()
         requireAgain(later, keepingBases, before: before)
-        for link in later.denyingLinks where !later.base.linkTables[link.table].contains(link.member, of: link.owner) {
+        for link in later.denyingLinks.all
+        where !later.base.linkTables[link.table].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
         }
     }

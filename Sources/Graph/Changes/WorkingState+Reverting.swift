@@ -86,7 +86,8 @@ extension WorkingState {
         for id in updated { revertProperties(of: id, change, stayed, &conflicts) }
         revertMembers(change, stayed, &conflicts)
         linkMissingMembers()
-        for id in inserted where !deleteInserted(id, change, replaced) {
+        var kept: Set<RowID> = []
+        for id in inserted where !deleteInserted(id, change, replaced, &kept) {
             conflicts.append(conflict(id, nil))
         }
         _ = applyDeleteRules()
@@ -297,45 +298,61 @@ extension WorkingState {
 
     /// Deletes an inserted row that nobody has changed since, unless that would affect others' rows or changes. One that gave
     /// way to another row is not there to be deleted, unless it has come back.
+    ///
+    /// - Parameter kept: rows whose delete would affect others', whatever else it deletes. It gets those found here, so that a
+    ///   chain of rows is followed once.
     private mutating func deleteInserted(
         _ id: RowID,
         _ change: SnapshotDifference,
-        _ replaced: Set<RowID>
+        _ replaced: Set<RowID>,
+        _ kept: inout Set<RowID>
     ) -> Bool {
         guard snapshot.contains(id) else { return !replaced.contains(id) }
+        guard !kept.contains(id) else { return false }
         let closure = snapshot.deleteClosure(of: id)
+        var isRefused = false
+        var open: [RowID] = []
         for (entity, rows) in closure.enumerated() {
             for row in rows {
                 let id = RowID(entity: entity, row: row)
-                guard isAsInserted(id, change), !hasNewReferrers(id, besides: closure, since: change.after) else {
-                    return false
+                let referrers = newReferrers(to: id, besides: closure, since: change.after)
+                if !referrers.isEmpty { isRefused = true }
+                // Two rows of this step that others have linked may still go together.
+                if !isAsInserted(id, change) || referrers.contains(where: { !isAsInserted($0, change) }) {
+                    open.append(id)
                 }
             }
         }
-        delete(id)
+        guard !isRefused, open.isEmpty else {
+            while let next = open.popLast() {
+                if kept.insert(next).inserted { open += snapshot.owners(cascadingTo: next) }
+            }
+            return false
+        }
+        delete(closure)
         return true
     }
 
-    /// Whether rows that stay refer or are linked to this one and did not in an earlier state.
-    private func hasNewReferrers(
-        _ id: RowID,
-        besides closure: [Set<RowNumber>],
-        since state: Snapshot
-    ) -> Bool {
+    /// The rows that would stay, and that refer or are linked to this one and did not in an earlier state.
+    private func newReferrers(to id: RowID, besides closure: [Set<RowNumber>], since state: Snapshot) -> [RowID] {
         let description = schema.entities[id.entity]
+        var found: [RowID] = []
         for reference in description.references {
             let known = Set(state.referrers(to: id.row, through: reference))
-            let referrers = snapshot.referrers(to: id.row, through: reference)
-            if referrers.contains(where: { !known.contains($0) && !closure[reference.entity].contains($0) }) {
-                return true
+            for row in snapshot.referrers(to: id.row, through: reference)
+            where !known.contains(row) && !closure[reference.entity].contains(row) {
+                found.append(RowID(entity: reference.entity, row: row))
             }
         }
-        return description.linkTables.contains { number in
+        for number in description.linkTables {
             let known = Set(state.linkTables[number].memberRows(of: id.row))
-            let members = closure[schema.linkTables[number].members]
-            return snapshot.linkTables[number].memberRows(of: id.row)
-                .contains { !known.contains($0) && !members.contains($0) }
+            let entity = schema.linkTables[number].members
+            for row in snapshot.linkTables[number].memberRows(of: id.row)
+            where !known.contains(row) && !closure[entity].contains(row) {
+                found.append(RowID(entity: entity, row: row))
+            }
         }
+        return found
     }
 
     private func isAsInserted(_ id: RowID, _ change: SnapshotDifference) -> Bool {

@@ -122,7 +122,7 @@ extension WorkingState {
 
     private func appendDeletesDeniedByLinks(to denied: inout ErrorList<DeniedDelete>) {
         var members: [MemberList: (link: LinkID, rows: [RowNumber])] = [:]
-        for link in denyingLinks {
+        for link in denyingLinks.all {
             let table = schema.linkTables[link.table]
             // A row that was never saved leaves no delete.
             guard snapshot.entities[table.members].rows.contains(link.member),

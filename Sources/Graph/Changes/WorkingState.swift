@@ -10,7 +10,7 @@ struct WorkingState: Sendable {
         var snapshot: Snapshot
         var changes: ChangeSet
         var missingMembers: [MemberList: Set<RowNumber>] = [:]
-        var denyingLinks: Set<LinkID> = []
+        var denyingLinks = LinkSet()
         var assignments: [ToManyAssignment] = []
         var candidates: Set<RowID> = []
         var restorable: Set<RowID> = []
@@ -176,7 +176,7 @@ struct WorkingState: Sendable {
     }
 
     /// Links of rows deleted here that deny the delete while the row at the other end exists. No link table has them any more.
-    var denyingLinks: Set<LinkID> {
+    var denyingLinks: LinkSet {
         _read { yield box[0].denyingLinks }
         _modify { yield &box[0].denyingLinks }
     }
@@ -283,7 +283,7 @@ struct WorkingState: Sendable {
     private mutating func forgetDelete(of id: RowID) {
         changes.removeLastRow(id)
         guard !denyingLinks.isEmpty else { return }
-        denyingLinks = denyingLinks.filter { $0.owner != id.row || schema.linkTables[$0.table].entity != id.entity }
+        for table in schema.entities[id.entity].linkTables { denyingLinks.removeLinks(of: id.row, in: table) }
     }
 
     /// Replaces an existing row. Writing the same values is no change, and a row that equals its base again has none. Returns

@@ -16,11 +16,25 @@ struct KeyRange: Hashable, Sendable {
         self.init(from: prefix, upTo: prefix, includesUpper: true)
     }
 
+    /// Whether it has exactly the keys that begin with `lower`, which may be a whole key.
+    var isPrefix: Bool { includesUpper && lower == upper }
+
     /// - Parameter key: of one property, without what follows it in the entries of an index.
-    func contains(_ key: UnsafeRawBufferPointer) -> Bool {
-        guard !key.lexicographicallyPrecedes(lower) else { return false }
+    func contains(_ key: UnsafeRawBufferPointer) -> Bool { !key.lexicographicallyPrecedes(lower) && ends(behind: key) }
+
+    /// Whether a key is not behind the range.
+    func ends(behind key: UnsafeRawBufferPointer) -> Bool {
         guard let upper else { return true }
         return key.lexicographicallyPrecedes(upper) || includesUpper && key.starts(with: upper)
+    }
+
+    /// Whether some keys behind this range are not behind the other one.
+    func ends(before other: KeyRange) -> Bool {
+        guard let upper else { return false }
+        guard let otherUpper = other.upper else { return true }
+        if includesUpper, otherUpper.starts(with: upper) { return false }
+        if other.includesUpper, upper.starts(with: otherUpper) { return true }
+        return upper.lexicographicallyPrecedes(otherUpper)
     }
 
     /// Calls the body with the range of an index whose keys begin with the property's.

@@ -18,6 +18,15 @@ import Testing
     @Relationship(inverse: \Doc.tags) var docs: ToMany<Doc> = []
 }
 
+/// Takes what grows from it along when it is deleted.
+@Entity private struct Sprig {
+    var length = 0
+    var parent: ToOne<Sprig> = nil
+    @Relationship(.cascade, inverse: \Sprig.parent) var children: ToMany<Sprig> = []
+    var touches: ToMany<Sprig> = []
+    @Relationship(inverse: \Sprig.touches) var touched: ToMany<Sprig> = []
+}
+
 /// R22: an undo takes back what its group did, and nothing that others did.
 struct UndoOverOthersTests {
     private static func store() async throws -> Coordinator {
@@ -330,6 +339,69 @@ struct UndoOverOthersTests {
         #expect(await context.undo() == [UndoConflict(id: AnyPersistentID(client), property: "accounts")])
         #expect(await context.perform { $0[client]?.accounts.ids } == [ids[1], ids[0], ids[2]])
         #expect(await context.hasChanges == false)
+    }
+
+    /// Saves two chains of six sprigs, has others change something, and undoes it. Returns the sprigs that stay, and the
+    /// conflicts.
+    private static func undoChains(
+        after change: @Sendable (isolated Context, [Sprig.ID]) throws -> Void
+    ) async throws -> (kept: [RowNumber], conflicts: [RowNumber]) {
+        let coordinator = try await Coordinator(for: Sprig.self, checksEveryCommit: true)
+        let context = await Self.context(coordinator)
+        let ids = try await context.transaction { context in
+            var sprigs: [Sprig.Object] = []
+            for length in 0..<12 {
+                let sprig = context.insert(Sprig(length: length))
+                if length % 6 != 0 { sprig.parent = sprigs[length - 1] }
+                sprigs.append(sprig)
+            }
+            return sprigs.map(\.id)
+        }
+        try await coordinator.transaction { try change($0, ids) }
+        await context.refresh()
+        let conflicts = await context.undo()
+        try await context.save()
+        return (try coordinator.snapshot.fetchIDs(Sprig.self).map(\.row), conflicts.map(\.id.row))
+    }
+
+    @Test func `R22 of a chain of inserted objects those stay from which others' change is reached`() async throws {
+        let changed = try await Self.undoChains { context, ids in try context.object(for: ids[9]).length = -1 }
+        #expect(changed.kept == [7, 8, 9, 10] && changed.conflicts == [7, 8, 9, 10])
+        let extended = try await Self.undoChains { context, ids in
+            _ = context.insert(Sprig(parent: ToOne(ids[9])))
+        }
+        #expect(extended.kept == [7, 8, 9, 10, 13] && extended.conflicts == [7, 8, 9, 10])
+        let linked = try await Self.undoChains { context, ids in
+            context.insert(Sprig()).touches.insert(try context.object(for: ids[9]))
+        }
+        #expect(linked.kept == [7, 8, 9, 10, 13] && linked.conflicts == [7, 8, 9, 10])
+    }
+
+    @Test func `R22 inserted objects that others have linked go only with what takes both along`() async throws {
+        let apart = try await Self.undoChains { context, ids in
+            try context.object(for: ids[11]).touches.insert(try context.object(for: ids[5]))
+        }
+        #expect(apart.kept == Array(1...12) && apart.conflicts == Array(1...12))
+        let together = try await Self.undoChains { context, ids in
+            try context.object(for: ids[11]).touches.insert(try context.object(for: ids[8]))
+        }
+        #expect(together.kept == [] && together.conflicts == [])
+    }
+
+    @Test func `R22 what takes both linked objects along may come after them`() async throws {
+        let coordinator = try await Coordinator(for: Sprig.self, checksEveryCommit: true)
+        let context = await Self.context(coordinator)
+        let (one, two) = try await context.transaction { context in
+            let (one, two, parent) = (context.insert(Sprig()), context.insert(Sprig()), context.insert(Sprig()))
+            (one.parent, two.parent) = (parent, parent)
+            return (one.id, two.id)
+        }
+        try await coordinator.transaction { context in
+            try context.object(for: one).touches.insert(try context.object(for: two))
+        }
+        await context.refresh()
+        _ = await context.undo()
+        #expect(try await context.perform { try $0.fetchCount(Sprig.self) } == 0)
     }
 }
 
