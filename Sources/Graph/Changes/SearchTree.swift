@@ -1,4 +1,5 @@
-/// The searches of one entity, so that those that a row meets are found without trying each.
+/// The searches of one entity, so that those that a row meets are found without trying each: for each property a tree of ranges
+/// that knows where each part ends last (Cormen and others, *Introduction to Algorithms*, interval trees).
 ///
 /// Complexity: a row is looked up in O(log *n*) among *n* searches of which each asks for one key of its properties. Ranges that
 /// overlap cost no more where a search has one condition; of several conditions, each search whose first one is met is tried.
