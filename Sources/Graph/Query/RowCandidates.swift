@@ -187,7 +187,7 @@ extension Snapshot {
             else { break }
             used.append(next)
             // A range of keys that begin alike may be that of one key, or of a text's beginning, behind which no other key comes.
-            if next.areExact, next.ranges[0].isOneKey { prefix += next.ranges[0].lower } else { last = next.ranges[0] }
+            if next.areExact, next.ranges[0].isPrefix { prefix += next.ranges[0].lower } else { last = next.ranges[0] }
         }
         guard used.count > 1 else { return nil }
         let range = last.map { prefix + $0 } ?? KeyRange(prefix: prefix)
@@ -352,9 +352,6 @@ extension Column {
 }
 
 extension KeyRange {
-    /// Whether all keys in it begin alike.
-    fileprivate var isOneKey: Bool { lower == upper && includesUpper }
-
     /// The range behind the keys of other properties.
     fileprivate static func + (prefix: [UInt8], range: KeyRange) -> KeyRange {
         guard let upper = range.upper else {
@@ -366,21 +363,11 @@ extension KeyRange {
     /// Nil if no key is in both.
     func intersection(_ other: KeyRange) -> KeyRange? {
         let lower = lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower
-        let last = endsBefore(other) ? self : other
+        let last = ends(before: other) ? self : other
         guard let upper = last.upper else { return KeyRange(from: lower, upTo: nil, includesUpper: true) }
         guard lower.lexicographicallyPrecedes(upper) || last.includesUpper && lower.starts(with: upper) else {
             return nil
         }
         return KeyRange(from: lower, upTo: upper, includesUpper: last.includesUpper)
-    }
-
-    private func endsBefore(_ other: KeyRange) -> Bool {
-        guard let end = other.upper else { return true }
-        guard let upper else { return false }
-        if upper == end { return !includesUpper }
-        // Everything that begins with an included bound is in the range.
-        if end.starts(with: upper) { return !includesUpper }
-        if upper.starts(with: end) { return other.includesUpper }
-        return upper.lexicographicallyPrecedes(end)
     }
 }
