@@ -10,10 +10,4 @@ struct UndoStep: Sendable {
 
     /// Whether the step has no effect, as when an object was inserted and deleted again.
     var isEmpty: Bool { difference.isEmpty && before.hasSameDetachedRows(as: after) }
-
-    func hasChanged(_ id: RowID) -> Bool {
-        guard let new = after.snapshot.address(of: id) else { return false }
-        guard let old = before.snapshot.address(of: id) else { return true }
-        return !after.schema.entities[id.entity].areIdentical(old, new)
-    }
 }

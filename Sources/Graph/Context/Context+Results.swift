@@ -12,7 +12,7 @@ extension Context {
     /// The same, in sections of objects that have one value of a property. Sections come in the order of that property, nil first,
     /// before all sort criteria, and a page token belongs to all of these. The limit counts through all sections.
     ///
-    /// Complexity: that of ``results(_:)``.
+    /// Complexity: that of ``results(_:)``, and O(*s*) for *s* sections when a section gains or loses objects.
     public func results<E: Entity, V: OrderedAttributeValue>(
         _ descriptor: FetchDescriptor<E>,
         sectionedBy keyPath: any KeyPath<E, V> & Sendable,
@@ -24,7 +24,7 @@ extension Context {
 
     /// The same, in sections of objects that refer to one object, in the order of these objects' insertion, nil first.
     ///
-    /// Complexity: that of ``results(_:)``.
+    /// Complexity: that of ``results(_:)``, and O(*s*) for *s* sections when a section gains or loses objects.
     public func results<E: Entity, Target>(
         _ descriptor: FetchDescriptor<E>,
         sectionedBy keyPath: any KeyPath<E, ToOne<Target>> & Sendable,

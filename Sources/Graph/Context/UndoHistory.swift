@@ -170,17 +170,35 @@ struct UndoHistory {
         steps += open.indices.map { \Self.open[$0] }
         steps = steps.filter { self[keyPath: $0].number > savedThrough && self[keyPath: $0].number <= taken }
             .sorted { self[keyPath: $0].number > self[keyPath: $1].number }
+        var changed: Set<RowID> = []
         SnapshotDifference(before: captured, after: result).forEachRow { id, old, new in
-            guard let old, let new,
-                let last = steps.first(where: { self[keyPath: $0].hasChanged(id) }),
-                let current = self[keyPath: last].after.snapshot.address(of: id)
-            else { return }
-            // What the hooks left alone may be others' work, which came after the step.
-            let description = result.schema.entities[id.entity]
-            description.layout.withCopy(of: current) { copy in
-                description.takeChanges(from: old, to: new, into: copy)
-                self[keyPath: last].after.update(id, copying: copy)
+            if old != nil, new != nil { changed.insert(id) }
+        }
+        for step in steps {
+            // A reference that a hook changed changes the row at its other end, too: the step has then changed that as well.
+            var isComplete = false
+            while !isComplete, !changed.isEmpty {
+                isComplete = true
+                self[keyPath: step].difference.forEachRow { id, _, new in
+                    guard new != nil, changed.remove(id) != nil else { return }
+                    takeChanges(of: id, from: captured, to: result, into: step)
+                    isComplete = false
+                }
             }
+        }
+    }
+
+    /// What the hooks left alone may be others' work, which came after the step.
+    private mutating func takeChanges(
+        of id: RowID, from captured: Snapshot, to result: Snapshot, into step: WritableKeyPath<Self, UndoStep>
+    ) {
+        guard let old = captured.address(of: id), let new = result.address(of: id),
+            let current = self[keyPath: step].after.snapshot.address(of: id)
+        else { return }
+        let description = result.schema.entities[id.entity]
+        description.layout.withCopy(of: current) { copy in
+            description.takeChanges(from: old, to: new, into: copy)
+            self[keyPath: step].after.update(id, copying: copy)
         }
     }
 
@@ -202,15 +220,17 @@ struct UndoHistory {
         for (entity, rows) in replacements {
             for row in rows.keys { replaced.insert(RowID(entity: entity, row: row)) }
         }
-        func rebaseSteps(_ steps: inout [UndoStep]) {
+        // Numbers ascend in each list, so that what was saved long ago is not looked at again.
+        func rebaseSteps(_ steps: inout [UndoStep]) -> Bool {
             for place in steps.indices where steps[place].number > taken {
                 steps[place].before = rebase(steps[place].before)
                 steps[place].after = rebase(steps[place].after)
             }
+            return steps.contains { $0.number > taken }
         }
-        for place in done.indices { rebaseSteps(&done[place].steps) }
-        for place in undone.indices { rebaseSteps(&undone[place].steps) }
-        rebaseSteps(&open)
+        for place in done.indices.reversed() { guard rebaseSteps(&done[place].steps) else { break } }
+        for place in undone.indices.reversed() { guard rebaseSteps(&undone[place].steps) else { break } }
+        _ = rebaseSteps(&open)
     }
 
     /// Forgets the groups whose changes a rollback dropped.

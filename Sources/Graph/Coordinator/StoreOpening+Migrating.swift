@@ -37,6 +37,8 @@ extension StoreOpening {
         var snapshot: Snapshot
         var counters: [RowNumber]
         var changes: [SchemaChange]
+        /// Whether an older program looks at the file, which has more.
+        let isPartial: Bool
         /// Of the commit that makes the state, in nanoseconds since 1970.
         let time: UInt64
         /// nil if history ends here.
@@ -51,6 +53,8 @@ extension StoreOpening {
         let comparison: SchemaComparison
         /// The remaining steps, each with the version to which it leads.
         let steps: ArraySlice<(step: MigrationStep, schema: Schema)>
+        /// Whether the program is older than the file.
+        var isOlder = false
     }
 
     /// Reads the file by its own schema, makes of it what the program's schema asks for, and puts a file with that in its place,
@@ -78,7 +82,7 @@ extension StoreOpening {
             diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
             checkpoint: checkpoint,
             consumers: original.consumers,
-            isPartial: isReadOnly && isOlder(than: original.record),
+            isPartial: migrated.isPartial,
             isMigrated: !isReadOnly,
             isConverted: isReadOnly
         )
@@ -204,13 +208,16 @@ extension StoreOpening {
                 from: original.snapshot.schema, to: schema, rowCounts: original.rowCounts, dropping: dropping)
         }
         let direct = comparison(schema)
-        let directRoute = Route(direct: direct, comparison: direct, steps: [])
-        let isNewer = isOlder(than: original.record) || plan?.unknownVersion(of: original.record) != nil
+        var directRoute = Route(direct: direct, comparison: direct, steps: [])
+        let schemas = try plan?.schemas() ?? []
+        let hadSchema = isOlder(than: original.record, schemas)
+        directRoute.isOlder = hadSchema || plan?.unknownVersion(of: original.record) != nil
         // It may look at a file that has all that it knows, unchanged, and more.
-        if isNewer, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) { return directRoute }
-        try refuseNewerFile(original.record, direct)
+        if directRoute.isOlder, isReadOnly, direct.changes.allSatisfy({ $0.isNeutral || $0.isRemoval }) {
+            return directRoute
+        }
+        try refuseNewerFile(original.record, direct, hadSchema: hadSchema)
         guard let plan, !plan.steps.isEmpty else { return try checked(directRoute) }
-        let schemas = try plan.schemas()
         let comparisons = schemas.map(comparison)
         let number = try number(of: original.record, in: plan, schemas, comparisons, direct)
         let steps = Array(zip(plan.steps, schemas.dropFirst()).map { (step: $0, schema: $1) })
@@ -219,7 +226,9 @@ extension StoreOpening {
     }
 
     /// - Throws: `.schemaMismatch` if a newer version of the program has opened the file, which this one must not convert back.
-    private func refuseNewerFile(_ record: SchemaRecord, _ direct: SchemaComparison) throws(GraphError) {
+    private func refuseNewerFile(
+        _ record: SchemaRecord, _ direct: SchemaComparison, hadSchema: Bool
+    ) throws(GraphError) {
         if let unknownVersion = plan?.unknownVersion(of: record) {
             throw .schemaMismatch(
                 path: path,
@@ -228,10 +237,7 @@ extension StoreOpening {
                         + "a newer version of this program has opened it, or the plan has lost that version"
                 ])
         }
-        // A plan may lead back to a schema that the file had before. Where the file names an earlier version of it, this program is
-        // the newer one.
-        if let plan, let version = record.version, plan.versions.dropLast().contains(version) { return }
-        if isOlder(than: record), direct.changes.contains(where: { !$0.isNeutral }) {
+        if hadSchema, direct.changes.contains(where: { !$0.isNeutral }) {
             throw .schemaMismatch(path: path, differences: SchemaChange.refusals(ofOlderProgram: direct.changes))
         }
     }
@@ -272,8 +278,17 @@ extension StoreOpening {
             ])
     }
 
-    /// Whether the file had the program's schema before.
-    private func isOlder(than record: SchemaRecord) -> Bool { record.earlier.contains(programRecord.fingerprint) }
+    /// Whether the file had the program's schema before, and the program is not the newer one all the same: a plan may lead back
+    /// to an earlier schema. Then it has the file's version, or its schema if the file names no version, before the last one.
+    ///
+    /// - Parameter schemas: of the plan's versions.
+    private func isOlder(than record: SchemaRecord, _ schemas: [Schema]) -> Bool {
+        guard record.earlier.contains(programRecord.fingerprint) else { return false }
+        guard let version = record.version, let plan else {
+            return !schemas.dropLast().contains { SchemaRecord($0).entities == record.entities }
+        }
+        return !plan.versions.dropLast().contains(version)
+    }
 
     private func checked(_ route: Route) throws(GraphError) -> Route {
         let refused = route.comparison.refused
@@ -338,7 +353,8 @@ extension StoreOpening {
         return Migrated(
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls,
-            time: time, conversion: keepsHistory ? CommitConversion(route.comparison, newest: snapshot) : nil)
+            isPartial: isReadOnly && route.isOlder, time: time,
+            conversion: keepsHistory ? CommitConversion(route.comparison, newest: snapshot) : nil)
     }
 
     /// - Parameters:

@@ -94,7 +94,8 @@ public struct ChangeOrigin: Sendable, Hashable, CustomStringConvertible {
     public internal(set) var commit: CommitNumber?
     /// Whether the context saved automatically; the change then has no call site.
     public internal(set) var isAutosave = false
-    /// Whether it is what opening a file of another schema has changed.
+    /// Whether it is what opening a file of another schema has changed. A tracer is told so; a file does not record it, so that
+    /// the commit is one without an author in the file's history.
     public internal(set) var isMigration = false
 
     /// What is known of the origin: `by import (App/Library.swift:12), commit 4`.

@@ -17,6 +17,21 @@ import Testing
     mutating func willSave() { level = max(level, 2) }
 }
 
+/// Its hook parts what has no name left.
+@Entity private struct Glove {
+    var name = ""
+    var other: ToOne<Mitten> = nil
+
+    mutating func willSave() {
+        if name.isEmpty { other = nil }
+    }
+}
+
+@Entity private struct Mitten {
+    var name = ""
+    @Relationship(inverse: \Glove.other) var other: ToOne<Glove> = nil
+}
+
 /// R22, R36: what `willSave()` makes of an object belongs to what was done to it.
 struct UndoWithHooksTests {
     private static func context() async throws -> (Coordinator, Context) {
@@ -107,5 +122,46 @@ struct UndoWithHooksTests {
         #expect(await context.redo() == [])
         #expect(await context.perform { $0[id]?.level } == 5)
         #expect(await context.hasChanges == false)
+    }
+
+    @Test func `R36 what hooks make of several objects belongs to the last group that changed each`() async throws {
+        let (coordinator, context) = try await Self.context()
+        let ids = try await context.transaction { context in
+            (0..<3).map { _ in context.insert(Article(title: "A")).id }
+        }
+        await context.perform { context in for id in ids { context[id]?.title = "BB" } }
+        await context.perform { context in for id in ids[1...] { context[id]?.title = "CCC" } }
+        await context.perform { $0[ids[2]]?.title = "DDDD" }
+        try await context.save()
+        for expected in [["bb", "ccc", "ccc"], ["bb", "bb", "bb"], ["a", "a", "a"]] {
+            #expect(await context.undo() == [])
+            try await context.save()
+            #expect(ids.map { coordinator.snapshot.value(for: $0)?.slug } == expected)
+        }
+    }
+
+    @Test func `R36 where a hook parts two objects, that belongs to the group that had it do so`() async throws {
+        let coordinator = try await Coordinator(for: Glove.self, Mitten.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        await context.perform { $0.undoLimit = 9 }
+        let (left, right) = try await context.transaction { context in
+            let (left, right) = (context.insert(Glove(name: "left")), context.insert(Mitten(name: "right")))
+            left.other = right
+            return (left.id, right.id)
+        }
+        await context.perform { $0[right]?.name = "wrong" }
+        await context.perform { $0[left]?.name = "" }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: left)?.other.id == nil)
+        #expect(coordinator.snapshot.value(for: right)?.other.id == nil)
+        #expect(await context.undo() == [])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: right)?.name == "wrong")
+        #expect(coordinator.snapshot.value(for: right)?.other.id == left)
+        #expect(coordinator.snapshot.value(for: left)?.other.id == right)
+        #expect(await context.undo() == [])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: right)?.name == "right")
+        #expect(coordinator.snapshot.value(for: right)?.other.id == left)
     }
 }
