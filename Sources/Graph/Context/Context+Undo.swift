@@ -5,7 +5,7 @@ extension Context {
     /// A group is what one `transaction`, one `perform`, one save of a nested context or one explicit group changes; changes
     /// made outside of these, up to the next one, form a group too. What other work changes while a `perform` waits belongs to
     /// the same group, so use a `transaction` for work that should be undone separately. Changes that cancel each other out
-    /// form no group. Groups take memory for what they changed.
+    /// form no group. Groups take memory for what they changed, and for what others have replaced since.
     ///
     /// Complexity: O(1) to read; O(*g*) to write, for *g* groups.
     public var undoLimit: Int {

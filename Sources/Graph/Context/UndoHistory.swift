@@ -33,7 +33,8 @@ struct UndoHistory {
     /// New rows that gave way to others when they were saved.
     private(set) var replaced: Set<RowID> = []
 
-    // Steps are told apart by their numbers: first come those that are saved, then those that a save in flight has taken with it.
+    // Steps are told apart by their numbers, which ascend in each list: first come those that are saved, then those that a save in
+    // flight has taken with it.
 
     private var lastNumber: UInt64 = 0
     private var savedThrough: UInt64 = 0
@@ -63,6 +64,12 @@ struct UndoHistory {
 
     /// Whether a step is in the store, or on its way there. Undoing it is then a change of its own.
     func isSaved(_ step: UndoStep) -> Bool { step.number <= takenThrough ?? savedThrough }
+
+    /// Where the groups are that have a step after one. Those that were saved long ago are not looked at.
+    private static func places(of groups: [UndoGroup], after number: UInt64) -> Range<Int> {
+        let last = groups.lastIndex { $0.steps.allSatisfy { $0.number <= number } }
+        return (last ?? -1) + 1..<groups.count
+    }
 
     /// Begins anew, with nothing to undo.
     mutating func start(limit: Int, at state: WorkingState) {
@@ -165,8 +172,12 @@ struct UndoHistory {
     /// `willSave()` has made something else of the rows that a save has taken: that belongs to what was done to such a row last.
     mutating func didRunHooks(on captured: Snapshot, _ result: Snapshot) {
         guard isOn, let taken = takenThrough else { return }
-        var steps = done.indices.flatMap { group in done[group].steps.indices.map { \Self.done[group].steps[$0] } }
-        steps += undone.indices.flatMap { group in undone[group].steps.indices.map { \Self.undone[group].steps[$0] } }
+        var steps = Self.places(of: done, after: savedThrough).flatMap { group in
+            done[group].steps.indices.map { \Self.done[group].steps[$0] }
+        }
+        steps += Self.places(of: undone, after: savedThrough).flatMap { group in
+            undone[group].steps.indices.map { \Self.undone[group].steps[$0] }
+        }
         steps += open.indices.map { \Self.open[$0] }
         steps = steps.filter { self[keyPath: $0].number > savedThrough && self[keyPath: $0].number <= taken }
             .sorted { self[keyPath: $0].number > self[keyPath: $1].number }
@@ -220,17 +231,15 @@ struct UndoHistory {
         for (entity, rows) in replacements {
             for row in rows.keys { replaced.insert(RowID(entity: entity, row: row)) }
         }
-        // Numbers ascend in each list, so that what was saved long ago is not looked at again.
-        func rebaseSteps(_ steps: inout [UndoStep]) -> Bool {
+        func rebaseSteps(_ steps: inout [UndoStep]) {
             for place in steps.indices where steps[place].number > taken {
                 steps[place].before = rebase(steps[place].before)
                 steps[place].after = rebase(steps[place].after)
             }
-            return steps.contains { $0.number > taken }
         }
-        for place in done.indices.reversed() { guard rebaseSteps(&done[place].steps) else { break } }
-        for place in undone.indices.reversed() { guard rebaseSteps(&undone[place].steps) else { break } }
-        _ = rebaseSteps(&open)
+        for place in Self.places(of: done, after: taken) { rebaseSteps(&done[place].steps) }
+        for place in Self.places(of: undone, after: taken) { rebaseSteps(&undone[place].steps) }
+        rebaseSteps(&open)
     }
 
     /// Forgets the groups whose changes a rollback dropped.

@@ -18,6 +18,7 @@ extension Coordinator {
 
     private func submit(_ request: SaveRequest) async throws(GraphError) -> Submission {
         if sharing != nil { return .done(outcome(of: try await share(request))) }
+        if lateAppends.pauseMilliseconds > 0 { await giveWay() }
         var trace = tracer.map { _ in CommitTrace(store: path, origin: request.origin) }
         do throws(GraphError) {
             if let ending = state.ending { throw ending }

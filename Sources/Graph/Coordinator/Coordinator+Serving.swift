@@ -37,6 +37,21 @@ struct ServedRecords {
     }
 }
 
+/// How often in a row programs that save to a log were too late.
+///
+/// A large save takes longer to be checked than the store's own saves leave between each other, and would never be first. So the
+/// store's own give way: from the third time on they wait for an append, twice as long each time, until one is in time.
+struct LateAppends {
+    private var count = 0
+    /// How long the next saves wait at most.
+    var pauseMilliseconds = 0
+
+    mutating func add() {
+        count += 1
+        if count > 2 { pauseMilliseconds = 1 << min(count - 2, 10) }
+    }
+}
+
 extension Coordinator {
     /// So many bytes are read together, or one record.
     private static let readBytes = 1 << 20
@@ -72,11 +87,25 @@ extension Coordinator {
         } catch {
             if count == 0 { throw error }
         }
-        if count > 0 { return count }
+        if count > 0 {
+            lateAppends = LateAppends()
+            return count
+        }
+        if state.commits.head.commit > commit { lateAppends.add() }
         // The refusal may rest on a commit that is not written yet.
         try await waitForPublication()
         if let failure { throw failure }
         return 0
+    }
+
+    /// Has a save of the store's own wait for an append that was too late too often.
+    func giveWay() async {
+        var waited = 0
+        while waited < lateAppends.pauseMilliseconds {
+            try? await clock.sleep(for: .milliseconds(1))
+            waited += 1
+        }
+        lateAppends.pauseMilliseconds = 0
     }
 
     /// What the file has behind a commit, durable.

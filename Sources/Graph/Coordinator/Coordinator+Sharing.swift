@@ -100,10 +100,17 @@ extension Coordinator {
         let firstLeft = proposals.indices.filter { proposals[$0].record != nil }.dropFirst(sent.count).first
         let left = proposals[(firstLeft ?? proposals.endIndex)...]
         await takeOwn(proposals.prefix(proposals.count - left.count), duration)
+        if sent.count > 0 { sharing?.didSend() }
         guard let failure = sent.failure else {
             sharing?.waiting.insert(contentsOf: left.map(\.save), at: 0)
+            guard !sent.others.isEmpty else { return }
             // If it fails, the store has ended, and says so to who is in line.
-            if !sent.others.isEmpty { try? await takeOver(sent.others, of: log) }
+            try? await takeOver(sent.others, of: log)
+            guard sent.count == 0, sharing?.wasLate(records.count) == false else { return }
+            let reason = "others have saved \(sharing?.lateCount ?? 0) times in a row before this program could"
+            for save in sharing?.takeAll() ?? [] {
+                answer(save, .failure(state.ending ?? .logUnavailable(reason: reason)), save.trace)
+            }
             return
         }
         if sent.isInDoubt { sharing?.doubt(left.compactMap(\.record?.token)) }

@@ -29,6 +29,8 @@ public actor Coordinator {
     var lastRecordTime: UInt64 = 0
     /// The newest commits, once others read them as a log, and the file, while one reads further back.
     var servedRecords: ServedRecords?
+    /// Of programs that save to this store's file as a log.
+    var lateAppends = LateAppends()
     var servedFile: RecordedCommits?
     /// nil if the store has no file, or only reads it.
     let journal: Journal?

@@ -112,7 +112,9 @@ actor HistoryReader {
         switch source {
         case .end: return nil
         case .kept(var steps, var before):
-            guard let step = request.isNewestFirst ? steps.popLast() : steps.popFirst() else { return nil }
+            guard let step = request.isNewestFirst ? steps.last : steps.first else { return nil }
+            // To pop one would copy the others, which the source holds.
+            steps = request.isNewestFirst ? steps.dropLast() : steps.dropFirst()
             let base = request.isNewestFirst ? steps.last?.snapshot ?? before : before
             if !request.isNewestFirst { before = step.snapshot }
             source = .kept(steps, before: before)

@@ -21,17 +21,40 @@ struct SharedSaves {
     /// Whether no more saves are taken.
     var isClosing = false
 
-    /// So many saves are checked and sent together at most.
     private static let groupLimit = 256
+    /// So many saves are checked and sent together at most.
+    private var groupLimit = Self.groupLimit
+    /// How many groups in a row came too late.
+    private(set) var lateCount = 0
 
     init(_ log: SharedLog) {
         self.log = log
     }
 
     mutating func takeGroup() -> [Save] {
-        defer { waiting.removeFirst(min(waiting.count, Self.groupLimit)) }
-        return Array(waiting.prefix(Self.groupLimit))
+        defer { waiting.removeFirst(min(waiting.count, groupLimit)) }
+        return Array(waiting.prefix(groupLimit))
     }
+
+    /// Takes note that the log has taken some of a group.
+    mutating func didSend() {
+        lateCount = 0
+        groupLimit = min(2 * groupLimit, Self.groupLimit)
+    }
+
+    /// Takes note that others have saved while a group of so many was checked. A smaller one takes less time, and has a better
+    /// chance.
+    ///
+    /// - Returns: whether it is to be tried again.
+    mutating func wasLate(_ count: Int) -> Bool {
+        lateCount += 1
+        groupLimit = max(min(groupLimit, count) / 2, 1)
+        return lateCount < Self.patience
+    }
+
+    /// So many times in a row a save may come too late. Of fifty programs that save equally often, one is that unlucky once in some
+    /// hundred million saves.
+    private static let patience = 1_000
 
     mutating func takeAll() -> [Save] {
         defer { waiting = [] }

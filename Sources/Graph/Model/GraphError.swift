@@ -89,8 +89,8 @@ public enum GraphError: Error, Sendable {
     /// What a ``LogReceiver`` was given is not what a ``LogSender`` sends, or a part of it is missing, damaged, or came twice. The
     /// commits before that part are kept: begin a new log at the receiver's token.
     case invalidLog(reason: String)
-    /// The ``CommitLog`` did not answer, or refused the save for the reason that is given. Nothing was saved; try again when that is
-    /// over.
+    /// The ``CommitLog`` did not answer, or refused the save for the reason that is given, or others were first a thousand times in a
+    /// row. Nothing was saved; try again when that is over.
     case logUnavailable(reason: String)
     /// The save was sent to the ``CommitLog``, and it is unknown whether the log has it. It may still arrive there. Once
     /// ``Coordinator/catchUp()`` has returned, ``Coordinator/history(since:by:during:)`` since this token tells: it throws

@@ -12,7 +12,8 @@ public struct HistoryRetention: Sendable, Hashable {
     public var commits: Int?
     /// Those of so long at most, by the clock of the machine that made them; nil for no limit.
     public var age: Duration?
-    /// So many bytes of records at most; nil for no limit. In memory, each row that a commit has changed counts as 1,600 bytes.
+    /// So many bytes of records at most; nil for no limit. In memory, each row that a commit has changed counts as 1,600 bytes,
+    /// whatever its values take, and links do not count: where values are long, limit ``commits`` too.
     public var bytes: Int?
     /// So many bytes at most for commits that a ``HistoryConsumer`` has not read, whatever the other limits say; nil for no limit.
     public var unreadBytes: Int?

@@ -9,12 +9,12 @@ struct KeptCommits: Sendable {
     private var unreadSince: CommitNumber?
     /// What the steps count together.
     private(set) var lengthBytes = 0
-    /// From how many bytes and commits on some may have to go.
-    private var next: (bytes: Int, commits: Int)
+    /// From how many bytes and commits on some may have to go, and from how many commits on old ones may.
+    private var next: (bytes: Int, commits: Int, old: Int)
 
     init(base: Snapshot, _ retention: HistoryRetention) {
         (self.base, self.retention) = (base, retention)
-        next = (retention.bytes ?? .max, Self.withSlack(retention.commits))
+        next = (retention.bytes ?? .max, Self.withSlack(retention.commits), 0)
     }
 
     /// Commits go some at a time, since those that stay move each time.
@@ -26,9 +26,10 @@ struct KeptCommits: Sendable {
         steps.append(step)
         lengthBytes += step.bytesInMemory
         let oldestTime = retention.oldestTime(at: step.time) ?? 0
-        guard lengthBytes > next.bytes || steps.count > next.commits || steps[steps.count / 4].time < oldestTime else {
-            return []
-        }
+        guard
+            lengthBytes > next.bytes || steps.count > next.commits
+                || steps.count > next.old && steps[steps.count / 4].time < oldestTime
+        else { return [] }
         return trim(oldestTime)
     }
 
@@ -53,6 +54,8 @@ struct KeptCommits: Sendable {
         let dropped = drop(max(steps.count - retained, young ?? steps.count))
         next.bytes = retention.bytes.map { max($0, lengthBytes + lengthBytes / 4) } ?? .max
         next.commits = retention.commits.map { max(Self.withSlack($0), Self.withSlack(steps.count)) } ?? .max
+        // If old ones stay, a consumer has not read them.
+        next.old = steps.first.map { $0.time < oldestTime } == true ? Self.withSlack(steps.count) : 0
         return dropped
     }
 

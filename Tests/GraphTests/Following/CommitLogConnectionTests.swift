@@ -191,6 +191,46 @@ struct CommitLogConnectionTests {
         #expect(try SharedItems.codes(writer) == [1] + (100...110) && shared.log.records.count == 12)
     }
 
+    /// A log to which another program saves before each of this program's records arrives.
+    private final class LateLog: CommitLog {
+        private let log: any CommitLog
+        private let other: Coordinator
+        private let isLate = Mutex(false)
+
+        init(_ log: any CommitLog, _ other: Coordinator) { (self.log, self.other) = (log, other) }
+
+        func set(_ isLate: Bool) { self.isLate.withLock { $0 = isLate } }
+
+        func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int {
+            if isLate.withLock({ $0 }) {
+                try await other.transaction { $0.first(\Item.code, equals: 1)?.count += 1 }
+            }
+            return try await log.append(records, after: commit)
+        }
+
+        func read(after commit: UInt64) async throws -> [[UInt8]] { try await log.read(after: commit) }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a save that is late again and again ends, and so does closing`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let late = LateLog(shared.log.connection(1), try await shared.writer())
+        let writer = try await shared.writer(late)
+        late.set(true)
+        let context = Context(writer)
+        await context.perform { _ = $0.insert(Item(code: 2)) }
+        let reason = "others have saved 1000 times in a row before this program could"
+        await #expect(throws: GraphError.logUnavailable(reason: reason)) { try await context.save() }
+        let saved = Task { try await context.save() }
+        while await writer.waitingSharedSaveCount == 0 { await Task.yield() }
+        try await writer.close()
+        await #expect(throws: GraphError.self) { try await saved.value }
+        #expect(await context.hasChanges)
+        // It is as if it had never been sent.
+        let next = try await shared.writer()
+        try await next.catchUp()
+        #expect(try SharedItems.codes(next) == [1] && next.snapshot.commit.number > 1_000)
+    }
+
     @Test func `who has caught up knows what became of a request that is still on its way`() async throws {
         let shared = try await SharedItems.Origin(1)
         let line = Line(shared.log)

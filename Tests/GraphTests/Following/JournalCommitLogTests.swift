@@ -84,6 +84,35 @@ struct JournalCommitLogTests {
         #expect(states.snapshot.token == served.coordinator.snapshot.token && states.check() == [])
     }
 
+    @Test(.timeLimit(.minutes(10)), arguments: [(1, 3_000), (300, 20)])
+    func `what takes long to check is saved beside saves without a pause`(saves: Int, size: Int) async throws {
+        let served = try await Served(durability: .none)
+        let writer = try await served.writer().coordinator
+        let store = served.coordinator
+        let id = try await store.transaction { $0.insert(Entry(number: 0)).id }
+        let busy = Task {
+            while !Task.isCancelled {
+                try await store.transaction { $0[id]?.total += 1 }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for save in 0..<saves {
+                group.addTask {
+                    try await writer.transaction { context in
+                        for number in 1...size { context.insert(Entry(number: save * size + number)) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        busy.cancel()
+        _ = await busy.result
+        #expect(try numbers(store).count == saves * size + 1 && store.check() == [])
+        try await writer.close()
+        try await store.close()
+    }
+
     @Test func `it is read from the file as far back as that goes`() async throws {
         var served = try await Served()
         let start = served.coordinator.snapshot.commit.number
