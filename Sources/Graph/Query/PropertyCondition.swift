@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What a look-up asks of one property: a value, a range of values, or a text's beginning.
 ///
 /// `matches` decides. The bounds say which keys an index has to be searched for, and may leave in some more.
@@ -32,7 +38,19 @@ struct PropertyCondition<E: Entity, V> {
         lower = bounds?.lower.map(V.including)
         upper = bounds?.upper.map(V.including)
         includesUpper = bounds?.includesUpper ?? true
-        (isPrefix, comparesKeys, hasBounds) = (false, false, bounds != nil)
+        (isPrefix, comparesKeys) = (false, false)
+        if R.Bound.self == Date.self, let bounds {
+            let (lower, upper) = (bounds.lower.map(Date.seconds), bounds.upper.map(Date.seconds))
+            let includesUpper = bounds.includesUpper
+            hasBounds = lower?.isNaN != true && upper?.isNaN != true
+            matches = { value in
+                guard let seconds = V.nonOptional(value).map(Date.seconds) else { return false }
+                if let lower, !(seconds >= lower) { return false }
+                return upper.map { seconds < $0 || includesUpper && seconds == $0 } ?? true
+            }
+            return
+        }
+        hasBounds = bounds != nil
         if R.Bound.self == String.self, bounds != nil, let key = V.attributeCodec.operations.key {
             // Where one text begins another one, `<` does not always order them; see `NormalForm.precedes`.
             func precedes(_ lhs: V, _ rhs: V) -> Bool {
@@ -96,8 +114,8 @@ extension PropertyCondition {
             if first == equals.greatest { first = equals.least }
             if last == equals.least, includesUpper { last = equals.greatest }
         }
-        // The keys of optionals have their first byte for not being nil.
-        if first == nil, let last, V.self is any OptionalValue.Type { first = [last[0]] }
+        // The keys of optionals have their first byte for not being nil, one for each level.
+        if first == nil, let last { first = Array(last.prefix(optionalDepth(of: V.self))) }
         return Keys(
             range: KeyRange(from: first ?? [], upTo: last, includesUpper: includesUpper), areExact: areExact,
             only: includesUpper && first == last ? first : nil)

@@ -16,3 +16,8 @@ extension Optional: OptionalValue {
 
     static var null: Any { Self.none as Any }
 }
+
+/// How many optionals a type has around each other.
+func optionalDepth(of type: any Any.Type) -> Int {
+    (type as? any OptionalValue.Type).map { optionalDepth(of: $0.wrappedType) + 1 } ?? 0
+}

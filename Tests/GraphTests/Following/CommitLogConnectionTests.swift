@@ -211,7 +211,8 @@ struct CommitLogConnectionTests {
         func read(after commit: UInt64) async throws -> [[UInt8]] { try await log.read(after: commit) }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a save that is late again and again ends, and so does closing`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a save that is late again and again ends, and so does closing`() async throws
+    {
         let shared = try await SharedItems.Origin(1)
         let late = LateLog(shared.log.connection(1), try await shared.writer())
         let writer = try await shared.writer(late)

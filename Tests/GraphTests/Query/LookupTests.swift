@@ -20,6 +20,10 @@ private struct Specimen {
     var plainShare: Float?
     @Indexed var found: Date
     var plainFound: Date
+    @Indexed var lost: Date?
+    var plainLost: Date?
+    @Indexed var depth: Int??
+    var plainDepth: Int??
     @Indexed var day: Weekday
     var plainDay: Weekday
     @Indexed var priority: Priority?
@@ -37,13 +41,16 @@ private struct Specimen {
         let size = one([nil, -128, -1, 0, 1, 127] as [Int8?])
         let weight = one(Specimen.weights)
         let share = one(Specimen.weights.map { Float($0) } + [nil])
-        let found = Date(timeIntervalSinceReferenceDate: one([-1, -0.0, 0, 1, 1e9]))
+        let found = Date(timeIntervalSinceReferenceDate: one(Specimen.weights))
+        let lost = one(Specimen.weights.map { Date(timeIntervalSinceReferenceDate: $0) } + [nil, nil])
+        let depth = one([nil, .some(nil), -1, 0, 3] as [Int??])
         let day = one(Weekday.allCases)
         let priority = one(Priority.allCases.map(Optional.some) + [nil])
         return Specimen(
             text: text, plainText: text, note: note, plainNote: note, number: number, plainNumber: number, size: size,
             plainSize: size, weight: weight, plainWeight: weight, share: share, plainShare: share, found: found,
-            plainFound: found, day: day, plainDay: day, priority: priority, plainPriority: priority,
+            plainFound: found, lost: lost, plainLost: lost, depth: depth, plainDepth: depth, day: day, plainDay: day,
+            priority: priority, plainPriority: priority,
             isRare: .random(using: &random), pair: one([0, 1, 2, 9]))
     }
 
@@ -108,7 +115,7 @@ struct LookupTests {
         let counted: @Sendable (isolated Context) -> Int
 
         init<V: Equatable & Sendable>(_ keyPath: any KeyPath<Specimen, V> & Sendable, equals value: V) {
-            text = "\(keyPath) equals \(value)"
+            text = "\(keyPath) equals \(Self.isDate(V.self) ? "a date" : "\(value)")"
             isMet = { $0[keyPath: keyPath] == value }
             values = { $0.fetchValues(keyPath, equals: value) }
             ids = { $0.fetchIDs(keyPath, equals: value) }
@@ -117,12 +124,15 @@ struct LookupTests {
             counted = { $0.fetchCount(keyPath, equals: value) }
         }
 
+        /// Dates that are no number stop a program that prints them.
+        private static func isDate<V>(_ type: V.Type) -> Bool { type == Date.self || type == Date?.self }
+
         /// - Parameter isMet: what the range says.
         init<V: OrderedAttributeValue, R: RangeExpression<V.NonOptional> & Sendable>(
             _ keyPath: any KeyPath<Specimen, V> & Sendable, in range: R,
             isMet: @escaping @Sendable (V.NonOptional) -> Bool
         ) {
-            text = "\(keyPath) in \(range)"
+            text = "\(keyPath) in \(Self.isDate(V.self) ? "dates" : "\(range)")"
             self.isMet = { V.nonOptional($0[keyPath: keyPath]).map(isMet) ?? false }
             values = { $0.fetchValues(keyPath, in: range) }
             ids = { $0.fetchIDs(keyPath, in: range) }
@@ -145,9 +155,9 @@ struct LookupTests {
         /// Those about one type, with each kind of range.
         ///
         /// - Parameter normal: makes values of which `<` is right. Swift 6.3 orders some texts only in their normal form.
-        static func ranges<V: OrderedAttributeValue>(
+        static func ranges<V: OrderedAttributeValue, N: Comparable & Sendable>(
             _ keyPaths: [any KeyPath<Specimen, V> & Sendable], _ low: V.NonOptional, _ high: V.NonOptional,
-            normal: @escaping @Sendable (V.NonOptional) -> V.NonOptional = { $0 }
+            normal: @escaping @Sendable (V.NonOptional) -> N
         ) -> [Question] where V.NonOptional: Comparable {
             let (least, greatest) = (normal(low), normal(high))
             return keyPaths.flatMap { keyPath in
@@ -163,6 +173,12 @@ struct LookupTests {
             }
         }
 
+        static func ranges<V: OrderedAttributeValue>(
+            _ keyPaths: [any KeyPath<Specimen, V> & Sendable], _ low: V.NonOptional, _ high: V.NonOptional
+        ) -> [Question] where V.NonOptional: Comparable {
+            ranges(keyPaths, low, high) { $0 }
+        }
+
         static func all(_ random: inout SeededGenerator) -> [Question] {
             let (one, other) = (Specimen.random(&random), Specimen.random(&random))
             var all: [Question] = [
@@ -173,6 +189,8 @@ struct LookupTests {
                 Question(\.weight, equals: one.weight), Question(\.plainWeight, equals: one.weight),
                 Question(\.share, equals: one.share), Question(\.plainShare, equals: one.share),
                 Question(\.found, equals: one.found), Question(\.plainFound, equals: one.found),
+                Question(\.lost, equals: one.lost), Question(\.plainLost, equals: one.lost),
+                Question(\.depth, equals: one.depth), Question(\.plainDepth, equals: one.depth),
                 Question(\.day, equals: one.day), Question(\.plainDay, equals: one.day),
                 Question(\.priority, equals: one.priority), Question(\.plainPriority, equals: one.priority),
                 Question(\.isRare, equals: one.isRare), Question(\.pair, equals: one.pair),
@@ -191,7 +209,13 @@ struct LookupTests {
                 [\.number, \.plainNumber], min(one.number, other.number), max(one.number, other.number))
             all += ranges([\.size, \.plainSize], min(one.size ?? 0, 5), max(one.size ?? 0, 5))
             all += ranges([\.pair], min(one.pair, other.pair), max(one.pair, other.pair))
-            all += ranges([\.found, \.plainFound], min(one.found, other.found), max(one.found, other.found))
+            all += ranges([\.depth, \.plainDepth], min((one.depth ?? 0) ?? 0, 2), max((one.depth ?? 0) ?? 0, 2))
+            // NaN is in no range, though a date's own operators say that it is at most and at least every date.
+            @Sendable func seconds(_ date: Date) -> Double { date.timeIntervalSinceReferenceDate }
+            if seconds(one.found) <= seconds(other.found) {
+                all += ranges([\.found, \.plainFound], one.found, other.found, normal: seconds)
+                all += ranges([\.lost, \.plainLost], one.found, other.found, normal: seconds)
+            }
             if one.weight <= other.weight {
                 all += ranges([\.weight, \.plainWeight], one.weight, other.weight)
                 all += ranges([\.share, \.plainShare], Float(one.weight), Float(other.weight))

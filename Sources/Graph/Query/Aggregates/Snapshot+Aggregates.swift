@@ -104,7 +104,11 @@ extension Snapshot {
         let (number, property, key) = try orderedProperty(keyPath)
         var extreme = ExtremeValue<V>(offset: property.offset, key: key, isMaximum: isMaximum)
         if predicate == nil, let (description, index, table) = try index(of: number, E.self) {
-            let rows = isMaximum ? index.lastRow(description, table) : index.leastRows(description, table)
+            // The least keys may be those of nil, one for each level of optionals.
+            let rows =
+                isMaximum
+                ? index.lastRow(description, table)
+                : index.firstRows(description, table, limit: optionalDepth(of: V.self) + 1)
             return withExtendedLifetime(table) {
                 rows.withUnsafeBufferPointer { extreme.look(at: $0) }
                 return extreme.value()
@@ -129,11 +133,6 @@ extension OrderedIndex {
             rank = rankOfKey(of: row, description, &key).upperBound
         }
         return rows
-    }
-
-    /// The first rows of the two least keys, one of which may be nil.
-    fileprivate func leastRows(_ description: IndexDescription, _ table: RowTable) -> [UnsafeRawPointer] {
-        firstRows(description, table, limit: 2)
     }
 
     /// The first row of the last key.

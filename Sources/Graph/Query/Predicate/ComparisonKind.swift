@@ -34,6 +34,10 @@ enum ComparisonKind {
             let compare = function { NormalForm.precedes($0, $1) }
             return { compare(unsafeBitCast($0, to: String.self), unsafeBitCast($1, to: String.self)) }
         }
+        if type == Date.self {
+            let compare = function(for: Double.self)
+            return { compare(Date.seconds($0), Date.seconds($1)) }
+        }
         return switch self {
         case .less: { $0 < $1 }
         case .lessOrEqual: { $0 <= $1 }
@@ -90,7 +94,7 @@ extension PredicateCompiler {
     func order<V: Comparable>(_ offset: Int, _ kind: ComparisonKind, _ value: V) -> RowCondition {
         if V.self == Int.self { return Self.compares(offset, kind, unsafeBitCast(value, to: Int.self)) }
         if V.self == Double.self { return Self.compares(offset, kind, unsafeBitCast(value, to: Double.self)) }
-        if V.self == Date.self { return Self.compares(offset, kind, unsafeBitCast(value, to: Date.self)) }
+        if V.self == Date.self { return Self.dates(offset, kind, Date.seconds(value)) }
         if V.self == Int64.self { return Self.compares(offset, kind, unsafeBitCast(value, to: Int64.self)) }
         if V.self == Int32.self { return Self.compares(offset, kind, unsafeBitCast(value, to: Int32.self)) }
         if V.self == Float.self { return Self.compares(offset, kind, unsafeBitCast(value, to: Float.self)) }
@@ -103,6 +107,15 @@ extension PredicateCompiler {
         RowCondition(at: offset, Equals(value: value))
     }
 
+    private static func dates(_ offset: Int, _ kind: ComparisonKind, _ seconds: Double) -> RowCondition {
+        switch kind {
+        case .less: RowCondition(at: offset, DateTest(test: Less(value: seconds)))
+        case .lessOrEqual: RowCondition(at: offset, DateTest(test: LessOrEqual(value: seconds)))
+        case .greater: RowCondition(at: offset, DateTest(test: Greater(value: seconds)))
+        case .greaterOrEqual: RowCondition(at: offset, DateTest(test: GreaterOrEqual(value: seconds)))
+        }
+    }
+
     @inline(__always)
     private static func compares<V: Comparable>(_ offset: Int, _ kind: ComparisonKind, _ value: V) -> RowCondition {
         switch kind {
@@ -112,6 +125,11 @@ extension PredicateCompiler {
         case .greaterOrEqual: RowCondition(at: offset, GreaterOrEqual(value: value))
         }
     }
+}
+
+private struct DateTest<Test: PropertyTest>: PropertyTest where Test.Value == Double {
+    let test: Test
+    func matches(_ date: Date) -> Bool { test.matches(date.seconds) }
 }
 
 private struct Equals<Value: Equatable>: PropertyTest {
