@@ -185,16 +185,18 @@ struct UndoHistory {
         SnapshotDifference(before: captured, after: result).forEachRow { id, old, new in
             if old != nil, new != nil { changed.insert(id) }
         }
-        for step in steps {
-            // A reference that a hook changed changes the row at its other end, too: the step has then changed that as well.
-            var isComplete = false
-            while !isComplete, !changed.isEmpty {
-                isComplete = true
+        // A reference that a hook changed changes the row at its other end, too. If no step has changed that row, the step with the
+        // reference has it then.
+        for _ in 0..<2 where !changed.isEmpty {
+            let taken = steps.map { step in
+                var rows: [RowID] = []
                 self[keyPath: step].difference.forEachRow { id, _, new in
-                    guard new != nil, changed.remove(id) != nil else { return }
-                    takeChanges(of: id, from: captured, to: result, into: step)
-                    isComplete = false
+                    if new != nil, changed.remove(id) != nil { rows.append(id) }
                 }
+                return rows
+            }
+            for (step, rows) in zip(steps, taken) {
+                for id in rows { takeChanges(of: id, from: captured, to: result, into: step) }
             }
         }
     }
@@ -252,6 +254,7 @@ struct UndoHistory {
         // What a save has taken with it is not dropped, and neither are the undos in it.
         if takenThrough == nil {
             done += undoneSaved.reversed()
+            done.removeFirst(max(done.count - limit, 0))
             undoneSaved = []
         }
         (undone, open, mark) = ([], [], state)

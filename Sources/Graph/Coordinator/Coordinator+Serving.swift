@@ -43,13 +43,21 @@ struct ServedRecords {
 /// store's own give way: from the third time on they wait for an append, twice as long each time, until one is in time.
 struct LateAppends {
     private var count = 0
+    private var last: ContinuousClock.Instant?
     /// How long the next saves wait at most.
     var pauseMilliseconds = 0
+    /// How many saves wait.
+    var waitingCount = 0
 
     mutating func add() {
-        count += 1
+        let now = ContinuousClock.now
+        // Who was late long ago has ended, or was in time elsewhere.
+        if let last, now - last > .seconds(5) { count = 0 }
+        (count, last) = (count + 1, now)
         if count > 2 { pauseMilliseconds = 1 << min(count - 2, 10) }
     }
+
+    mutating func end() { (count, pauseMilliseconds) = (0, 0) }
 }
 
 extension Coordinator {
@@ -88,7 +96,7 @@ extension Coordinator {
             if count == 0 { throw error }
         }
         if count > 0 {
-            lateAppends = LateAppends()
+            lateAppends.end()
             return count
         }
         if state.commits.head.commit > commit { lateAppends.add() }
@@ -98,14 +106,27 @@ extension Coordinator {
         return 0
     }
 
-    /// Has a save of the store's own wait for an append that was too late too often.
+    /// Has a save of the store's own wait for an append that was too late too often, unless the store closes.
     func giveWay() async {
+        lateAppends.waitingCount += 1
+        defer { lateAppends.waitingCount -= 1 }
+        let start = ContinuousClock.now
         var waited = 0
-        while waited < lateAppends.pauseMilliseconds {
-            try? await clock.sleep(for: .milliseconds(1))
+        while waited < lateAppends.pauseMilliseconds, state.queue.closingCount == 0,
+            ContinuousClock.now - start < .milliseconds(lateAppends.pauseMilliseconds)
+        {
+            // The save's own task may be cancelled, and would not sleep.
+            await Task(executorPreference: taskExecutor) { [clock] in
+                try? await clock.sleep(for: .milliseconds(1))
+            }.value
             waited += 1
         }
         lateAppends.pauseMilliseconds = 0
+    }
+
+    /// Returns when the saves that give way have gone on.
+    func endGivingWay() async {
+        while lateAppends.waitingCount > 0 { await Task.yield() }
     }
 
     /// What the file has behind a commit, durable.

@@ -29,9 +29,9 @@ public actor Coordinator {
     var lastRecordTime: UInt64 = 0
     /// The newest commits, once others read them as a log, and the file, while one reads further back.
     var servedRecords: ServedRecords?
+    var servedFile: RecordedCommits?
     /// Of programs that save to this store's file as a log.
     var lateAppends = LateAppends()
-    var servedFile: RecordedCommits?
     /// nil if the store has no file, or only reads it.
     let journal: Journal?
     let historySource: HistorySource
@@ -285,6 +285,7 @@ public actor Coordinator {
         defer { state.queue.closingCount -= 1 }
         if !isClosed, !discardingChanges {
             try await saveContexts()
+            await endGivingWay()
             try await writePublished()
         }
         isClosed = true

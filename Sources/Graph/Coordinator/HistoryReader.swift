@@ -24,6 +24,8 @@ actor HistoryReader {
 
     private nonisolated let executor: any SerialExecutor
     private var source: Source
+    /// How many steps have passed that its buffer still has.
+    private var passedCount = 0
     /// In the file, once it was read.
     private var walk: CommitWalk?
     /// What ended a group, until that is read.
@@ -113,8 +115,10 @@ actor HistoryReader {
         case .end: return nil
         case .kept(var steps, var before):
             guard let step = request.isNewestFirst ? steps.last : steps.first else { return nil }
-            // To pop one would copy the others, which the source holds.
+            // To pop one would copy the others, which the source holds. They are copied when as many have passed, which are freed then.
             steps = request.isNewestFirst ? steps.dropLast() : steps.dropFirst()
+            passedCount += 1
+            if passedCount > steps.count { (steps, passedCount) = (ArraySlice(Array(steps)), 0) }
             let base = request.isNewestFirst ? steps.last?.snapshot ?? before : before
             if !request.isNewestFirst { before = step.snapshot }
             source = .kept(steps, before: before)

@@ -25,7 +25,7 @@ struct SharedSaves {
     /// So many saves are checked and sent together at most.
     private var groupLimit = Self.groupLimit
     /// How many groups in a row came too late.
-    private(set) var lateCount = 0
+    private var lateCount = 0
 
     init(_ log: SharedLog) {
         self.log = log
@@ -42,19 +42,21 @@ struct SharedSaves {
         groupLimit = min(2 * groupLimit, Self.groupLimit)
     }
 
-    /// Takes note that others have saved while a group of so many was checked. A smaller one takes less time, and has a better
-    /// chance.
+    /// Takes note that others have saved while a group of so many was checked or on its way.
     ///
+    /// - Parameter isSlow: whether checking took most of the time. Then a smaller group has a better chance.
     /// - Returns: whether it is to be tried again.
-    mutating func wasLate(_ count: Int) -> Bool {
+    mutating func wasLate(_ count: Int, isSlow: Bool) -> Bool {
         lateCount += 1
-        groupLimit = max(min(groupLimit, count) / 2, 1)
-        return lateCount < Self.patience
+        if isSlow, lateCount > 2, count > 1 { groupLimit = min(groupLimit, count) / 2 }
+        guard lateCount == Self.patience else { return true }
+        lateCount = 0
+        return false
     }
 
-    /// So many times in a row a save may come too late. Of fifty programs that save equally often, one is that unlucky once in some
-    /// hundred million saves.
-    private static let patience = 1_000
+    /// So many groups in a row may come too late. Of fifty programs that save equally often, one is that unlucky once in some hundred
+    /// million saves.
+    static let patience = 1_000
 
     mutating func takeAll() -> [Save] {
         defer { waiting = [] }

@@ -76,7 +76,8 @@ struct StoreOpening: Sendable {
                     + replay.unreadProperties.map(StoreDiagnostic.unreadValues)
                     + StoreDiagnostic.changes(try replay.changes()),
                 checkpoint: replay.checkpointFigures,
-                consumers: replay.consumers
+                consumers: replay.consumers,
+                isPartial: isReadOnly && plan?.unknownVersion(of: replay.fileRecord) != nil
             )
         } catch {
             switch error {

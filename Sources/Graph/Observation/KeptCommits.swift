@@ -52,10 +52,11 @@ struct KeptCommits: Sendable {
             step.time >= oldestTime || unreadSince.map { step.snapshot.commit > $0 } ?? false
         }
         let dropped = drop(max(steps.count - retained, young ?? steps.count))
-        next.bytes = retention.bytes.map { max($0, lengthBytes + lengthBytes / 4) } ?? .max
         next.commits = retention.commits.map { max(Self.withSlack($0), Self.withSlack(steps.count)) } ?? .max
         // If old ones stay, a consumer has not read them.
         next.old = steps.first.map { $0.time < oldestTime } == true ? Self.withSlack(steps.count) : 0
+        let bytes = retention.bytes ?? (next.old > 0 ? retention.unreadBytes : nil)
+        next.bytes = bytes.map { max($0, lengthBytes + lengthBytes / 4) } ?? .max
         return dropped
     }
 
@@ -70,6 +71,7 @@ struct KeptCommits: Sendable {
         let dropped = steps[..<count]
         lengthBytes -= dropped.reduce(0) { $0 + $1.bytesInMemory }
         steps = Array(steps[count...])
+        next.old = 0
         return dropped
     }
 

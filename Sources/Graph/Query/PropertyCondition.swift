@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What a look-up asks of one property: a value, a range of values, or a text's beginning.
 ///
 /// `matches` decides. The bounds say which keys an index has to be searched for, and may leave in some more.
@@ -39,15 +33,9 @@ struct PropertyCondition<E: Entity, V> {
         upper = bounds?.upper.map(V.including)
         includesUpper = bounds?.includesUpper ?? true
         (isPrefix, comparesKeys) = (false, false)
-        if R.Bound.self == Date.self, let bounds {
-            let (lower, upper) = (bounds.lower.map(Date.seconds), bounds.upper.map(Date.seconds))
-            let includesUpper = bounds.includesUpper
-            hasBounds = lower?.isNaN != true && upper?.isNaN != true
-            matches = { value in
-                guard let seconds = V.nonOptional(value).map(Date.seconds) else { return false }
-                if let lower, !(seconds >= lower) { return false }
-                return upper.map { seconds < $0 || includesUpper && seconds == $0 } ?? true
-            }
+        if let dates = bounds.flatMap({ DateRange($0) }) {
+            hasBounds = dates.hasBoundsInOrder
+            matches = { value in V.nonOptional(value).map(dates.contains) ?? false }
             return
         }
         hasBounds = bounds != nil

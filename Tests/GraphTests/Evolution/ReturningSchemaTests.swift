@@ -27,6 +27,10 @@ private enum Extended: SchemaVersion {
     }
 }
 
+private enum Other: SchemaVersion {
+    static let entities: [any Entity.Type] = [Extended.Song.self]
+}
+
 private enum RenamedSong {
     @Entity(originalName: "Song") struct Track { var length: Int }
     @Entity(originalName: ["Song", "Track"]) struct Piece { var length: Int }
@@ -111,6 +115,12 @@ struct ReturningSchemaTests {
         #expect(try older.snapshot.fetchValues(V3.Song.self).map(\.length) == [4])
         await #expect(throws: GraphError.self) { try await older.copy(to: folder.file("copy.graph")) }
         try await older.close()
+        // Nor is it the program's version if the schema is the same.
+        let same = try await Coordinator(
+            for: Extended.Song.self, at: folder.file(), readOnly: true,
+            migration: MigrationPlan(.custom(from: V2.self, to: Other.self) { _, _ in }))
+        await #expect(throws: GraphError.self) { try await same.copy(to: folder.file("copy.graph")) }
+        try await same.close()
     }
 
     @Test func `URIs find the objects of an entity that has another name now`() async throws {

@@ -91,6 +91,18 @@ struct DateOrderTests {
             #expect(snapshot.fetchIDs(\Event.plainStart, in: ...bound) == upTo)
             #expect(snapshot.fetchCount(\Event.start, in: ...bound) == upTo.count)
         }
+        let (first, last) = (Self.dates[2], Self.dates[5])
+        let inside = ids { $0.start <= last && $0.start >= first && !$0.start.timeIntervalSinceReferenceDate.isNaN }
+        #expect(try snapshot.fetchIDs(Event.self, where: #Predicate { (first...last).contains($0.start) }) == inside)
+        let ahead = ids { event in
+            guard let end = event.end?.timeIntervalSinceReferenceDate else { return false }
+            return event.start.timeIntervalSinceReferenceDate <= 0 && 0 <= end
+        }
+        let day = Self.dates[4]
+        let around = #Predicate<Event> { event in
+            if let end = event.end { event.start <= end && (event.start...end).contains(day) } else { false }
+        }
+        #expect(try snapshot.fetchIDs(Event.self, where: around) == ahead)
         // A range of dates may end with one that is no number.
         let odd = Self.dates[2]...Self.dates[7]
         #expect(

@@ -18,12 +18,13 @@ import Testing
 }
 
 /// Its hook parts what has no name left.
-@Entity private struct Glove {
+@Entity private struct Glove: Equatable {
     var name = ""
+    var note = ""
     var other: ToOne<Mitten> = nil
 
     mutating func willSave() {
-        if name.isEmpty { other = nil }
+        if name.isEmpty { (other, note) = (nil, "bare") }
     }
 }
 
@@ -138,6 +139,27 @@ struct UndoWithHooksTests {
             try await context.save()
             #expect(ids.map { coordinator.snapshot.value(for: $0)?.slug } == expected)
         }
+    }
+
+    @Test func `R36 what a hook makes of both ends belongs to the groups that changed each`() async throws {
+        let coordinator = try await Coordinator(for: Glove.self, Mitten.self, checksEveryCommit: true)
+        let context = Context(coordinator)
+        await context.perform { $0.undoLimit = 9 }
+        let (left, right) = try await context.transaction { context in
+            let (left, right) = (context.insert(Glove(name: "left")), context.insert(Mitten(name: "right")))
+            left.other = right
+            return (left.id, right.id)
+        }
+        await context.perform { $0[left]?.name = "" }
+        await context.perform { $0[right]?.name = "wrong" }
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: left)?.note == "bare")
+        #expect(await context.undo() == [])
+        #expect(await context.undo() == [])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: left) == Glove(name: "left", note: "", other: ToOne(right)))
+        #expect(coordinator.snapshot.value(for: right)?.name == "right")
+        #expect(coordinator.snapshot.value(for: right)?.other.id == left)
     }
 
     @Test func `R36 where a hook parts two objects, that belongs to the group that had it do so`() async throws {

@@ -150,7 +150,13 @@ final class PredicateCompiler {
 
     func isElement<R: RangeExpression>(_ element: Term<R.Bound>, in range: Term<R>) -> Term<Bool> {
         let bounds = (range.constant as? any BoundedRange<R.Bound>)?.bounds
-        guard let bounds, element.isProperty else { return range.combined(with: element) { $0.contains($1) } }
+        guard let bounds, element.isProperty else {
+            guard R.Bound.self == Date.self else { return range.combined(with: element) { $0.contains($1) } }
+            return range.combined(with: element) { range, date in
+                (range as? any BoundedRange<R.Bound>).flatMap { DateRange($0.bounds) }?.contains(date)
+                    ?? range.contains(date)
+            }
+        }
         let lower = bounds.lower.map { compare(element, Term(constant: $0), .greaterOrEqual) }
         let upper = bounds.upper.map {
             compare(element, Term(constant: $0), bounds.includesUpper ? .lessOrEqual : .less)
