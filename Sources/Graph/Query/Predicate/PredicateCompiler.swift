@@ -151,10 +151,17 @@ final class PredicateCompiler {
     func isElement<R: RangeExpression>(_ element: Term<R.Bound>, in range: Term<R>) -> Term<Bool> {
         let bounds = (range.constant as? any BoundedRange<R.Bound>)?.bounds
         guard let bounds, element.isProperty else {
-            guard R.Bound.self == Date.self else { return range.combined(with: element) { $0.contains($1) } }
-            return range.combined(with: element) { range, date in
-                (range as? any BoundedRange<R.Bound>).flatMap { DateRange($0.bounds) }?.contains(date)
-                    ?? range.contains(date)
+            // Where two values compare otherwise than by their type's operators, so do a value and a range's bounds.
+            guard R.Bound.self == String.self || R.Bound.self == Date.self else {
+                return range.combined(with: element) { $0.contains($1) }
+            }
+            let isAtLeast = ComparisonKind.greaterOrEqual.function(for: R.Bound.self)
+            let isAtMost = ComparisonKind.lessOrEqual.function(for: R.Bound.self)
+            let isBelow = ComparisonKind.less.function(for: R.Bound.self)
+            return range.combined(with: element) { range, value in
+                guard let bounds = (range as? any BoundedRange<R.Bound>)?.bounds else { return range.contains(value) }
+                if let lower = bounds.lower, !isAtLeast(value, lower) { return false }
+                return bounds.upper.map { (bounds.includesUpper ? isAtMost : isBelow)(value, $0) } ?? true
             }
         }
         let lower = bounds.lower.map { compare(element, Term(constant: $0), .greaterOrEqual) }

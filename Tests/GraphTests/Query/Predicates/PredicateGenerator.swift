@@ -140,6 +140,7 @@ struct PredicateGenerator {
         case 16: return isPart(of: text(depth - 1))
         case 17: return range(integer(depth - 1), integer(depth - 1), integer(depth - 1))
         case 18: return equal(text(depth - 1), text(depth - 1))
+        case 21: return range(text(depth - 1), text(depth - 1), text(depth - 1))
         case 19 where followsRelationships: return members(depth - 1)
         case 20 where followsRelationships: return reference()
         case 22, 23, 24: return special(depth - 1)
@@ -354,13 +355,13 @@ struct PredicateGenerator {
         ) { $0.piece.note.map { $0.starts(with: text) } == wanted }
     }
 
-    private mutating func range(
-        _ lower: GeneratedNode<Int>, _ upper: GeneratedNode<Int>, _ element: GeneratedNode<Int>
+    private mutating func range<V: Comparable>(
+        _ lower: GeneratedNode<V>, _ upper: GeneratedNode<V>, _ element: GeneratedNode<V>
     ) -> GeneratedNode<Bool> {
         let isClosed = number(0..<2) == 0
         func open(
-            _ lower: some StandardPredicateExpression<Int>, _ upper: some StandardPredicateExpression<Int>,
-            _ element: some StandardPredicateExpression<Int>
+            _ lower: some StandardPredicateExpression<V>, _ upper: some StandardPredicateExpression<V>,
+            _ element: some StandardPredicateExpression<V>
         ) -> any StandardPredicateExpression<Bool> {
             isClosed
                 ? Expressions.build_contains(Expressions.build_ClosedRange(lower: lower, upper: upper), element)
@@ -370,7 +371,8 @@ struct PredicateGenerator {
             let (low, high) = (try lower.value($0), try upper.value($0))
             let found = try element.value($0)
             guard low <= high else { throw NoResult() }
-            return isClosed ? (low...high).contains(found) : (low..<high).contains(found)
+            return Self.isOrdered(low, .lessThanOrEqual, found, $0)
+                && Self.isOrdered(found, isClosed ? .lessThanOrEqual : .lessThan, high, $0)
         }
     }
 
