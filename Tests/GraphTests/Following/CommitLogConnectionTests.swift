@@ -233,6 +233,65 @@ struct CommitLogConnectionTests {
         #expect(try SharedItems.codes(next) == [1] && next.snapshot.commit.number > 1_000)
     }
 
+    /// A log to which other programs save whenever a long request is on its way, until one is short.
+    private final class HurriedLog: CommitLog {
+        static let limit = 16
+        private let log: any CommitLog
+        private let state = Mutex((others: [[UInt8]]()[...], lengths: [Int]()))
+        private let hold = Mutex<(writer: Coordinator, count: Int)?>(nil)
+
+        init(_ log: any CommitLog) { self.log = log }
+
+        /// - Parameter count: that many saves of the writer are begun before the next request is answered.
+        func hurry(_ writer: Coordinator, count: Int, others: some Collection<[UInt8]>) {
+            state.withLock { $0 = (Array(others)[...], []) }
+            hold.withLock { $0 = (writer, count) }
+        }
+
+        /// How many records each request had since then.
+        var lengths: [Int] { state.withLock { $0.lengths } }
+
+        func append(_ records: [[UInt8]], after commit: UInt64) async throws -> Int {
+            if let hold = hold.withLock({ $0.take() }) {
+                while await hold.writer.waitingSharedSaveCount + records.count < hold.count { await Task.yield() }
+            }
+            let other = state.withLock { state in
+                state.lengths.append(records.count)
+                let isLong = records.count > Self.limit || state.lengths.count == 1
+                return isLong ? state.others.popFirst() : nil
+            }
+            if let other { _ = try await log.append([other], after: commit) }
+            let count = try await log.append(records, after: commit)
+            // What the others have saved does not follow that.
+            if count > 0 { state.withLock { $0.others = [] } }
+            return count
+        }
+
+        func read(after commit: UInt64) async throws -> [[UInt8]] { try await log.read(after: commit) }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a group that is late again and again is sent in parts`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let log = HurriedLog(shared.log.connection(1))
+        let writer = try await shared.writer(log)
+        let past = shared.log.records
+        // What others save behind that, if nobody else does.
+        let line = SimulatedLog(seed: 2, start: 1)
+        _ = try await line.connection(0).append(past, after: 1)
+        let other = try await shared.writer(line.connection(0))
+        for _ in 0..<SharedSaves.patience {
+            try await other.transaction { $0.first(\Item.code, equals: 1)?.count += 1 }
+        }
+        log.hurry(writer, count: 100, others: line.records.dropFirst(past.count))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for code in 2...101 { group.addTask { try await writer.transaction { _ = $0.insert(Item(code: code)) } } }
+            try await group.waitForAll()
+        }
+        #expect(try SharedItems.codes(writer) == Array(1...101))
+        let isShort = log.lengths.map { $0 <= HurriedLog.limit }
+        #expect(log.lengths[1...2] == [100, 100] && isShort.dropFirst().contains(true))
+    }
+
     @Test func `who has caught up knows what became of a request that is still on its way`() async throws {
         let shared = try await SharedItems.Origin(1)
         let line = Line(shared.log)
