@@ -14,9 +14,13 @@ struct ValueConversion: Sendable {
         case (.optional(let wrapped), .optional(let newWrapped)):
             guard let inner = ValueConversion(from: wrapped, to: newWrapped) else { return nil }
             run = { reader, writer in
-                let isValue = try reader.readByte() == 1
+                let (isValue, start) = (try reader.readByte() == 1, writer.count)
                 writer.append(isValue ? 1 : 0)
-                return isValue ? try inner.run(&reader, &writer) : true
+                guard isValue, try !inner.run(&reader, &writer) else { return true }
+                // nil in nil, where there is one nil alone.
+                writer.removeAll(from: start)
+                writer.append(0)
+                return true
             }
         case (_, .optional(let wrapped)):
             guard let inner = ValueConversion(from: old, to: wrapped) else { return nil }

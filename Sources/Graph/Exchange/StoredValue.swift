@@ -5,7 +5,7 @@
 #endif
 
 /// A value as JSON has it, with numbers as texts, so that all of them are exact.
-package enum StoredValue: Sendable, Equatable {
+package enum StoredValue: Sendable {
     case null
     case bool(Bool)
     /// In decimal notation, exact.
@@ -23,6 +23,21 @@ package enum StoredValue: Sendable, Equatable {
     /// - Parameter entries: with keys that differ, in the order in which they are printed.
     static func map(_ entries: KeyValuePairs<String, StoredValue>) -> StoredValue {
         .map(entries.map { Entry(key: .text($0.key), value: $0.value) })
+    }
+}
+
+extension StoredValue: Equatable {
+    /// Texts are equal if their bytes are.
+    package static func == (lhs: StoredValue, rhs: StoredValue) -> Bool {
+        switch (lhs, rhs) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)), (.text(let left), .text(let right)): haveSameUTF8(left, right)
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.list(let left), .list(let right)): left == right
+        case (.map(let left), .map(let right)): left == right
+        default: false
+        }
     }
 }
 

@@ -5,8 +5,11 @@
 #endif
 
 extension StoredValue {
+    /// Two values are equal if a record has the same bytes for both.
+    ///
     /// - Parameter value: of one of the types that Graph stores. Dates are seconds since the beginning of 2001, as in the file;
-    ///   sets come in the order of their elements' texts.
+    ///   sets come in the order of their elements' texts. A URL with a base is a list of two. nil in an optional of an optional is
+    ///   null in a list.
     init(_ value: Any) {
         switch value {
         case let value as Bool: self = .bool(value)
@@ -16,7 +19,9 @@ extension StoredValue {
         case let value as Decimal: self = value.isFinite ? .number("\(value)") : .text("\(value)")
         case let value as String: self = .text(value)
         case let value as UUID: self = .text(value.uuidString)
-        case let value as URL: self = .text(value.absoluteString)
+        case let value as URL:
+            let base = value.baseURL.map { StoredValue.text($0.absoluteString) }
+            self = base.map { .list([.text(value.relativeString), $0]) } ?? .text(value.relativeString)
         case let value as Date: self = StoredValue(value.timeIntervalSinceReferenceDate)
         case let value as Data: self = .bytes(Array(value))
         // Any empty array would pass for one of bytes.
@@ -30,13 +35,28 @@ extension StoredValue {
     private init(children mirror: Mirror) {
         let children = mirror.children.map(\.value)
         switch mirror.displayStyle {
-        case .optional: self = children.first.map { StoredValue($0) } ?? .null
+        case .optional:
+            // The casts above look through optionals; what comes here is nil, holds nil, or holds a collection.
+            let isNested = children.first.map { Mirror(reflecting: $0).displayStyle == .optional } ?? false
+            let value = children.first.map { StoredValue($0) } ?? .null
+            self = isNested ? .list([value]) : value
         case .dictionary:
             let entries = children.map { Mirror(reflecting: $0).children.map { StoredValue($0.value) } }
             self = .map(
-                entries.map { Entry(key: $0[0], value: $0[1]) }.sorted { $0.key.description < $1.key.description })
-        case .set: self = .list(children.map { StoredValue($0) }.sorted { $0.description < $1.description })
+                Self.sorted(entries.map { Entry(key: $0[0], value: $0[1]) }) {
+                    [$0.key.description, $0.value.description]
+                })
+        case .set: self = .list(Self.sorted(children.map { StoredValue($0) }) { [$0.description] })
         default: self = .list(children.map { StoredValue($0) })
         }
+    }
+
+    /// In the order of their texts' bytes.
+    private static func sorted<Element>(_ elements: [Element], by texts: (Element) -> [String]) -> [Element] {
+        elements.map { (element: $0, bytes: texts($0).map { Array($0.utf8) }) }
+            .sorted { left, right in
+                zip(left.bytes, right.bytes).first { $0 != $1 }.map { $0.lexicographicallyPrecedes($1) } ?? false
+            }
+            .map(\.element)
     }
 }

@@ -4,6 +4,11 @@
     public import Foundation
 #endif
 
+extension Date {
+    /// Foundation traps where it is to print a date whose calendar day it cannot count, NaN among them.
+    var isPrintable: Bool { abs(timeIntervalSinceReferenceDate) < 1e11 }
+}
+
 extension Date: OrderedAttributeValue {
     /// For Graph's own use.
     public static var attributeCodec: AttributeCodec<Date> {
@@ -14,11 +19,7 @@ extension Date: OrderedAttributeValue {
             isIdentical: {
                 $0.timeIntervalSinceReferenceDate.bitPattern == $1.timeIntervalSinceReferenceDate.bitPattern
             },
-            // Foundation traps on dates whose calendar day it cannot count, NaN among them.
-            describe: { date in
-                abs(date.timeIntervalSinceReferenceDate) < 1e11
-                    ? date.description : "\(date.timeIntervalSinceReferenceDate) s since 2001"
-            }
+            describe: { $0.isPrintable ? $0.description : "\($0.timeIntervalSinceReferenceDate) s since 2001" }
         ).ordered(
             by: {
                 totalOrderBits($0.timeIntervalSinceReferenceDate) < totalOrderBits($1.timeIntervalSinceReferenceDate)

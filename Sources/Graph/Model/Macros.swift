@@ -39,7 +39,7 @@
 ///   - unique: lists of properties of which no two objects may have the same combination of values. A combination with nil in
 ///     it equals nothing.
 ///   - indexed: lists of properties, each with an index of the combined values. Fetches sorted by the first of them, or by
-///     all, use it; predicates do not.
+///     all, use it, and so do look-ups and predicates with conditions on the first of them, or on several.
 ///   - onConflict: what a save does with a new object if another one has the same combination, for all lists in `unique`. To
 ///     use different policies, write the schema by hand. ``Unique(onConflict:)`` has a policy of its own.
 @attached(member, names: named(schema), named(Object))
@@ -65,7 +65,8 @@ public macro Attribute(originalName: OriginalNames) = #externalMacro(module: "Gr
 public macro Unique(onConflict: UniquenessPolicy = .reject) =
     #externalMacro(module: "GraphMacrosPlugin", type: "PropertyMacro")
 
-/// Keeps an index of this attribute of an `@Entity` struct. Fetches sorted by it use the index; predicates do not.
+/// Keeps an index of this attribute of an `@Entity` struct. Fetches sorted by it use the index, and so do look-ups and predicates
+/// with conditions on it.
 ///
 /// Unique attributes and relationships always have an index.
 @attached(peer)

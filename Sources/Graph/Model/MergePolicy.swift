@@ -199,10 +199,14 @@ extension PropertyMerge where Value: Comparable {
 }
 
 extension PropertyMerge where Value: SetAlgebra {
-    /// Theirs with what we added and without what we removed.
+    /// Theirs with what we added and without what we removed. An element that equals nothing, NaN, is added only if neither base nor
+    /// theirs has such a one.
     public static var union: PropertyMerge {
         PropertyMerge { base, ours, theirs in
-            theirs.union(ours.subtracting(base)).subtracting(base.subtracting(ours))
+            var added = ours.subtracting(base)
+            let isNew = base.subtracting(base).isEmpty && theirs.subtracting(theirs).isEmpty
+            if !isNew { added.formIntersection(added) }
+            return theirs.union(added).subtracting(base.subtracting(ours))
         }
     }
 }

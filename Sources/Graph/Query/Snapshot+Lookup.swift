@@ -7,8 +7,8 @@ extension Snapshot {
     /// let ada = snapshot.first(\Person.email, equals: "ada@example.com")
     /// ```
     ///
-    /// Values are equal as `==` says; enumerations and other types with a raw value are if the raw values are. A property without
-    /// an index is searched for in all objects.
+    /// Values are equal as `==` says; enumerations and other types with a raw value are if the raw values are, in which 0.0 and -0.0
+    /// differ and NaN equals itself. A property without an index is searched for in all objects.
     ///
     /// Complexity: O(log *n* + *k*) with an index that begins with the property, for *k* such objects; else O(*n*).
     @inlinable

@@ -128,4 +128,44 @@ struct ConvertedRowsTests {
                 "3 mark", "4 size", "5 size", "4712 mark", "8001 size",
             ])
     }
+
+    enum Nested {
+        @Entity struct Part { var mark: Int?? }
+        enum Next {
+            @Entity struct Part { var mark: Int? }
+        }
+        enum Filled {
+            @Entity struct Part { var mark: Int? = 42 }
+        }
+        enum Required {
+            @Entity struct Part { var mark = 42 }
+        }
+        enum Wider {
+            @Entity struct Part { var mark: Int128?? = 42 }
+        }
+    }
+
+    @Test func `nil in nil becomes nil where there is one nil alone`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Nested.Part.self, at: folder.file())
+        try await store.transaction { context in
+            for mark: Int?? in [nil, .some(nil), 5] { context.insert(Nested.Part(mark: mark)) }
+        }
+        try await store.close()
+        for name in ["1", "2", "3", "4"] {
+            try FileManager.default.copyItem(atPath: folder.file(), toPath: folder.file(name))
+        }
+        let next = try await Coordinator(for: Nested.Next.Part.self, at: folder.file("1"))
+        #expect(try next.snapshot.fetchValues(Nested.Next.Part.self).map(\.mark) == [nil, nil, 5])
+        try await next.close()
+        let filled = try await Coordinator(for: Nested.Filled.Part.self, at: folder.file("2"))
+        #expect(try filled.snapshot.fetchValues(Nested.Filled.Part.self).map(\.mark) == [nil, nil, 5])
+        try await filled.close()
+        let required = try await Coordinator(for: Nested.Required.Part.self, at: folder.file("3"))
+        #expect(try required.snapshot.fetchValues(Nested.Required.Part.self).map(\.mark) == [42, 42, 5])
+        try await required.close()
+        let wider = try await Coordinator(for: Nested.Wider.Part.self, at: folder.file("4"))
+        #expect(try wider.snapshot.fetchValues(Nested.Wider.Part.self).map(\.mark) == [nil, .some(nil), 5])
+        try await wider.close()
+    }
 }

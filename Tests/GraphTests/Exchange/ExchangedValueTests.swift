@@ -38,12 +38,41 @@ struct ExchangedValueTests {
     }
 
     private func check<Value: AttributeValue>(_ values: [Value]) throws {
-        try check(AttributeSample(), values)
-        try check(AttributeSample<Value?>(), values.map { $0 } + [nil])
-        try check(AttributeSample<Value??>(), values.map { $0 } + [.some(nil), nil])
-        try check(AttributeSample<[Value]>(), [values, []])
-        try check(AttributeSample<[Value?]>(), [values + [nil]])
-        try check(AttributeSample<[String: Value]>(), values.map { ["": $0, "\"é": $0] } + [[:]])
+        try checkBoth(AttributeSample(), values)
+        try checkBoth(AttributeSample<Value?>(), values.map { $0 } + [nil])
+        try checkBoth(AttributeSample<Value??>(), values.map { $0 } + [.some(nil), nil])
+        try checkBoth(AttributeSample<[Value]>(), [values, []] + values.map { [$0] })
+        try checkBoth(AttributeSample<[Value?]>(), [values + [nil]])
+        try checkBoth(AttributeSample<[Value?]??>(), [[], [nil], .some(nil), nil])
+        try checkBoth(AttributeSample<[String: Value]>(), values.map { ["": $0, "\"é": $0] } + [[:]])
+    }
+
+    /// Also whether what is shown of values differs where their bytes do, and only there.
+    private func checkBoth<Value>(_ sample: AttributeSample<Value>, _ values: [Value]) throws {
+        try check(sample, values)
+        var bytes: [[UInt8]: StoredValue] = [:]
+        for value in values {
+            let shown = StoredValue(value as Any)
+            #expect(bytes.updateValue(shown, forKey: try sample.encode(value)).map { $0 == shown } ?? true)
+        }
+        let texts = bytes.values.map { Array($0.description.utf8) }
+        #expect(Set(texts).count == bytes.count)
+        let (first, others) = (bytes.values.first, bytes.values.dropFirst())
+        #expect(others.allSatisfy { $0 != first })
+    }
+
+    @Test func `sets and dictionaries are shown in one order, however they were made`() {
+        let numbers: [Double] = [.nan, 1, .nan, -0.0, .nan]
+        let (keys, words) = (numbers.indices.map { "\($0)" }, ["e\u{301}", "\u{E9}x", "z", "a\r\n"])
+        func table(_ places: [Int]) -> [Double: String] {
+            var table: [Double: String] = [:]
+            for place in places { table[numbers[place]] = keys[place] }
+            return table
+        }
+        let shown = StoredValue(table([0, 1, 2, 3, 4]) as Any)
+        #expect(
+            shown == StoredValue(table([4, 3, 2, 1, 0]) as Any) && shown == StoredValue(table([2, 4, 0, 3, 1]) as Any))
+        #expect(StoredValue(Set(words) as Any) == StoredValue(Set(words.reversed()) as Any))
     }
 
     @Test func `whole numbers and truth values come back`() throws {

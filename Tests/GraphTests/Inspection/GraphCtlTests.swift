@@ -157,6 +157,19 @@ import Testing
         try await store.close()
     }
 
+    @Test func `what has other bytes differs, also if it looks alike`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await Coordinator(for: Team.self, Person.self, at: folder.file())
+        let id = try await store.transaction { $0.insert(Team(name: "\u{E9}")).id }
+        try await store.copy(to: folder.file("copy"))
+        try await store.transaction { $0[id]?.name = "e\u{301}" }
+        let difference = await graphctl("diff", folder.file("copy"), folder.file())
+        #expect(difference.code == 3 && difference.lines.count == 1)
+        let log = await graphctl("log", "--changes", folder.file())
+        #expect(log.lines.last == "    ~ Team 1 name: \"\u{E9}\" → \"e\u{301}\"")
+        try await store.close()
+    }
+
     @Test func `schemas and stores that differ are told`() async throws {
         let (old, new) = (try GoldenStore.library.copy(), try GoldenStore.library.copy())
         try await LibraryV2.open(new.file()).close()

@@ -172,4 +172,41 @@ struct ErrorTextTests {
             later.description
                 == "a: the store takes no more saves: no permission to look into its folder; open it again")
     }
+
+    struct Appointment: Codable, Equatable, Sendable {
+        var dates: [Date?] = []
+        var title = ""
+    }
+
+    @Entity struct Visit {
+        var number = 0
+        var appointment: Appointment? = Appointment()
+    }
+
+    @Test(arguments: [Double.nan, -.nan, .infinity, 1e300, 5])
+    func `values of own types are printed whatever dates they hold`(seconds: Double) async throws {
+        let store = try await Coordinator(for: Visit.self)
+        let date = Date(timeIntervalSinceReferenceDate: seconds)
+        let id = try await store.transaction { $0.insert(Visit()).id }
+        let context = Context(store)
+        try await context.transaction { context in
+            context[id]?.appointment = Appointment(dates: [nil, date], title: "dentist")
+        }
+        try await store.transaction { $0[id]?.appointment = Appointment(dates: [date, date]) }
+        await context.perform { $0[id]?.appointment = Appointment(dates: [date], title: "dentist") }
+        // The testing library prints the parts of an error by itself, and Foundation would stop it.
+        var (text, properties) = ("", [String]())
+        do throws(GraphError) {
+            try await context.save()
+        } catch {
+            text = error.description
+            if case .conflicts(let conflicts) = error {
+                properties = conflicts.flatMap { $0.differences.map(\.property) }
+            }
+        }
+        #expect(seconds == 5 ? text.contains("2001") : text.contains("\"title\":\"dentist\""), "\(text)")
+        #expect(properties == ["appointment"])
+        let shown = await context.perform { context in context[id].map { "\($0)" } ?? "" }
+        #expect(shown.contains("dentist"), "\(shown)")
+    }
 }

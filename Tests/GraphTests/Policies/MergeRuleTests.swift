@@ -283,6 +283,18 @@ struct MergeRuleTests {
         #expect(row?.rate == 3.5)
     }
 
+    @Test func `R5 union: an element that equals nothing is not added again with each merge`() throws {
+        let union = PropertyMerge<Set<Double>>.union
+        func merged(_ base: Set<Double>, _ ours: Set<Double>, _ theirs: Set<Double>) throws -> (count: Int, odd: Int) {
+            let result = try union.merge(base, ours, theirs)
+            return (result.count, result.filter(\.isNaN).count)
+        }
+        #expect(try merged([.nan], [.nan, 1], [.nan, 2]) == (3, 1))
+        #expect(try merged([0], [0, .nan], [0, 2]) == (3, 1))
+        #expect(try merged([0], [0, .nan], [0, .nan]) == (2, 1))
+        #expect(try merged([.nan, 0], [.nan], [.nan, 0, 3]) == (2, 1))
+    }
+
     @Test func `R5 union: theirs with what we added and without what we removed`() async throws {
         let (row, _) = try await Self.merge(
             Account(labels: ["both", "ours", "theirs"]),

@@ -55,6 +55,9 @@ extension PredicateCompiler {
 
     /// What Swift reads by a key path: perhaps code of the program, which may follow references.
     func computed<Root, V>(_ keyPath: KeyPath<Root, V>, of root: Term<Root>) -> Term<V> {
+        if let type = Root.self as? any IntegerRange.Type, keyPath == type.countKeyPath {
+            return noting(count(type, of: root))
+        }
         var term = root.mapped { $0[keyPath: keyPath] }
         guard MemoryLayout<Root>.offset(of: keyPath) == nil else { return term }
         if case .nothing = root.source {
@@ -66,6 +69,15 @@ extension PredicateCompiler {
         }
         scope.callsProgram()
         return term
+    }
+
+    /// - Precondition: `Range` and `Root` are the same type, and `V` is `Int`.
+    private func count<Range: IntegerRange, Root, V>(_ type: Range.Type, of root: Term<Root>) -> Term<V> {
+        root.mapped { root in
+            let range = unsafeBitCast(root, to: Range.self)
+            guard let count = range.countIfExact else { throw PredicateFailure("no Int is the count of \(range)") }
+            return unsafeBitCast(count, to: V.self)
+        }
     }
 
     private func related<Navigation: RelationshipNavigating, Root, V>(
@@ -88,6 +100,31 @@ extension Schema {
             preconditionFailure("the schema lists each relationship")
         }
         return found
+    }
+}
+
+/// A range whose count, as the standard library takes it, stops the program if it is too large.
+private protocol IntegerRange {
+    static var countKeyPath: AnyKeyPath { get }
+    var countIfExact: Int? { get }
+}
+
+extension Range: IntegerRange where Bound: FixedWidthInteger {
+    static var countKeyPath: AnyKeyPath { \Self.count }
+    var countIfExact: Int? { lowerBound.distanceIfExact(upTo: upperBound) }
+}
+
+extension ClosedRange: IntegerRange where Bound: FixedWidthInteger {
+    static var countKeyPath: AnyKeyPath { \Self.count }
+    var countIfExact: Int? {
+        lowerBound.distanceIfExact(upTo: upperBound).flatMap { $0 < Int.max ? $0 + 1 : nil }
+    }
+}
+
+extension FixedWidthInteger {
+    /// - Precondition: the bound is not less.
+    fileprivate func distanceIfExact(upTo bound: Self) -> Int? {
+        Int(exactly: Magnitude(truncatingIfNeeded: bound) &- Magnitude(truncatingIfNeeded: self))
     }
 }
 

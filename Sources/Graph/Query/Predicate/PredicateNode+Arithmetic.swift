@@ -11,6 +11,8 @@ extension PredicateExpressions.Arithmetic: PredicateNode where LHS: PredicateNod
         let (lhs, rhs) = (try lhs.term(compiler), try rhs.term(compiler))
         if let type = Output.self as? any FixedWidthInteger.Type { return compiler.noting(checked(type, lhs, rhs)) }
         return switch op {
+        case .multiply where Output.self == Decimal.self:
+            compiler.noting(lhs.combined(with: rhs) { try product($0, $1) })
         case .add: lhs.combined(with: rhs) { $0 + $1 }
         case .subtract: lhs.combined(with: rhs) { $0 - $1 }
         case .multiply: lhs.combined(with: rhs) { $0 * $1 }
@@ -90,6 +92,21 @@ private func division<N: BinaryInteger>(
         guard rhs != 0 else { throw PredicateFailure("\(lhs) \(name) 0 is a division by zero") }
         return plain(lhs, rhs)
     }
+}
+
+/// Foundation's `*` stops the program where a product's exponent, before its zeros at the end are dropped, is below the smallest one.
+///
+/// - Precondition: `N` is `Decimal`.
+private func product<N: Numeric>(_ lhs: N, _ rhs: N) throws -> N {
+    let (left, right) = (unsafeBitCast(lhs, to: Decimal.self), unsafeBitCast(rhs, to: Decimal.self))
+    let exponent = left.exponent + right.exponent
+    guard exponent < Int(Int8.min), left.isNormal, right.isNormal else { return lhs * rhs }
+    let digits = left.significand * right.significand
+    guard exponent + digits.exponent >= Int(Int8.min) else {
+        throw PredicateFailure("\(left) * \(right) is too small for Decimal")
+    }
+    let result = Decimal(sign: left.sign == right.sign ? .plus : .minus, exponent: exponent, significand: digits)
+    return unsafeBitCast(result, to: N.self)
 }
 
 /// - Precondition: `I` and `N` are the same type.

@@ -88,7 +88,8 @@
 
         fileprivate func compareFolded(_ other: String) -> ComparisonResult {
             let (left, right) = (foldingCase, other.foldingCase)
-            return left == right ? .orderedSame : left < right ? .orderedAscending : .orderedDescending
+            return left == right
+                ? .orderedSame : NormalForm.precedes(left, right) ? .orderedAscending : .orderedDescending
         }
     }
 

@@ -118,7 +118,8 @@ struct PredicateTests {
     @Test(arguments: [
         ("Stra\u{DF}e", "STRASSE"), ("\u{C9}t\u{E9}", "ete"), ("e\u{301}", "\u{C9}"), ("\u{FB01}n", "FI"),
         ("\u{3A3}", "\u{3C2}"), ("abc", ""), ("", "a"),
-        ("Zebra", "apple"), ("a", "B"), ("\u{5D0}\u{5B7}", "\u{5D0}"), ("1a", "1A"),
+        ("Zebra", "apple"), ("e\u{301}", "\u{E9}x"), ("\u{E9}x", "e\u{301}"), ("a", "B"), ("\u{5D0}\u{5B7}", "\u{5D0}"),
+        ("1a", "1A"),
     ])
     func `texts compare without case and accents as Foundation compares them`(text: String, other: String) throws {
         struct Note { var text: String }
@@ -305,7 +306,7 @@ struct PredicateTests {
     }
 
     @Test func `what has no result is an error that names object and operation`() throws {
-        let (zero, most, seven) = (0, Int.max, 7)
+        let (zero, most, least, seven) = (0, Int.max, Int.min, 7)
         let failing: [(Predicate<Piece>, String)] = [
             (#Predicate { 10 / ($0.number - seven) == 1 }, "10 / 0 is a division by zero"),
             (#Predicate { $0.number % zero == 1 }, "0 % 0 is a division by zero"),
@@ -315,6 +316,8 @@ struct PredicateTests {
             (#Predicate { $0.tags[seven] == 1 }, "the index 7 is out of bounds"),
             (#Predicate { (seven...$0.number).contains(3) }, "the range's lower bound is above its upper one"),
             (#Predicate { ($0.small as Any) as! Int == 3 }, "which as! needs"),
+            (#Predicate { ($0.number...most).count > $0.number && (zero...most).count > 1 }, "no Int is the count of"),
+            (#Predicate { (least..<$0.number).count == 3 }, "no Int is the count of"),
         ]
         for (predicate, text) in failing {
             let error = #expect(throws: GraphError.self) { try snapshot.fetchValues(Piece.self, where: predicate) }
@@ -328,6 +331,50 @@ struct PredicateTests {
         let predicate = #Predicate<Piece> { 10 / ($0.number - seven) != 1_000 }
         #expect(try snapshot.fetchValues(Piece.self, where: predicate, limit: 7).count == 7)
         #expect(throws: GraphError.self) { try snapshot.fetchValues(Piece.self, where: predicate, limit: 8) }
+    }
+
+    @Test func `the count of a range is that of Swift where there is one`() throws {
+        let (least, most): (Int8, Int8) = (.min, .max)
+        try check(#Predicate { ($0.number...999).count == 990 }) { $0.number == 10 }
+        try check(#Predicate { ($0.number..<999).count == 989 }) { $0.number == 10 }
+        try check(#Predicate { ($0.number..<999).isEmpty || $0.number > 10 }) { $0.number > 10 }
+        try check(#Predicate { (least...most).count == $0.number + 256 }) { $0.number == 0 }
+        try check(#Predicate { (least..<most).count == $0.number + 255 }) { $0.number == 0 }
+    }
+
+    @Entity fileprivate struct Price {
+        var amount: Decimal
+    }
+
+    @Test func `products of decimals are what Foundation makes of them, where it does not stop the program`()
+        async throws
+    {
+        func decimal(_ significand: Decimal, _ exponent: Int) -> Decimal {
+            Decimal(sign: .plus, exponent: exponent, significand: significand)
+        }
+        let (third, tiny) = (Decimal(1) / 3, decimal(1, -128))
+        let products: [(Decimal, Decimal, Decimal?)] = [
+            (3, third, 3 * third), (-3, decimal(7, -127), decimal(-21, -127)), (tiny, 0, 0), (0, tiny, 0),
+            (decimal(third, -40), decimal(third, -40), decimal(third, -40) * decimal(third, -40)),
+            // Foundation stops the program at these.
+            (decimal(2, -65), decimal(-5, -64), -tiny), (decimal(-2, -65), decimal(-5, -64), tiny),
+            (decimal(third, -44), decimal(third, -44), decimal(third * third, -88)),
+            (decimal(1, -65), decimal(1, -64), nil), (decimal(third, -60), decimal(third, -60), nil), (tiny, tiny, nil),
+        ]
+        for (amount, factor, product) in products {
+            let store = try await Coordinator(for: Price.self)
+            try await store.transaction { _ = $0.insert(Price(amount: amount)) }
+            let wanted = product ?? 0
+            let count = Result {
+                try store.snapshot.fetchCount(Price.self, where: #Predicate { $0.amount * factor == wanted })
+            }
+            if product != nil {
+                #expect(try count.get() == 1, "\(amount) * \(factor)")
+            } else {
+                let error = #expect(throws: GraphError.self) { try count.get() }
+                #expect(error?.description.contains("is too small for Decimal") == true)
+            }
+        }
     }
 
     /// A node of a program's own.
