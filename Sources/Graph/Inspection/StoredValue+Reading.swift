@@ -5,11 +5,11 @@
 #endif
 
 extension StoredValue {
-    /// Two values are equal if a record has the same bytes for both.
+    /// Two values of Graph's own types are equal if a record has the same bytes for both, and only then.
     ///
     /// - Parameter value: of one of the types that Graph stores. Dates are seconds since the beginning of 2001, as in the file;
-    ///   sets come in the order of their elements' texts. A URL with a base is a list of two. nil in an optional of an optional is
-    ///   null in a list.
+    ///   sets come in the order of their elements' texts. A URL with a base is a list of two. In an optional of an optional
+    ///   nil is null in a list, and a collection is in a list of its own.
     init(_ value: Any) {
         switch value {
         case let value as Bool: self = .bool(value)

@@ -42,7 +42,7 @@ extension AttributeCodec {
                 return try decodeStored(Value.self, from: &reader)
             },
             isIdentical: { _, _ in false },
-            describe: { description(of: $0) }
+            describe: { OwnTypeDescription.text(of: $0) }
         ).operations
         operations.isIdentical = { lhs, rhs in
             if let optional, optional.isNil(at: lhs) || optional.isNil(at: rhs) {
@@ -62,19 +62,6 @@ extension AttributeCodec {
         }
         return AttributeCodec(operations)
     }
-}
-
-/// As the type describes itself; if it holds a date that Foundation does not print, what it encodes.
-private func description<Value: Codable>(of value: Value) -> String {
-    guard holdsUnprintableDate(value, depth: 0) else { return String(describing: value) }
-    let json = try? CBORCoders.withEncoding(of: value) { StoredValue(encoded: [StoredForm.cbor] + $0).description }
-    return json ?? "a value of \(Value.self)"
-}
-
-private func holdsUnprintableDate(_ value: Any, depth: Int) -> Bool {
-    if let date = value as? Date { return !date.isPrintable }
-    return depth < 32
-        && Mirror(reflecting: value).children.contains { holdsUnprintableDate($0.value, depth: depth + 1) }
 }
 
 /// Appends the stored form of a value, if the type can decode it again.

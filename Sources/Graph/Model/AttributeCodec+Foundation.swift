@@ -7,6 +7,8 @@
 extension Date {
     /// Foundation traps where it is to print a date whose calendar day it cannot count, NaN among them.
     var isPrintable: Bool { abs(timeIntervalSinceReferenceDate) < 1e11 }
+
+    var text: String { isPrintable ? description : "\(timeIntervalSinceReferenceDate) s since 2001" }
 }
 
 extension Date: OrderedAttributeValue {
@@ -19,7 +21,7 @@ extension Date: OrderedAttributeValue {
             isIdentical: {
                 $0.timeIntervalSinceReferenceDate.bitPattern == $1.timeIntervalSinceReferenceDate.bitPattern
             },
-            describe: { $0.isPrintable ? $0.description : "\($0.timeIntervalSinceReferenceDate) s since 2001" }
+            describe: { $0.text }
         ).ordered(
             by: {
                 totalOrderBits($0.timeIntervalSinceReferenceDate) < totalOrderBits($1.timeIntervalSinceReferenceDate)

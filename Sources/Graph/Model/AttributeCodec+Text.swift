@@ -74,7 +74,13 @@ enum NormalForm {
 func haveSameUTF8(_ lhs: String, _ rhs: String) -> Bool {
     // The words are only compared, and stay valid as long as the strings.
     if unsafeBitCast(lhs, to: (UInt64, UInt64).self) == unsafeBitCast(rhs, to: (UInt64, UInt64).self) { return true }
-    return lhs.utf8.count == rhs.utf8.count && lhs.utf8.elementsEqual(rhs.utf8)
+    guard lhs.utf8.count == rhs.utf8.count else { return false }
+    let areSame: Bool?? = lhs.utf8.withContiguousStorageIfAvailable { left in
+        rhs.utf8.withContiguousStorageIfAvailable { right in
+            KeyBytes(UnsafeRawBufferPointer(left)).compare(KeyBytes(UnsafeRawBufferPointer(right))) == 0
+        }
+    }
+    return (areSame ?? nil) ?? lhs.utf8.elementsEqual(rhs.utf8)
 }
 
 extension String: OrderedAttributeValue {

@@ -199,8 +199,8 @@ extension PropertyMerge where Value: Comparable {
 }
 
 extension PropertyMerge where Value: SetAlgebra {
-    /// Theirs with what we added and without what we removed. An element that equals nothing, NaN, is added only if neither base nor
-    /// theirs has such a one.
+    /// Theirs with what we added and without what we removed. NaN, which equals nothing, is added only if neither base nor theirs
+    /// has one.
     public static var union: PropertyMerge {
         PropertyMerge { base, ours, theirs in
             var added = ours.subtracting(base)

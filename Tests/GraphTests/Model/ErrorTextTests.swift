@@ -176,6 +176,7 @@ struct ErrorTextTests {
     struct Appointment: Codable, Equatable, Sendable {
         var dates: [Date?] = []
         var title = ""
+        var replies: [Appointment] = []
     }
 
     @Entity struct Visit {
@@ -204,9 +205,25 @@ struct ErrorTextTests {
                 properties = conflicts.flatMap { $0.differences.map(\.property) }
             }
         }
-        #expect(seconds == 5 ? text.contains("2001") : text.contains("\"title\":\"dentist\""), "\(text)")
+        #expect(text.contains(seconds == 5 ? "2001" : "Appointment(dates: [nil, "), "\(text)")
+        #expect(seconds == 5 || text.contains("title: \"dentist\""), "\(text)")
         #expect(properties == ["appointment"])
         let shown = await context.perform { context in context[id].map { "\($0)" } ?? "" }
         #expect(shown.contains("dentist"), "\(shown)")
+    }
+
+    @Test func `a date is found however deep it is, and large values take no longer than printing them`() {
+        func text(_ value: Appointment) -> String {
+            let operations = AttributeCodec<Appointment>.codable().operations
+            return withUnsafePointer(to: value) { operations.describe($0) }
+        }
+        var nested = Appointment(dates: [Date(timeIntervalSinceReferenceDate: .nan)], title: "dentist")
+        for _ in 0..<40 { nested = Appointment(replies: [nested]) }
+        #expect(text(nested).contains("Appointment(dates: [nan s since 2001], title: \"dentist\", replies: [])"))
+        let date = Date(timeIntervalSinceReferenceDate: 0)
+        #expect(text(Appointment(dates: [date])).contains("2001-01-01"))
+        let many = text(Appointment(dates: Array(repeating: date, count: 20_000)))
+        #expect(
+            many.hasPrefix("Appointment(dates: [2001-01-01 ") && many.hasSuffix(" …], …)") && many.utf8.count < 5_000)
     }
 }

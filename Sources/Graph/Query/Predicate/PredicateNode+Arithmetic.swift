@@ -94,16 +94,17 @@ private func division<N: BinaryInteger>(
     }
 }
 
-/// Foundation's `*` stops the program where a product's exponent, before its zeros at the end are dropped, is below the smallest one.
+/// FoundationEssentials' `*` stops the program where the exponent of a product, before zeros at its end are dropped, is below the
+/// smallest one.
 ///
 /// - Precondition: `N` is `Decimal`.
 private func product<N: Numeric>(_ lhs: N, _ rhs: N) throws -> N {
     let (left, right) = (unsafeBitCast(lhs, to: Decimal.self), unsafeBitCast(rhs, to: Decimal.self))
     let exponent = left.exponent + right.exponent
     guard exponent < Int(Int8.min), left.isNormal, right.isNormal else { return lhs * rhs }
-    let digits = left.significand * right.significand
+    let digits = (left.significand * right.significand).magnitude
     guard exponent + digits.exponent >= Int(Int8.min) else {
-        throw PredicateFailure("\(left) * \(right) is too small for Decimal")
+        throw PredicateFailure("\(left) * \(right) has more decimal places than Decimal")
     }
     let result = Decimal(sign: left.sign == right.sign ? .plus : .minus, exponent: exponent, significand: digits)
     return unsafeBitCast(result, to: N.self)

@@ -372,7 +372,7 @@ struct PredicateTests {
                 #expect(try count.get() == 1, "\(amount) * \(factor)")
             } else {
                 let error = #expect(throws: GraphError.self) { try count.get() }
-                #expect(error?.description.contains("is too small for Decimal") == true)
+                #expect(error?.description.contains("has more decimal places than Decimal") == true)
             }
         }
     }
