@@ -13,67 +13,91 @@ struct OwnTypeDescription {
     private var text = ""
 
     static func text<Value>(of value: Value) -> String {
-        guard mayHoldUnprintableDate(value) else { return String(describing: value) }
+        var rest = partLimit
+        let part = Part(value, &rest)
+        guard !part.isPrintable else { return String(describing: value) }
         var description = OwnTypeDescription()
-        description.append(value)
+        description.append(part)
         return description.text
     }
 
-    private static func mayHoldUnprintableDate(_ value: Any) -> Bool {
-        var rest = partLimit
-        return mayHoldUnprintableDate(value, &rest)
+    /// A value or a part of one.
+    private struct Part {
+        let value: Any
+        var style: Mirror.DisplayStyle?
+        var children: [(label: String?, part: Part)] = []
+        /// False if it holds a date that Foundation cannot print, or more parts than are looked at.
+        var isPrintable = true
+        /// Whether it has more parts than are here.
+        var isCut = false
+
+        /// - Parameter rest: how many parts are still looked at.
+        init(_ value: Any, _ rest: inout Int) {
+            self.value = value
+            rest -= 1
+            if let date = value as? Date {
+                isPrintable = date.isPrintable
+                return
+            }
+            let mirror = Mirror(reflecting: value)
+            style = mirror.displayStyle
+            // Of objects Swift prints no contents.
+            guard style != .class else { return }
+            for child in mirror.children {
+                guard rest > 0 else {
+                    (isPrintable, isCut) = (false, true)
+                    return
+                }
+                let part = Part(child.value, &rest)
+                isPrintable = isPrintable && part.isPrintable
+                children.append((child.label, part))
+            }
+        }
     }
 
-    /// - Parameter rest: how many parts are looked at before the answer is yes.
-    private static func mayHoldUnprintableDate(_ value: Any, _ rest: inout Int) -> Bool {
-        rest -= 1
-        guard rest > 0 else { return true }
-        if let date = value as? Date { return !date.isPrintable }
-        let mirror = Mirror(reflecting: value)
-        // Of objects Swift prints no contents.
-        return mirror.displayStyle != .class && mirror.children.contains { mayHoldUnprintableDate($0.value, &rest) }
-    }
-
-    private mutating func append(_ value: Any) {
+    private mutating func append(_ part: Part) {
         guard text.utf8.count < Self.byteLimit else { return }
-        if let date = value as? Date {
+        if let date = part.value as? Date {
             text += date.text
             return
         }
-        let mirror = Mirror(reflecting: value)
-        switch mirror.displayStyle {
-        case .optional where mirror.children.isEmpty: text += "nil"
-        case .optional: append(mirror.children, "", "")
-        case .collection, .set: append(mirror.children, "[", "]")
+        switch part.style {
+        case .optional where part.isPrintable && part.children.isEmpty: text += "nil"
+        case .optional: appendParts(of: part, "", "")
+        case .collection, .set: appendParts(of: part, "[", "]")
         case .dictionary:
-            append(mirror.children, "[", "]") { description, entry in
-                for (place, part) in Mirror(reflecting: entry).children.enumerated() {
+            appendParts(of: part, "[", "]") { description, entry in
+                for (place, child) in entry.children.enumerated() {
                     if place > 0 { description.text += ": " }
-                    description.append(part.value)
+                    description.append(child.part)
                 }
             }
-        case _ where !Self.mayHoldUnprintableDate(value):
-            text += (value as? String)?.debugDescription ?? String(describing: value)
-        case .enum: append(mirror.children, "", "")
-        case .tuple: append(mirror.children, "(", ")")
-        default: append(mirror.children, "\(mirror.subjectType)(", ")")
+        case _ where part.isPrintable:
+            text += (part.value as? String)?.debugDescription ?? String(describing: part.value)
+        case .enum: appendParts(of: part, "", "")
+        case .tuple: appendParts(of: part, "(", ")")
+        default: appendParts(of: part, "\(type(of: part.value))(", ")")
         }
     }
 
-    private mutating func append(
-        _ children: Mirror.Children, _ beginning: String, _ end: String,
-        each: (inout OwnTypeDescription, Any) -> Void = { $0.append($1) }
+    private mutating func appendParts(
+        of part: Part, _ beginning: String, _ end: String,
+        each: (inout OwnTypeDescription, Part) -> Void = { $0.append($1) }
     ) {
         text += beginning
-        for (place, child) in children.enumerated() {
-            if place > 0 { text += ", " }
+        var separator = ""
+        var isCut = part.isCut
+        for (label, child) in part.children {
             guard text.utf8.count < Self.byteLimit else {
-                text += "…"
+                isCut = true
                 break
             }
-            if let label = child.label, label != "some", !label.hasPrefix(".") { text += label + ": " }
-            each(&self, child.value)
+            text += separator
+            separator = ", "
+            if let label, label != "some", !label.hasPrefix(".") { text += label + ": " }
+            each(&self, child)
         }
+        if isCut { text += separator + "…" }
         text += end
     }
 }

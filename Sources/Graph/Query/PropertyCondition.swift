@@ -33,26 +33,9 @@ struct PropertyCondition<E: Entity, V> {
         upper = bounds?.upper.map(V.including)
         includesUpper = bounds?.includesUpper ?? true
         (isPrefix, comparesKeys) = (false, false)
-        if let dates = bounds.flatMap({ DateRange($0) }) {
-            hasBounds = dates.hasBoundsInOrder
-            matches = { value in V.nonOptional(value).map(dates.contains) ?? false }
-            return
-        }
         hasBounds = bounds != nil
-        if R.Bound.self == String.self, bounds != nil, let key = V.attributeCodec.operations.key {
-            // Where one text begins another one, `<` does not always order them; see `NormalForm.precedes`.
-            func precedes(_ lhs: V, _ rhs: V) -> Bool {
-                withUnsafePointer(to: lhs) { left in withUnsafePointer(to: rhs) { key.precedes(left, $0) } }
-            }
-            let (lower, upper, includesUpper) = (lower, upper, includesUpper)
-            matches = { value in
-                if V.nonOptional(value) == nil { return false }
-                if let lower, precedes(value, lower) { return false }
-                return upper.map { precedes(value, $0) || includesUpper && !precedes($0, value) } ?? true
-            }
-        } else {
-            matches = { value in V.nonOptional(value).map(range.contains) ?? false }
-        }
+        let contains = R.containment
+        matches = { value in V.nonOptional(value).map { contains(range, $0) } ?? false }
     }
 
     init(_ keyPath: any KeyPath<E, V> & Sendable, startingWith prefix: V.NonOptional)
@@ -149,30 +132,4 @@ extension EntityDescription {
                 ?? ((property.keyPath as AnyKeyPath) == (keyPath as AnyKeyPath))
         }
     }
-}
-
-/// The ranges whose bounds an index can be searched for.
-protocol BoundedRange<Bound> {
-    associatedtype Bound
-    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { get }
-}
-
-extension Range: BoundedRange {
-    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, false) }
-}
-
-extension ClosedRange: BoundedRange {
-    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, upperBound, true) }
-}
-
-extension PartialRangeFrom: BoundedRange {
-    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (lowerBound, nil, true) }
-}
-
-extension PartialRangeUpTo: BoundedRange {
-    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, false) }
-}
-
-extension PartialRangeThrough: BoundedRange {
-    var bounds: (lower: Bound?, upper: Bound?, includesUpper: Bool) { (nil, upperBound, true) }
 }

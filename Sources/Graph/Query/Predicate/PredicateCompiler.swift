@@ -151,12 +151,7 @@ final class PredicateCompiler {
     func isElement<R: RangeExpression>(_ element: Term<R.Bound>, in range: Term<R>) -> Term<Bool> {
         let bounds = (range.constant as? any BoundedRange<R.Bound>)?.bounds
         guard let bounds, element.isProperty else {
-            // Where two values compare otherwise than by their type's operators, so do a value and a range's bounds.
-            let isOwnOrder = R.Bound.self == String.self || R.Bound.self == Date.self
-            guard isOwnOrder, let type = R.self as? any BoundedRange<R.Bound>.Type else {
-                return range.combined(with: element) { $0.contains($1) }
-            }
-            return range.combined(with: element, containment(type))
+            return range.combined(with: element, R.containment)
         }
         let lower = bounds.lower.map { compare(element, Term(constant: $0), .greaterOrEqual) }
         let upper = bounds.upper.map {
@@ -164,20 +159,6 @@ final class PredicateCompiler {
         }
         guard let lower else { return upper ?? Term(constant: true) }
         return upper.map { and(lower, $0) } ?? lower
-    }
-
-    /// - Precondition: `B` and `R` are the same type.
-    private func containment<B: BoundedRange, R: RangeExpression>(
-        _ type: B.Type
-    ) -> (R, R.Bound) -> Bool where B.Bound == R.Bound {
-        let isAtLeast = ComparisonKind.greaterOrEqual.function(for: R.Bound.self)
-        let isAtMost = ComparisonKind.lessOrEqual.function(for: R.Bound.self)
-        let isBelow = ComparisonKind.less.function(for: R.Bound.self)
-        return { range, value in
-            let bounds = unsafeBitCast(range, to: B.self).bounds
-            if let lower = bounds.lower, !isAtLeast(value, lower) { return false }
-            return bounds.upper.map { (bounds.includesUpper ? isAtMost : isBelow)(value, $0) } ?? true
-        }
     }
 
     func isElement<V: Equatable>(_ element: Term<V>, of elements: [V]) -> Term<Bool> {
