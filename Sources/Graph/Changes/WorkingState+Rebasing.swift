@@ -1,16 +1,45 @@
 /// By entity, new rows that gave way because of a unique value, with the rows that replace them.
 typealias Replacements = [Int: [RowNumber: RowNumber]]
 
+/// Which overlaps stay ones when changes move onto another base: a row keeps its own base there, so that a save reports the
+/// conflict.
+enum KeptOverlaps {
+    case none
+    /// All, also where both sides changed a property to the same value.
+    case all
+    /// All of which a refresh has not told the program.
+    case untold([AnyPersistentID: RefreshConflict])
+
+    static func all(if isKept: Bool) -> KeptOverlaps { isKept ? .all : .none }
+
+    func contain(_ property: Property, of id: RowID, _ schema: Schema) -> Bool {
+        switch self {
+        case .none: false
+        case .all: true
+        case .untold(let told): told[schema.id(of: id)]?.properties.contains(property.name) != true
+        }
+    }
+
+    /// Whether one of a row stays that is deleted here, or that the next save requires to be unchanged.
+    func contain(_ id: RowID, _ schema: Schema) -> Bool {
+        switch self {
+        case .none: false
+        case .all: true
+        case .untold(let told): told[schema.id(of: id)] == nil
+        }
+    }
+}
+
 /// Moves changes onto another base.
 extension WorkingState {
     /// Applies the changes of `later`, counted from `later.base`, to this state, property by property: what `later` did not
     /// change stays as it is here.
     ///
     /// - Parameters:
-    ///   - keepingBases: whether a row keeps its base in `later` if both sides changed one of its properties, even to the same
-    ///     value, so that a save reports the conflict.
     ///   - replacements: rows of `later.base` that other rows replace here.
-    mutating func rebase(_ later: WorkingState, keepingBases: Bool = false, replacements: Replacements = [:]) {
+    mutating func rebase(
+        _ later: WorkingState, keeping overlaps: KeptOverlaps = .none, replacements: Replacements = [:]
+    ) {
         let before = later.hasRequirements ? snapshot : nil
         let deleteCount = changes.deleteCount
         changes.deleteCount += later.changes.deleteCount
@@ -18,16 +47,16 @@ extension WorkingState {
         for isDeleting in [true, false] {
             later.forEachChange(deletes: isDeleting, numberedFrom: deleteCount) { change in
                 if let survivor = replacements[change.id.entity]?[change.id.row] {
-                    rebase(change, of: later, to: survivor, keepingBases, replacements)
+                    rebase(change, of: later, to: survivor, overlaps, replacements)
                 } else {
-                    rebase(change, of: later, keepingBases, replacements)
+                    rebase(change, of: later, overlaps, replacements)
                 }
             }
         }
         for number in schema.linkTables.indices { rebaseMembers(number, of: later, replacements) }
         for (list, members) in later.missingMembers { missingMembers[list, default: []].formUnion(members) }
         linkMissingMembers()
-        requireAgain(later, keepingBases, before: before)
+        requireAgain(later, keeping: overlaps, before: before)
         for link in later.denyingLinks.all
         where !later.base.linkTables[link.table].contains(link.member, of: link.owner) {
             denyingLinks.insert(link)
@@ -47,12 +76,12 @@ extension WorkingState {
     /// This state's changes on top of another one, with the effects of delete rules.
     func moved(
         onto state: WorkingState,
-        keepingBases: Bool = false,
+        keeping overlaps: KeptOverlaps = .none,
         replacements: Replacements = [:]
     ) -> WorkingState {
         var moved = state
         guard !isUnchanged else { return moved }
-        moved.rebase(self, keepingBases: keepingBases, replacements: replacements)
+        moved.rebase(self, keeping: overlaps, replacements: replacements)
         // References that others made to rows deleted here are nullified at once; a save reports those that deny the delete.
         _ = moved.applyDeleteRules()
         _ = moved.endRestoredChanges()
@@ -69,7 +98,7 @@ extension WorkingState {
     private mutating func rebase(
         _ change: Change,
         of later: WorkingState,
-        _ keepingBases: Bool,
+        _ overlaps: KeptOverlaps,
         _ replacements: Replacements
     ) {
         let (id, baseVersion) = (change.id, change.baseVersion)
@@ -80,9 +109,9 @@ extension WorkingState {
         case (.inserted, let ours?, _):
             let last = later.changes[id.entity].returnBases.address(of: id.row)
             let nullified = last.map { later.nullifiedReferences(from: $0, to: ours, of: id.entity) } ?? []
-            reinsert(id, copying: ours, last: last, nullified, baseVersion, keepingBases, replacements)
+            reinsert(id, copying: ours, last: last, nullified, baseVersion, overlaps, replacements)
         case (.deleted, _, _) where isThere:
-            removeAgain(change, of: later, known: known, keepingBases)
+            removeAgain(change, of: later, known: known, overlaps)
         case (.updated, _?, _?) where !isThere && later.onlyNullifies(id):
             break
         case (.updated, let ours?, let known?) where changes[id.entity].detachedRows.contains(id.row):
@@ -95,7 +124,7 @@ extension WorkingState {
             let nullified = later.nullifiedReferences(from: known, to: ours, of: id.entity)
             merge(
                 RowChange(known: known, ours: ours, baseVersion: baseVersion, nullified: nullified),
-                into: id, keepingBases, replacements)
+                into: id, overlaps, replacements)
         default:
             break
         }
@@ -110,7 +139,7 @@ extension WorkingState {
         last: UnsafeRawPointer?,
         _ nullified: [ToOneDescription],
         _ baseVersion: RowVersion,
-        _ keepingBases: Bool,
+        _ overlaps: KeptOverlaps,
         _ replacements: Replacements
     ) {
         let isThere = snapshot.contains(id)
@@ -118,7 +147,7 @@ extension WorkingState {
             // Others have brought it back, too.
             return merge(
                 RowChange(known: last, ours: ours, baseVersion: baseVersion, nullified: nullified), into: id,
-                keepingBases, replacements)
+                overlaps, replacements)
         }
         let description = schema.entities[id.entity]
         description.layout.withCopy(of: ours) { copy in
@@ -137,10 +166,10 @@ extension WorkingState {
         _ change: Change,
         of later: WorkingState,
         known: UnsafeRawPointer?,
-        _ keepingBases: Bool
+        _ overlaps: KeptOverlaps
     ) {
         let id = change.id
-        let isConflict = keepingBases && snapshot.version(of: id) != change.baseVersion
+        let isConflict = snapshot.version(of: id) != change.baseVersion && overlaps.contain(id, schema)
         remove(id, by: change.delete)
         // A row that was never saved leaves no delete.
         if changes.kind(of: id) == .deleted, let last = later.changes[id.entity].lastRows.address(of: id.row) {
@@ -174,12 +203,10 @@ extension WorkingState {
     }
 
     /// Merges a change into the row as it is here.
-    ///
-    /// - Parameter keepingBases: as for `rebase`.
     mutating func merge(
         _ change: RowChange,
         into id: RowID,
-        _ keepingBases: Bool,
+        _ overlaps: KeptOverlaps,
         _ replacements: Replacements = [:]
     ) {
         let description = schema.entities[id.entity]
@@ -198,7 +225,7 @@ extension WorkingState {
                 merge.forEachChange { number, property, side in
                     guard side != .theirs, !nullified.contains(number) else { return }
                     property.copy(from: change.ours, to: merged)
-                    guard keepingBases, side == .both else { return }
+                    guard side == .both, overlaps.contain(property, of: id, schema) else { return }
                     property.copy(from: change.known, to: known)
                     isConflict = true
                 }
@@ -228,7 +255,7 @@ extension WorkingState {
         _ change: Change,
         of later: WorkingState,
         to survivor: RowNumber,
-        _ keepingBases: Bool,
+        _ overlaps: KeptOverlaps,
         _ replacements: Replacements
     ) {
         guard let ours = later.snapshot.address(of: change.id),
@@ -238,7 +265,7 @@ extension WorkingState {
         // The change is based on a row that was never in the store.
         merge(
             RowChange(known: known, ours: ours, baseVersion: .none, nullified: nullified),
-            into: RowID(entity: change.id.entity, row: survivor), keepingBases, replacements)
+            into: RowID(entity: change.id.entity, row: survivor), overlaps, replacements)
     }
 
     /// Whether delete rules alone changed a row: they nullified its references to rows deleted here.

@@ -27,13 +27,13 @@ extension WorkingState {
     /// Takes over what another state requires.
     ///
     /// - Parameters:
-    ///   - keepingBases: whether to require the rows as that state knew them; otherwise as the base has them now, if it does. A
-    ///     row that is new here is not required.
+    ///   - overlaps: whether to require a row as that state knew it; otherwise as the base has it now, if it does. A row that is
+    ///     new here is not required.
     ///   - before: this state before the other one's changes, which may have deleted rows that were new here.
     ///   - other: a state whose requirements are left out.
     mutating func requireAgain(
         _ later: WorkingState,
-        _ keepingBases: Bool,
+        keeping overlaps: KeptOverlaps,
         before: Snapshot? = nil,
         besides other: WorkingState? = nil
     ) {
@@ -43,8 +43,9 @@ extension WorkingState {
                 let isInBase = base.entities[entity].rows.contains(row)
                 let isHere =
                     snapshot.entities[entity].rows.contains(row) || before?.entities[entity].rows.contains(row) == true
-                if !keepingBases, isInBase {
-                    require(RowID(entity: entity, row: row))
+                let id = RowID(entity: entity, row: row)
+                if isInBase, !overlaps.contain(id, schema) {
+                    require(id)
                 } else if !changes[entity].required.contains(row), isInBase || !isHere {
                     changes[entity].required.set(row, version: version, copying: address)
                 }

@@ -28,8 +28,10 @@ extension WorkingState {
         for denial in resolution.denials {
             let toOne = schema.entities[denial.row.entity].toOnes[denial.toOne]
             guard snapshot.entities[denial.row.entity].rows.contains(denial.row.row),
-                snapshot.entities[toOne.target].rows.contains(denial.related)
+                let related = snapshot.entities[toOne.target].rows.address(of: denial.related)
             else { continue }
+            // A row that gave way later may have brought the two together again.
+            if toOne.inverseToOne.map(schema.toOne)?.target(ofRowAt: related) == denial.row.row { continue }
             denied.append(
                 DeniedDelete(
                     id: schema.id(of: denial.row),

@@ -38,8 +38,10 @@ final class ContextObservation: Observable, @unchecked Sendable {
     private let wasRead = Atomic(false)
     /// The changes up to which the kinds of rows' changes were told; nil until somebody asked for one.
     private var toldChanges: ChangeSet?
-    /// The facts that somebody asked for, and what the answers were.
-    private var toldFacts: [Fact: Int] = [:]
+    /// The facts that somebody asked for, and what the last answers were.
+    private var answers: [Fact: Int] = [:]
+    /// Facts of which somebody got another answer than those who asked before, whom nobody has told yet.
+    private var untoldFacts: Set<Fact> = []
 
     init(_ state: Snapshot) {
         told = state
@@ -63,7 +65,7 @@ final class ContextObservation: Observable, @unchecked Sendable {
 
     /// - Parameter answer: another one whenever the fact is another one.
     func access(_ fact: Fact, answer: Int) {
-        toldFacts[fact] = answer
+        if let before = answers.updateValue(answer, forKey: fact), before != answer { untoldFacts.insert(fact) }
         registrar.access(self, keyPath: \.[fact])
     }
 
@@ -81,13 +83,14 @@ final class ContextObservation: Observable, @unchecked Sendable {
             }
             for id in rows { tell(Key(entity: id.entity, row: id.row, property: Key.kind)) }
         }
-        guard !toldFacts.isEmpty else { return }
-        var others: [Fact] = []
-        for (fact, told) in toldFacts {
+        guard !answers.isEmpty else { return }
+        var others: Set<Fact> = []
+        swap(&others, &untoldFacts)
+        for (fact, before) in answers {
             let now = answer(fact)
-            guard now != told else { continue }
-            toldFacts[fact] = now
-            others.append(fact)
+            guard now != before else { continue }
+            answers[fact] = now
+            others.insert(fact)
         }
         for fact in others { registrar.withMutation(of: self, keyPath: \.[fact]) {} }
     }

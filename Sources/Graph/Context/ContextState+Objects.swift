@@ -93,6 +93,7 @@ extension ContextState {
 
     /// Changes an owner's members. Whatever was written to objects before comes first, so that the last write wins.
     func changeMembers(_ relationship: ToManyDescription, _ body: (inout WorkingState) -> Void) {
+        guard registry != nil else { return }
         flush()
         body(&working)
         noteChange()

@@ -44,7 +44,7 @@ extension ContextState {
             history.didRunHooks(on: captured.snapshot, request.snapshot)
         }
         history.didEndSave(isSuccess: true, replacements: outcome.replacements) { state in
-            counted(state).moved(onto: base, keepingBases: true, replacements: outcome.replacements)
+            counted(state).moved(onto: base, keeping: .all, replacements: outcome.replacements)
         }
         working = counted(working)
         history.move(to: working)
@@ -55,7 +55,7 @@ extension ContextState {
         let before = outcome.isAsCaptured ? nil : flushed
         let isRebased = rebase(
             onto: base,
-            keepingBases: true,
+            keeping: .all,
             replacements: outcome.replacements
         )
         if let before { keepLastValues(of: before) }
@@ -110,13 +110,13 @@ extension ContextState {
     /// which this state has to rows that are gone. The epoch is to end, if it is, when all else is done.
     private func rebase(
         onto state: WorkingState,
-        keepingBases: Bool = false,
+        keeping overlaps: KeptOverlaps = .none,
         replacements: Replacements = [:]
     ) -> Bool {
         flush()
         history.note(working)
         let later = working
-        working = later.moved(onto: state, keepingBases: keepingBases, replacements: replacements)
+        working = later.moved(onto: state, keeping: overlaps, replacements: replacements)
         history.move(to: working)
         return !later.isUnchanged
     }
@@ -158,8 +158,8 @@ extension ContextState {
         let before = working.snapshot
         let conflicts = working.refreshConflicts(with: base.snapshot)
         committed = base.committed
-        _ = rebase(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
-        if !keepingBases { history.refresh(to: working, on: base) }
+        _ = rebase(onto: WorkingState(base, reads: reads), keeping: .all(if: keepingBases))
+        if !keepingBases { history.refresh(to: working, on: base, telling: conflicts) }
         keepLastValues(of: before)
         followers.send(.didMerge(SnapshotDifference(before: before, after: working.snapshot)))
         // What others committed may have been what was in its way.

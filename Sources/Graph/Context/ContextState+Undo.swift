@@ -76,7 +76,7 @@ extension ContextState {
             // The state before is a value. All that has happened since is in the group, or came from others.
             working = current(first.before, since: first.number)
             // A requirement alone is no group: one that was made later belongs to none that are taken back.
-            if let last = unsaved.last { working.requireAgain(before, true, besides: last.after) }
+            if let last = unsaved.last { working.requireAgain(before, keeping: .all, besides: last.after) }
             conflicts = working.conflicts(of: unsaved)
         }
         for step in group.steps.reversed() where history.isSaved(step) {
@@ -93,16 +93,16 @@ extension ContextState {
     /// An earlier state's changes, on the base that the context has now.
     private func current(_ state: WorkingState, since step: UInt64) -> WorkingState {
         var state = state
-        func move(onto base: ContextBase, keepingBases: Bool) {
+        func move(onto base: ContextBase, keeping overlaps: KeptOverlaps) {
             guard state.base.commit != base.snapshot.commit || !state.base.isIdentical(to: base.snapshot) else {
                 return
             }
-            state = state.moved(onto: WorkingState(base, reads: reads), keepingBases: keepingBases)
+            state = state.moved(onto: WorkingState(base, reads: reads), keeping: overlaps)
         }
         if let refreshed = history.refreshed, step <= refreshed.through {
-            move(onto: refreshed.base, keepingBases: false)
+            move(onto: refreshed.base, keeping: .untold(refreshed.told))
         }
-        move(onto: ContextBase(snapshot: working.base, committed: committed), keepingBases: true)
+        move(onto: ContextBase(snapshot: working.base, committed: committed), keeping: .all)
         return state
     }
 }

@@ -308,6 +308,7 @@ final class ContextState {
     }
 
     func delete(_ id: RowID) {
+        guard registry != nil else { return }
         flush()
         // A copy of the state would be simpler to compare with, and each delete would copy the leaves that it changes once more.
         let closure = working.snapshot.deleteClosure(of: id)
@@ -337,6 +338,7 @@ final class ContextState {
     }
 
     func discard(_ ids: [RowID]) {
+        guard registry != nil else { return }
         flush()
         let before = working
         working.discard(ids)

@@ -22,11 +22,18 @@ public final class FetchedResults<E: Entity> {
     private var failedState: Snapshot?
     private var rows: ResultRows<E>
     private var test: ResultTest<E>
-    private let registrar = ObservationRegistrar()
-    private var isTracked = false
     private weak var feed: ResultFeed<E>?
 
-    private var failure: (any Error)?
+    private let registrar = ObservationRegistrar()
+    /// Whether there may be observers who are not told yet. All of them have read `objects`.
+    private var isTracked = false
+    private var isAmongTracked = false
+    /// Whether the result shows other objects, or another error, than when one of them read it: whoever reads it moves it.
+    private var (showsOthers, hasOtherError) = (false, false)
+
+    private var failure: (any Error)? {
+        didSet { if oldValue.map({ "\($0)" }) != failure.map({ "\($0)" }) { hasOtherError = true } }
+    }
 
     /// Why the result does not show what ``descriptor`` asks for: its predicate fails, or it sorts by a key path of no property.
     /// Meanwhile the result shows what it showed before; nil once it follows. It is computed like ``objects``, and observers are
@@ -62,10 +69,11 @@ public final class FetchedResults<E: Entity> {
     public var descriptor: FetchDescriptor<E> {
         get { wanted.descriptor }
         set {
+            guard state.registry != nil else { return }
             wanted = ResultDefinition(newValue, sectionedBy: definition.section, spare: definition.spare)
             (isDefined, failedState) = (false, nil)
             feed?.define(wanted)
-            _ = follow()
+            follow()
             tellObservers()
         }
     }
@@ -94,16 +102,18 @@ public final class FetchedResults<E: Entity> {
     ///
     /// The sequence is `Sendable` and does not retain the context. ``ResultUpdate/values`` is the list that an update leads to;
     /// ``objects`` may be newer.
+    ///
+    /// Complexity: that of ``count``, and O(1) for the sequence.
     public var updates: ResultUpdates<E> {
-        let feed = self.feed ?? ResultFeed(definition, rows.snapshot)
+        let rows = followed()
+        let feed = self.feed ?? ResultFeed(wanted, rows.snapshot)
         if self.feed == nil {
             self.feed = feed
             state.followers.add(feed)
             if let context = state.reference.context { context.coordinator.followed.add(state.followers) }
         }
-        let rows = followed()
         feed.turnEnded(state.flushed, base: state.base)
-        return ResultUpdates(.turns(feed), from: rows)
+        return ResultUpdates(.turns(feed), from: rows, isOfEarlierDefinition: !isDefined)
     }
 
     // MARK: Following
@@ -113,8 +123,9 @@ public final class FetchedResults<E: Entity> {
         let rows = followed()
         if state.isObservable {
             registrar.access(self, keyPath: \.objects)
-            if !isTracked {
-                isTracked = true
+            if !isTracked { (isTracked, showsOthers, hasOtherError) = (true, false, false) }
+            if !isAmongTracked {
+                isAmongTracked = true
                 state.trackedResults.append(TrackedResultsReference(results: self))
             }
         }
@@ -122,45 +133,41 @@ public final class FetchedResults<E: Entity> {
     }
 
     private func followed() -> ResultRows<E> {
-        _ = follow()
+        follow()
         return rows
     }
 
-    /// Moves to what the context shows now. True if other objects are shown than before.
-    private func follow() -> Bool {
-        if !isDefined, failedState?.isIdentical(to: Self.snapshot(of: state, wanted)) == true { return false }
+    /// Moves to what the context shows now.
+    private func follow() {
+        if !isDefined, failedState?.isIdentical(to: Self.snapshot(of: state, wanted)) == true { return }
         do {
-            let isOther = isDefined ? try move() : try define()
+            if isDefined { try move() } else { try define() }
             failure = nil
-            return isOther
         } catch {
             failure = error
             // Any object may have decided that.
             Self.snapshot(of: state, wanted).read(by: state.reads).noteAll()
-            return false
         }
     }
 
-    private func move() throws -> Bool {
+    private func move() throws {
         let changes = try rows.move(to: Self.snapshot(of: state, definition), test)
+        if changes.isStructural { showsOthers = true }
         note()
-        return changes.isStructural
     }
 
-    private func define() throws -> Bool {
+    private func define() throws {
         let snapshot = Self.snapshot(of: state, wanted)
         failedState = snapshot
         let newTest = try ResultTest(wanted, in: snapshot)
         rows = try ResultRows(wanted, in: snapshot)
-        (definition, test, isDefined, failedState) = (wanted, newTest, true, nil)
+        (definition, test, isDefined, failedState, showsOthers) = (wanted, newTest, true, nil, true)
         note()
-        return true
     }
 
     private func tellObservers() {
         guard isTracked else { return }
         isTracked = false
-        state.trackedResults.removeAll { $0.results == nil || $0.results === self }
         registrar.withMutation(of: self, keyPath: \.objects) {}
     }
 }
@@ -168,10 +175,11 @@ public final class FetchedResults<E: Entity> {
 extension FetchedResults: TrackedResults {
     func tell() {
         guard isTracked else { return }
-        let before = failure.map { "\($0)" }
-        let isOther = follow()
-        if before != failure.map({ "\($0)" }) { registrar.withMutation(of: self, keyPath: \.error) {} }
-        if isOther { tellObservers() }
+        follow()
+        if showsOthers { return tellObservers() }
+        guard hasOtherError else { return }
+        hasOtherError = false
+        registrar.withMutation(of: self, keyPath: \.error) {}
     }
 }
 

@@ -40,8 +40,8 @@ struct UndoHistory {
     private var savedThrough: UInt64 = 0
     /// nil if no save is in flight.
     private var takenThrough: UInt64?
-    /// The last base that the program moved to itself, and has been told what others changed, and the last step before that.
-    private(set) var refreshed: (base: ContextBase, through: UInt64)?
+    /// The last base that the program moved to itself, what it was told of then, and the last step before that.
+    private(set) var refreshed: (base: ContextBase, told: [AnyPersistentID: RefreshConflict], through: UInt64)?
 
     var isOn: Bool { limit > 0 }
 
@@ -108,10 +108,10 @@ struct UndoHistory {
     }
 
     /// The same after the program itself had the context read a newer state.
-    mutating func refresh(to state: WorkingState, on base: ContextBase) {
+    mutating func refresh(to state: WorkingState, on base: ContextBase, telling conflicts: [RefreshConflict]) {
         guard isOn else { return }
         mark = state
-        refreshed = (base, lastNumber)
+        refreshed = (base, Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0) }), lastNumber)
     }
 
     mutating func beginGroup(at state: WorkingState) {

@@ -96,8 +96,10 @@ extension Context {
         var recordCount = 0
         var isEnd = false
         while !isEnd {
+            let piece = try await stream.next()
+            // Many streams end when their reader is cancelled, and that is not the end of what they read.
             if Task.isCancelled { throw GraphError.cancelled }
-            if let piece = try await stream.next() {
+            if let piece {
                 buffer.append(piece)
             } else {
                 buffer.end()

@@ -39,10 +39,11 @@ struct RecordBuffer {
     /// Takes note of the end of the stream.
     mutating func end() { hasEnded = true }
 
-    /// The next record that is not empty; nil if more bytes are needed for one, or if there are no more.
+    /// The next record that is not empty, or for JSON blank; nil if more bytes are needed for one, or if there are no more.
     mutating func next() throws(InvalidValue) -> Record? {
         while let record = try nextLineOrRecord() {
-            if !record.bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return record }
+            let isLeftOut = record.bytes.allSatisfy { !isCSV && ($0 == 0x20 || $0 == 0x09) }
+            if !isLeftOut { return record }
         }
         return nil
     }

@@ -5,8 +5,8 @@
 /// ```
 ///
 /// Lines, and records of CSV, are UTF-8 and 64 MiB long at most. The first line of CSV names properties, and where a column
-/// `id` is, the identifiers; properties without a column get their defaults or nil. CSV with two columns, an identifier and a
-/// to-many relationship, has a link on each line.
+/// `id` is, the identifiers; properties without a column get their defaults or nil. Empty lines are left out, also where there
+/// is one column. CSV with two columns, an identifier and a to-many relationship, has a link on each line.
 public struct RowSource: Sendable {
     /// Which entity CSV has.
     enum CSV: Sendable {

@@ -127,14 +127,11 @@ extension [ContextEvent] {
 
 /// Followers of a context: of its events, and of the commits that it takes over. Each is removed when it is gone.
 final class EventFollowers: Sendable {
-    fileprivate struct Follower {
-        weak var buffer: EventBuffer?
-    }
-
     fileprivate struct State {
-        var followers: [Follower] = []
+        var buffers = WeakReferences<WeakBuffer>()
         weak var feed: PublishedSnapshot?
-        var results: [TurnFollowerReference] = []
+        var results = WeakReferences<WeakTurnFollower>()
+        var isAdded = false
         /// The number of tasks that may still take over commits.
         var mergerCount = 0
         var isClosed = false
@@ -144,13 +141,20 @@ final class EventFollowers: Sendable {
 
     private let state = Mutex(State())
 
-    var isEmpty: Bool { state.withLock { $0.followers.isEmpty } }
+    var isEmpty: Bool { state.withLock { $0.buffers.all.isEmpty } }
+
+    /// Notes that the coordinator knows of it. False if it did.
+    func becomeAdded() -> Bool {
+        state.withLock { state in
+            defer { state.isAdded = true }
+            return !state.isAdded
+        }
+    }
 
     func add() -> ContextEvents {
         let buffer = EventBuffer()
         let isFinished = state.withLock { state in
-            state.followers.removeAll { $0.buffer == nil }
-            state.followers.append(Follower(buffer: buffer))
+            state.buffers.append(WeakBuffer(object: buffer))
             return state.isFinished
         }
         if isFinished { buffer.finish() }
@@ -168,8 +172,7 @@ final class EventFollowers: Sendable {
     /// Has a follower of turns learn of them.
     func add(_ follower: any TurnFollower) {
         let isFinished = state.withLock { state in
-            state.results.removeAll { $0.follower == nil }
-            state.results.append(TurnFollowerReference(follower: follower))
+            state.results.append(WeakTurnFollower(object: follower))
             return state.isFinished
         }
         if isFinished { follower.finish() }
@@ -177,21 +180,17 @@ final class EventFollowers: Sendable {
 
     /// Whether anybody wants to know of turns.
     var hasTurnFollowers: Bool {
-        state.withLock { state in
-            if state.results.isEmpty { return false }
-            state.results.removeAll { $0.follower == nil }
-            return !state.results.isEmpty
-        }
+        state.withLock { $0.results.hasObjects }
     }
 
     func turnEnded(_ working: Snapshot, base: Snapshot) {
-        let results = state.withLock { $0.results.compactMap(\.follower) }
+        let results = state.withLock { $0.results.all.compactMap(\.object) }
         for follower in results { follower.turnEnded(working, base: base) }
     }
 
     /// Evaluates the event only if there are followers.
     func send(_ event: @autoclosure () -> ContextEvent) {
-        let buffers = state.withLock { $0.buffers }
+        let buffers = state.withLock { $0.buffers.hasObjects ? $0.buffers.all.compactMap(\.object) : [] }
         guard !buffers.isEmpty else { return }
         let event = event()
         for buffer in buffers { buffer.append(event) }
@@ -229,7 +228,7 @@ final class EventFollowers: Sendable {
         let (buffers, feed, results): All = state.withLock { state in
             guard isOver(&state) else { return ([], nil, []) }
             state.isFinished = true
-            return (state.buffers, state.feed, state.results.compactMap(\.follower))
+            return (state.buffers.all.compactMap(\.object), state.feed, state.results.all.compactMap(\.object))
         }
         for buffer in buffers { buffer.finish() }
         feed?.finish()
@@ -237,32 +236,54 @@ final class EventFollowers: Sendable {
     }
 }
 
-private struct TurnFollowerReference {
-    weak var follower: (any TurnFollower)?
+private struct WeakBuffer: WeakReference {
+    weak var object: EventBuffer?
 }
 
-extension EventFollowers.State {
-    /// The buffers of followers that still exist.
-    fileprivate var buffers: [EventBuffer] {
+private struct WeakTurnFollower: WeakReference {
+    weak var object: (any TurnFollower)?
+}
+
+private protocol WeakReference {
+    associatedtype Object
+    var object: Object? { get }
+}
+
+/// References to objects that may be gone. Those are dropped whenever the list has doubled, so that adding one takes O(1).
+private struct WeakReferences<Reference: WeakReference> {
+    private(set) var all: [Reference] = []
+    private var limit = 8
+
+    mutating func append(_ reference: Reference) {
+        if all.count >= limit {
+            all.removeAll { $0.object == nil }
+            limit = max(8, 2 * all.count)
+        }
+        all.append(reference)
+    }
+
+    /// Whether an object is there; empties the list if none is.
+    var hasObjects: Bool {
         mutating get {
-            followers.removeAll { $0.buffer == nil }
-            return followers.compactMap(\.buffer)
+            if all.contains(where: { $0.object != nil }) { return true }
+            all = []
+            return false
         }
     }
 }
 
 /// The followers of a coordinator's contexts, which the coordinator ends when it closes.
 final class FollowedContexts: Sendable {
-    private struct Entry {
-        weak var followers: EventFollowers?
+    private struct Entry: WeakReference {
+        weak var object: EventFollowers?
     }
 
-    private let state = Mutex((entries: [Entry](), isClosed: false))
+    private let state = Mutex((entries: WeakReferences<Entry>(), isClosed: false))
 
     func add(_ followers: EventFollowers) {
+        guard followers.becomeAdded() else { return }
         let isClosed = state.withLock { state in
-            state.entries.removeAll { $0.followers == nil || $0.followers === followers }
-            state.entries.append(Entry(followers: followers))
+            state.entries.append(Entry(object: followers))
             return state.isClosed
         }
         if isClosed { followers.close() }
@@ -271,7 +292,7 @@ final class FollowedContexts: Sendable {
     func close() {
         let all = state.withLock { state in
             state.isClosed = true
-            return state.entries.compactMap(\.followers)
+            return state.entries.all.compactMap(\.object)
         }
         for followers in all { followers.close() }
     }

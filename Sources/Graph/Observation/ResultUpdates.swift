@@ -12,10 +12,12 @@ public struct ResultUpdates<E: Entity>: AsyncSequence, Sendable {
     private let start: ResultRows<E>?
     private let startDefinition: UInt64?
 
-    /// - Parameter start: the result before the first update, by the definition that the source has now; nil for none.
-    init(_ source: ResultSource<E>, from start: ResultRows<E>?) {
+    /// - Parameters:
+    ///   - start: the result before the first update; nil for none.
+    ///   - isOfEarlierDefinition: whether another definition than the one that the source has now found it.
+    init(_ source: ResultSource<E>, from start: ResultRows<E>?, isOfEarlierDefinition: Bool = false) {
         (self.source, self.start) = (source, start)
-        startDefinition = start == nil ? nil : source.newest.definitionNumber
+        startDefinition = start.map { _ in isOfEarlierDefinition ? 0 : source.newest.definitionNumber }
     }
 
     /// Begins as the sequence does.
@@ -88,7 +90,7 @@ public struct ResultUpdates<E: Entity>: AsyncSequence, Sendable {
 /// What a follower of a result is to see.
 struct ResultState<E: Entity>: Sendable {
     let definition: ResultDefinition<E>
-    /// Another one when the definition is another one.
+    /// Another one when the definition is another one; never 0.
     let definitionNumber: UInt64
     let snapshot: Snapshot
     /// Greater than that of the state before.
@@ -105,7 +107,7 @@ enum ResultSource<E: Entity>: Sendable {
         case .commits(let published, let definition):
             let snapshot = published.value
             return ResultState(
-                definition: definition, definitionNumber: 0, snapshot: snapshot, number: snapshot.commit.number)
+                definition: definition, definitionNumber: 1, snapshot: snapshot, number: snapshot.commit.number)
         case .turns(let feed): return feed.newest
         }
     }
@@ -132,7 +134,7 @@ final class ResultFeed<E: Entity>: TurnFollower {
     init(_ definition: ResultDefinition<E>, _ snapshot: Snapshot) {
         value = Waitable(
             Value(
-                state: ResultState(definition: definition, definitionNumber: 0, snapshot: snapshot, number: 0)))
+                state: ResultState(definition: definition, definitionNumber: 1, snapshot: snapshot, number: 0)))
     }
 
     var newest: ResultState<E> { value.withLock { $0.state } }

@@ -4,8 +4,8 @@ import Synchronization
 final class Waitable<Value: Sendable>: Sendable {
     private struct State {
         var value: Value
-        /// The task that came first is woken first.
-        var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+        /// By the number of each wait.
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextNumber: UInt64 = 0
     }
 
@@ -23,15 +23,15 @@ final class Waitable<Value: Sendable>: Sendable {
         state.withLock { body(&$0.value) }
     }
 
-    /// Changes the value, and has all that wait look again.
+    /// Changes the value, and has all that wait look again, the task that came first before others.
     @discardableResult
     func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         let (result, waiting) = state.withLock { state in
             let result = body(&state.value)
-            defer { state.waiting = [] }
+            defer { state.waiting = [:] }
             return (result, state.waiting)
         }
-        for (_, continuation) in waiting { continuation.resume() }
+        for (_, continuation) in waiting.sorted(by: { $0.key < $1.key }) { continuation.resume() }
         return result
     }
 
@@ -49,17 +49,15 @@ final class Waitable<Value: Sendable>: Sendable {
                 await withCheckedContinuation(isolation: isolation) { continuation in
                     let isOver = state.withLock { state in
                         if condition(state.value) || Task.isCancelled { return true }
-                        state.waiting.append((number, continuation))
+                        state.waiting[number] = continuation
                         return false
                     }
                     if isOver { continuation.resume() }
                 }
             },
             onCancel: {
-                let cancelled = state.withLock { state in
-                    state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
-                }
-                cancelled?.continuation.resume()
+                let cancelled = state.withLock { $0.waiting.removeValue(forKey: number) }
+                cancelled?.resume()
             },
             isolation: isolation
         )

@@ -61,6 +61,43 @@ import Testing
         #expect(tracked.isTold && results.count == 3)
     }
 
+    @Test(.bug(id: "result read by another observer", "whoever read it first was never told"))
+    func `observers are told whatever another one reads first`() throws {
+        let (results, others) = try context.sync { [adults] context in
+            let others = FetchDescriptor<Person>(predicate: #Predicate { $0.age < 18 })
+            return (try context.results(adults), try context.results(others))
+        }
+        let ben = try person("Ben")
+        let (list, button) = (Tracked { results.count }, Tracked { [context] in context.sync { $0.hasChanges } })
+        let otherList = Tracked { others.count }
+        let row = Tracked(
+            { ben.age }, then: { [context] in #expect(results.count == 3 && context.sync { $0.hasChanges }) })
+        ben.age = 18
+        #expect(row.isTold && list.isTold && button.isTold && otherList.isTold)
+        // Nor does it matter who asks for updates.
+        let (again, error) = (Tracked { results.objects.map(\.name) }, Tracked { results.error == nil })
+        let follower = Tracked({ ben.age }, then: { _ = results.updates })
+        ben.age = 17
+        #expect(follower.isTold && again.isTold && error.isTold)
+        let unchanged = Tracked { results.count }
+        let reader = Tracked({ ben.name }, then: { #expect(results.count == 2) })
+        ben.name = "Benjamin"
+        #expect(reader.isTold && !unchanged.isTold)
+    }
+
+    @Test func `who looks at an error is told, though another observer has seen the next one`() throws {
+        let results = try context.sync {
+            try $0.results(FetchDescriptor<Person>(predicate: #Predicate { 100 / $0.age > 1 }))
+        }
+        let ben = try person("Ben")
+        for age in [0, 50] {
+            let error = Tracked { results.error == nil }
+            let row = Tracked({ ben.age }, then: { _ = results.error })
+            ben.age = age
+            #expect(row.isTold && error.isTold && (results.error == nil) == (age > 0))
+        }
+    }
+
     @Test func `a descriptor that is set is fetched, and observers are told`() throws {
         let results = try context.sync { [adults] in try $0.results(adults) }
         let tracked = Tracked { results.count }
@@ -115,6 +152,43 @@ import Testing
         ben.age = 20
         results.descriptor.predicate = #Predicate { 100 / ($0.age - 20) > 1 }
         await #expect(throws: GraphError.self) { try await updates.next(isolation: MainActor.shared) }
+    }
+
+    @Test(arguments: [false, true]) func `updates lead to what a descriptor asks for that failed meanwhile`(
+        isFollowed: Bool
+    ) async throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        let others = isFollowed ? results.updates : nil
+        let ben = try person("Ben")
+        ben.age = 0
+        results.descriptor = FetchDescriptor(predicate: #Predicate { 100 / $0.age > 3 }, sortBy: [.descending(\.name)])
+        #expect(results.error != nil && results.count == 2)
+        let updates = results.updates
+        ben.age = 10
+        context.sync { _ in }
+        #expect(results.objects.map(\.name) == ["Ben"])
+        for updates in [updates, others].compactMap(\.self) {
+            var iterator = updates.makeAsyncIterator()
+            let update = try #require(try await iterator.next(isolation: MainActor.shared))
+            #expect(update.values.map(\.value.name) == ["Ben"] && update.removed.count == 2 && update.inserted == [0])
+        }
+    }
+
+    @Test func `many sections come and go at once`() async throws {
+        let results = try context.sync {
+            try $0.results(FetchDescriptor<Person>(sortBy: [.ascending(\.age)]), sectionedBy: \.age)
+        }
+        var updates = results.updates.makeAsyncIterator()
+        for ages in [[Int](0..<60), [12], [Int](20..<50) + [90], []] {
+            try await coordinator.transaction { context in
+                for person in try context.fetch(Person.self) { person.delete() }
+                for age in ages.shuffled() { context.insert(Person(name: "", age: age)) }
+            }
+            await context.refresh()
+            let update = try #require(try await updates.next(isolation: MainActor.shared))
+            #expect(results.sections.map { $0.map(\.age) } == ages.map { [$0] })
+            #expect(update.sections.count == ages.count)
+        }
     }
 
     @Test func `R26 a transaction depends on what made a descriptor fail`() async throws {
@@ -247,11 +321,17 @@ extension Person {
 @MainActor private final class Tracked {
     private(set) var isTold = false
 
-    init(_ read: () -> some Any) {
+    private let act: () -> Void
+
+    init(_ read: () -> some Any, then act: @escaping () -> Void = {}) {
+        self.act = act
         withObservationTracking {
             _ = read()
         } onChange: { [weak self] in
-            MainActor.assumeIsolated { self?.isTold = true }
+            MainActor.assumeIsolated {
+                self?.isTold = true
+                self?.act()
+            }
         }
     }
 }

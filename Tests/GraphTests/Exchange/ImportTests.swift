@@ -37,6 +37,10 @@ private enum Firm {
         var workers: ToMany<Worker> = []
     }
 
+    @Entity struct Word {
+        var text: String
+    }
+
     static func open() async throws -> Coordinator {
         try await Coordinator(for: Worker.self, Project.self, checksEveryCommit: true)
     }
@@ -422,5 +426,40 @@ struct ImportTests {
         #expect(try buffer.next()?.line == nil)
         buffer.append([0x20])
         #expect(throws: InvalidValue.self) { try buffer.next() }
+    }
+}
+
+extension ImportTests {
+    /// Ends as many streams do while a task waits for them: when that is cancelled.
+    private struct CancellingSource: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        var pieces: [[UInt8]]
+
+        init(_ text: String) { pieces = [Array(text.utf8)] }
+
+        func makeAsyncIterator() -> Self { self }
+
+        mutating func next() async -> [UInt8]? {
+            if let piece = pieces.popLast() { return piece }
+            withUnsafeCurrentTask { $0?.cancel() }
+            return nil
+        }
+    }
+
+    @Test(arguments: [
+        RowSource.jsonLines(CancellingSource(#"{"entity":"Project","id":9,"values":{"code":1,"lead":5}}"#)),
+        .jsonLines(CancellingSource("{")), .csv(of: Firm.Worker.self, CancellingSource("")),
+        .csv(of: Firm.Worker.self, CancellingSource("email,name\nada,\"Ad")),
+    ]) func `an import that is cancelled says so, and not what its source lacks`(source: RowSource) async throws {
+        let store = try await Firm.open()
+        let task = Task { try await store.importRows(from: [source]) }
+        let error = await #expect(throws: GraphError.self) { try await task.value }
+        guard case .cancelled = error else { throw try #require(error) }
+        #expect(store.snapshot.commit == CommitNumber(0))
+    }
+
+    @Test func `blank texts in CSV of one column are values`() async throws {
+        let store = try await Coordinator(for: Firm.Word.self)
+        try await store.importRows(from: [.csv(of: Firm.Word.self, "text\na\n \n\"\"\n\t\n\nb")])
+        #expect(try store.snapshot.fetchValues(Firm.Word.self).map(\.text) == ["a", " ", "", "\t", "b"])
     }
 }

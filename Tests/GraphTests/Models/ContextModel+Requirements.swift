@@ -16,10 +16,12 @@ extension ContextModel {
 
     /// What is required when the base has moved.
     ///
-    /// - Parameter keepingBases: whether the program has not been told, so that rows go on counting from what was known.
-    mutating func rebaseRequirements(keepingBases: Bool) {
+    /// - Parameters:
+    ///   - keepingBases: whether the program has not been told, so that rows go on counting from what was known.
+    ///   - told: the rows of which it has been told even then.
+    mutating func rebaseRequirements(keepingBases: Bool, besides told: [StoreModel.ID: Overlap] = [:]) {
         for (id, known) in required {
-            if !keepingBases, let row = base.rows[id] {
+            if !keepingBases || told[id] != nil, let row = base.rows[id] {
                 required[id] = KnownRow(version: base.versions[id] ?? 0, known: row)
             } else if base.rows[id] == nil, work.rows[id] != nil {
                 required[id] = nil

@@ -121,12 +121,16 @@ struct ContextModel: Sendable {
         self.undo = undo
     }
 
-    /// - Parameter keepingBases: whether the context moves by itself.
-    mutating func refresh(to head: StoreModel, keepingBases: Bool = false) {
-        rebaseChanges(to: head, keepingBases: keepingBases)
+    /// - Parameters:
+    ///   - keepingBases: whether the context moves by itself.
+    ///   - told: overlaps that the program knows, which are none any more.
+    mutating func refresh(to head: StoreModel, keepingBases: Bool = false, besides told: [StoreModel.ID: Overlap] = [:])
+    {
+        let overlaps = keepingBases ? nil : overlaps(with: head)
+        rebaseChanges(to: head, keepingBases: keepingBases, besides: told)
         applyDeleteRules()
         endRestoredChanges()
-        undo.didMove(to: self, isRefresh: !keepingBases)
+        undo.didMove(to: self, telling: overlaps)
     }
 
     /// Gives an owner these members and no others; ones that do not exist stay pending.
@@ -140,8 +144,12 @@ struct ContextModel: Sendable {
 
     /// Puts the changes on top of another base: a property that was not changed here is as it is there.
     ///
-    /// - Parameter keepingBases: whether rows that both sides changed alike go on counting from what this side knew.
-    mutating func rebaseChanges(to head: StoreModel, keepingBases: Bool = false) {
+    /// - Parameters:
+    ///   - keepingBases: whether rows that both sides changed alike go on counting from what this side knew.
+    ///   - told: where they do not even then.
+    mutating func rebaseChanges(
+        to head: StoreModel, keepingBases: Bool = false, besides told: [StoreModel.ID: Overlap] = [:]
+    ) {
         let changes = changes
         var detachedBases: [StoreModel.ID: KnownRow] = [:]
         var merged = head
@@ -150,7 +158,9 @@ struct ContextModel: Sendable {
         merged.lastRows = work.lastRows.filter { changes.deleted.contains($0.key) }
         // What is deleted here is taken from nobody.
         for id in changes.deleted.sorted() {
-            if keepingBases, let known = known(id), let theirs = head.versions[id], theirs != version(id) {
+            if keepingBases, told[id] == nil, let known = known(id), let theirs = head.versions[id],
+                theirs != version(id)
+            {
                 detachedBases[id] = KnownRow(version: version(id), known: known)
             }
             merged.removeForReapplying(id)
@@ -170,7 +180,9 @@ struct ContextModel: Sendable {
                 if let theirs = merged.rows[id] {
                     // Changes made before may have nullified this reference already.
                     var known = head.rows[id] ?? theirs
-                    merged.write(id, self.merged(id, ours: ours, original: original, theirs: theirs, known: &known))
+                    let isTold = told[id]?.properties ?? []
+                    merged.write(
+                        id, self.merged(id, ours: ours, original: original, theirs: theirs, known: &known, isTold))
                     if keepingBases, let row = head.rows[id], known != row {
                         detachedBases[id] = KnownRow(version: version(id), known: known)
                     }
@@ -184,21 +196,25 @@ struct ContextModel: Sendable {
         for link in work.denyingLinks where !base.hasLink(link) { merged.denyingLinks.insert(link) }
         (base, work, self.detachedRows, self.detachedBases) = (head, merged, detachedRows, detachedBases)
         linkMissing()
-        rebaseRequirements(keepingBases: keepingBases)
+        rebaseRequirements(keepingBases: keepingBases, besides: told)
     }
 
-    /// - Parameter known: the row of the new base; gets the original values of properties that both sides changed.
+    /// - Parameters:
+    ///   - known: the row of the new base; gets the original values of properties that both sides changed.
+    ///   - told: properties whose original values it does not get.
     private func merged(
         _ id: StoreModel.ID,
         ours: StoreModel.Row,
         original: StoreModel.Row,
         theirs: StoreModel.Row,
-        known: inout StoreModel.Row
+        known: inout StoreModel.Row,
+        _ told: Set<String>
     ) -> StoreModel.Row {
         var row = theirs
+        let shape = StoreShape.entities[id.entity]
         for (number, value) in ours.attributes.enumerated() where value != original.attributes[number] {
             row.attributes[number] = value
-            known.attributes[number] = original.attributes[number]
+            if !told.contains(shape.attributes[number]) { known.attributes[number] = original.attributes[number] }
         }
         for (slot, target) in ours.targets.enumerated() where target != original.targets[slot] {
             if nullifies(id, slot, from: original, to: ours) {
@@ -206,7 +222,7 @@ struct ContextModel: Sendable {
                 continue
             }
             row.targets[slot] = target
-            known.targets[slot] = original.targets[slot]
+            if !told.contains(shape.toOnes[slot].name) { known.targets[slot] = original.targets[slot] }
         }
         return row
     }

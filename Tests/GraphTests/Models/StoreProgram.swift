@@ -122,8 +122,9 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         var theirs: [Change]
         let save: Save
 
-        /// When the group is saved: before the other context makes its changes, after that, or not at all.
-        enum Save: CaseIterable { case before, after, never }
+        /// When the group is saved: before the other context makes its changes, after that, or not at all; or it is undone
+        /// meanwhile, and done again after that.
+        enum Save: CaseIterable { case before, after, never, undone }
     }
 
     struct Members: Sendable {

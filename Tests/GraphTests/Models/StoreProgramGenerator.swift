@@ -118,7 +118,7 @@ struct StoreProgramGenerator {
             ours: ours,
             other: number(below: StoreProgram.contextCount),
             theirs: ours.map { chance(3, in: 4) ? change(like: $0) : change() },
-            save: StoreProgram.SharedGroup.Save.allCases[number(below: 3)]
+            save: StoreProgram.SharedGroup.Save.allCases[number(below: 4)]
         )
     }
 

@@ -28,7 +28,7 @@ extension StoreProgramRun {
         }
         captured = models[c]
         models[c].move(to: captured.whileSaving)
-        models[c].undo.didMove(to: models[c], isRefresh: false)
+        models[c].undo.didMove(to: models[c], telling: nil)
         do {
             try await change(flight.changes, in: c)
             models[c].undo.endGroup(at: models[c])

@@ -17,9 +17,17 @@ extension StoreProgramRun {
         }
         let save = StoreProgram.Action.save(rollsBackOnFailure: true, .error)
         let other = group.other == c ? (c + 1) % StoreProgram.contextCount : group.other
-        try await run([.rollbackToLatest, .change(group.ours)] + (group.save == .before ? [save] : []), in: c)
+        let (before, after): ([StoreProgram.Action], [StoreProgram.Action]) =
+            switch group.save {
+            case .before: ([save], [.undo])
+            case .after: ([], [save, .undo])
+            case .never: ([], [.undo])
+            // What is done again comes over what the others have done, of which the refresh could not tell.
+            case .undone: ([.undo], [.redo, save, .undo])
+            }
+        try await run([.rollbackToLatest, .change(group.ours)] + before, in: c)
         try await run([.rollbackToLatest, .change(group.theirs), save], in: other)
-        try await run([.refresh] + (group.save == .after ? [save] : []) + [.undo], in: c)
+        try await run([.refresh] + after, in: c)
     }
 
     /// Takes back a saved group, which is a change of its own, does it again, and takes it back again to save that or not. What

@@ -20,7 +20,7 @@ struct UndoModel: Sendable {
     private var mark: [ContextModel] = []
     private var lastNumber = 0
     private var savedThrough = 0
-    private var refreshed: (base: StoreModel, through: Int)?
+    private var refreshed: (base: StoreModel, told: [StoreModel.ID: ContextModel.Overlap], through: Int)?
     var isOn = false
 
     /// Whether what an undo, or a redo, would take back is not saved.
@@ -61,10 +61,11 @@ struct UndoModel: Sendable {
         mark = [Self.state(model)]
     }
 
-    mutating func didMove(to model: ContextModel, isRefresh: Bool) {
+    /// - Parameter overlaps: what a refresh has told the program; nil if it was none.
+    mutating func didMove(to model: ContextModel, telling overlaps: [StoreModel.ID: ContextModel.Overlap]?) {
         guard isOn else { return }
         mark = [Self.state(model)]
-        if isRefresh { refreshed = (model.base, lastNumber) }
+        if let overlaps { refreshed = (model.base, overlaps, lastNumber) }
     }
 
     /// A save had `willSave()` change rows: that belongs to what was done to a row last.
@@ -97,7 +98,7 @@ struct UndoModel: Sendable {
     /// All that there is is saved.
     mutating func didSave(as model: ContextModel) {
         savedThrough = lastNumber
-        didMove(to: model, isRefresh: false)
+        didMove(to: model, telling: nil)
     }
 
     /// What was there when a save began is saved; what came later counted from that.
@@ -109,7 +110,7 @@ struct UndoModel: Sendable {
         for place in undone.indices where undone[place].number > taken.lastNumber {
             undone[place].rebase(rebase)
         }
-        didMove(to: model, isRefresh: false)
+        didMove(to: model, telling: nil)
     }
 
     /// The same for a save that failed.
@@ -132,9 +133,9 @@ struct UndoModel: Sendable {
     fileprivate mutating func take(isUndo: Bool, at model: ContextModel) -> ContextModel? {
         guard let group = isUndo ? done.popLast() : undone.popLast(), var state = group.before.first else { return nil }
         if let refreshed, group.number <= refreshed.through {
-            state.moveIfNeeded(to: refreshed.base, keepingBases: false)
+            state.moveIfNeeded(to: refreshed.base, besides: refreshed.told)
         }
-        state.moveIfNeeded(to: model.base, keepingBases: true)
+        state.moveIfNeeded(to: model.base)
         state.keepRequirements(of: model, madeAfter: group.after.first)
         lastNumber += 1
         let reverse = Group(before: [Self.state(model)], after: [Self.state(state)], number: lastNumber)
@@ -152,8 +153,8 @@ extension ContextModel {
         self.undo = undo
     }
 
-    fileprivate mutating func moveIfNeeded(to head: StoreModel, keepingBases: Bool) {
+    fileprivate mutating func moveIfNeeded(to head: StoreModel, besides told: [StoreModel.ID: Overlap] = [:]) {
         guard base.commits != head.commits || base.rows != head.rows || base.lists != head.lists else { return }
-        refresh(to: head, keepingBases: keepingBases)
+        refresh(to: head, keepingBases: true, besides: told)
     }
 }

@@ -33,6 +33,18 @@ import Testing
     var record: ToOne<Record> = nil
 }
 
+/// Both have keys.
+@Entity private struct Cabinet {
+    @Unique(onConflict: .upsert) var key: String
+    @Relationship(.deny, inverse: \Padlock.cabinet) var lock: ToOne<Padlock> = nil
+}
+
+@Entity private struct Padlock {
+    @Unique(onConflict: .upsert) var key: String
+    var code: Int
+    var cabinet: ToOne<Cabinet> = nil
+}
+
 /// Its first import counts.
 @Entity struct Original {
     @Unique(onConflict: .keepExisting) var key: String
@@ -122,6 +134,30 @@ struct DisplacedObjectTests {
         }
         let labels = try coordinator.snapshot.fetchValues(Tab.self)
         #expect(labels.map(\.text) == ["old", "new"] && labels.map { $0.record.id == nil } == [true, false])
+    }
+
+    @Test(arguments: [false, true]) func `R39 deny: two that have their keys stay together, whichever gives way first`(
+        areLocksFirst: Bool
+    ) async throws {
+        let store =
+            if areLocksFirst {
+                try await Coordinator(for: Padlock.self, Cabinet.self, checksEveryCommit: true)
+            } else {
+                try await Coordinator(for: Cabinet.self, Padlock.self, checksEveryCommit: true)
+            }
+        for code in 1...3 {
+            try await store.transaction { context in
+                context.insert(Cabinet(key: "a")).lock = context.insert(Padlock(key: "a", code: code))
+            }
+        }
+        #expect(try store.snapshot.fetchValues(Padlock.self).map(\.code) == [3])
+        let error = await #expect(throws: GraphError.self) {
+            try await store.transaction { context in
+                context.insert(Cabinet(key: "a")).lock = context.insert(Padlock(key: "b", code: 4))
+            }
+        }
+        guard case .deleteDenied(let denied) = error else { throw try #require(error) }
+        #expect(denied.first?.isReplaced == true)
     }
 
     @Test func `R39 deny: the save is refused, naming the related object, and goes through without one of its own`()

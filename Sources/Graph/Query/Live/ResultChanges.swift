@@ -91,15 +91,16 @@ struct ResultChanges: Sendable {
         for index in removed + moved.map(\.from) { count(index, of: old, -1) }
         for index in inserted + moved.map(\.to) { count(index, of: new, 1) }
         for index in updated { count(index, of: new, 0) }
+        var added: [ResultSection] = []
         for (key, change) in changes {
-            let place = sections.place(of: key)
-            if place < sections.count, sections[place].key == key {
-                sections[place].count += change
+            if let index = sections.index(of: key) {
+                sections[index].count += change
             } else {
-                sections.insert(ResultSection(key: key, count: change), at: place)
+                added.append(ResultSection(key: key, count: change))
             }
         }
         sections.removeAll { $0.count == 0 }
+        sections.insert(added)
         for key in changes.keys {
             let (before, after) = (old.sections.index(of: key), sections.index(of: key))
             switch (before, after) {
@@ -193,6 +194,21 @@ extension [ResultSection] {
             if self[middle].key.lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Inserts sections that are not there, all at once.
+    fileprivate mutating func insert(_ added: [ResultSection]) {
+        guard !added.isEmpty else { return }
+        var merged: [ResultSection] = []
+        merged.reserveCapacity(count + added.count)
+        var start = 0
+        for section in added.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            let place = place(of: section.key)
+            merged += self[start..<place]
+            merged.append(section)
+            start = place
+        }
+        self = merged + self[start...]
     }
 
     fileprivate func index(of key: [UInt8]) -> Int? {

@@ -17,7 +17,8 @@ public struct ResultUpdate<E: Entity>: Sendable {
     public var removed: [Int] { changes.removed }
     /// Where objects come into the list, as indices of the list after, ascending.
     public var inserted: [Int] { changes.inserted }
-    /// Objects that change places, in the order of the list after; as few as possible.
+    /// Objects that change places, in the order of the list after; as few as possible among those that have changed, or whose sort
+    /// leads to an object that has.
     public var moved: [ResultMove] { changes.moved }
     /// Where the list after shows objects that were in the list before and have other values now; moved ones are among them.
     public var updated: [Int] { changes.updated }
