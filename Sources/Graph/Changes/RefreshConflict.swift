@@ -9,6 +9,28 @@ public struct RefreshConflict: Sendable, Hashable {
     public let isDeletedThere: Bool
 }
 
+extension RefreshConflict {
+    /// What a program that was told of this in one state knows in a later one: others have not changed that again. nil if nothing.
+    func remaining(from before: Snapshot, to after: Snapshot) -> RefreshConflict? {
+        guard let entity = after.schema.index(named: id.entityName) else { return nil }
+        let (id, description) = (RowID(entity: entity, row: id.row), after.schema.entities[entity])
+        switch (before.address(of: id), after.address(of: id)) {
+        case (nil, nil): return self
+        case (let old?, let new?) where properties.isEmpty: return description.areIdentical(old, new) ? self : nil
+        case (let old?, let new?):
+            let same = description.properties.filter { properties.contains($0.name) && $0.isIdentical(in: old, new) }
+            guard !same.isEmpty else { return nil }
+            return RefreshConflict(id: self.id, properties: same.map(\.name), isDeletedThere: isDeletedThere)
+        default: return nil
+        }
+    }
+
+    /// With what else the program knows of the object.
+    func joined(with other: RefreshConflict) -> RefreshConflict {
+        RefreshConflict(id: id, properties: properties + other.properties, isDeletedThere: isDeletedThere)
+    }
+}
+
 extension WorkingState {
     /// Rows that both this state and `other`, which came after its base, have changed, and required rows that `other` has
     /// changed.

@@ -20,7 +20,7 @@ enum KeptOverlaps {
         }
     }
 
-    /// Whether one of a row stays that is deleted here, or that the next save requires to be unchanged.
+    /// Whether the overlap of a row as a whole stays: of one that is deleted here, or that the next save requires to be unchanged.
     func contain(_ id: RowID, _ schema: Schema) -> Bool {
         switch self {
         case .none: false
@@ -35,8 +35,7 @@ extension WorkingState {
     /// Applies the changes of `later`, counted from `later.base`, to this state, property by property: what `later` did not
     /// change stays as it is here.
     ///
-    /// - Parameters:
-    ///   - replacements: rows of `later.base` that other rows replace here.
+    /// - Parameter replacements: rows of `later.base` that other rows replace here.
     mutating func rebase(
         _ later: WorkingState, keeping overlaps: KeptOverlaps = .none, replacements: Replacements = [:]
     ) {

@@ -170,7 +170,7 @@ extension ContextState {
 
     /// Moves the base as `refresh(to:)` does, and looks at one row only: of all others the program has not been told.
     func refreshToPublished(for id: RowID) {
-        guard let published, inFlight == nil, !isBaseFixed else { return }
+        guard let published, registry != nil, inFlight == nil, !isBaseFixed else { return }
         _ = refresh(to: ContextBase(snapshot: published.value), keepingBases: true)
         if working.countFromBase(id) { endEpoch() }
     }

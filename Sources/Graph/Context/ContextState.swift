@@ -48,7 +48,7 @@ final class ContextState {
     let reference = ContextReference()
     /// For those who follow the commits that the context takes over, up to which they know them.
     var feed: PublishedSnapshot?
-    /// Live results that an observer has read since it was told of a change of theirs.
+    /// Live results that observers have read.
     var trackedResults: [TrackedResultsReference] = []
     /// Whether a task will tell the followers of results what was changed outside of turns.
     var isTurnScheduled = false

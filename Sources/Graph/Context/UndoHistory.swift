@@ -40,7 +40,8 @@ struct UndoHistory {
     private var savedThrough: UInt64 = 0
     /// nil if no save is in flight.
     private var takenThrough: UInt64?
-    /// The last base that the program moved to itself, what it was told of then, and the last step before that.
+    /// The last base that the program moved to itself, the overlaps with it of which refreshes have told the program, and the last
+    /// step before that.
     private(set) var refreshed: (base: ContextBase, told: [AnyPersistentID: RefreshConflict], through: UInt64)?
 
     var isOn: Bool { limit > 0 }
@@ -111,7 +112,14 @@ struct UndoHistory {
     mutating func refresh(to state: WorkingState, on base: ContextBase, telling conflicts: [RefreshConflict]) {
         guard isOn else { return }
         mark = state
-        refreshed = (base, Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0) }), lastNumber)
+        var told = Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0) })
+        if let refreshed {
+            let before = refreshed.told.values.compactMap {
+                $0.remaining(from: refreshed.base.snapshot, to: base.snapshot)
+            }
+            told.merge(before.map { ($0.id, $0) }) { $0.joined(with: $1) }
+        }
+        refreshed = (base, told, lastNumber)
     }
 
     mutating func beginGroup(at state: WorkingState) {

@@ -96,9 +96,10 @@ extension Context {
         var recordCount = 0
         var isEnd = false
         while !isEnd {
+            if Task.isCancelled { throw GraphError.cancelled }
             let piece = try await stream.next()
             // Many streams end when their reader is cancelled, and that is not the end of what they read.
-            if Task.isCancelled { throw GraphError.cancelled }
+            if piece == nil, Task.isCancelled { throw GraphError.cancelled }
             if let piece {
                 buffer.append(piece)
             } else {
@@ -113,6 +114,7 @@ extension Context {
                 do throws(InvalidRecord) {
                     let line = SourceLine(source: number, line: record.line)
                     for part in try reader.read(record.bytes) { try importer.apply(part, on: line, to: &state.working) }
+                    buffer.hasBlankRecords = reader.hasOneColumn
                 } catch {
                     throw GraphError.importFailed([error.failure(in: source, line: record.line)])
                 }

@@ -24,6 +24,7 @@ struct RecordReader {
     /// The entity of CSV, and what its columns are.
     private let csv: ExchangedEntity?
     private var columns: [Column]?
+    var hasOneColumn: Bool { columns?.count == 1 }
 
     private enum Column: Equatable {
         case id

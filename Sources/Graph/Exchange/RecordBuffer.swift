@@ -11,6 +11,8 @@ struct RecordBuffer {
     static let limitBytes = 64 << 20
 
     let isCSV: Bool
+    /// Whether records of spaces and tabs are left in: texts of CSV with one column. Those without a byte never are.
+    var hasBlankRecords = false
     private let limitBytes: Int
     private var bytes: [UInt8] = []
     private var start = 0
@@ -39,10 +41,10 @@ struct RecordBuffer {
     /// Takes note of the end of the stream.
     mutating func end() { hasEnded = true }
 
-    /// The next record that is not empty, or for JSON blank; nil if more bytes are needed for one, or if there are no more.
+    /// The next record that is left in; nil if more bytes are needed for one, or if there are no more.
     mutating func next() throws(InvalidValue) -> Record? {
         while let record = try nextLineOrRecord() {
-            let isLeftOut = record.bytes.allSatisfy { !isCSV && ($0 == 0x20 || $0 == 0x09) }
+            let isLeftOut = record.bytes.allSatisfy { !hasBlankRecords && ($0 == 0x20 || $0 == 0x09) }
             if !isLeftOut { return record }
         }
         return nil

@@ -125,7 +125,7 @@ extension [ContextEvent] {
     }
 }
 
-/// Followers of a context: of its events, and of the commits that it takes over. Each is removed when it is gone.
+/// Followers of a context: of its events, and of the commits that it takes over.
 final class EventFollowers: Sendable {
     fileprivate struct State {
         var buffers = WeakReferences<WeakBuffer>()
@@ -184,13 +184,13 @@ final class EventFollowers: Sendable {
     }
 
     func turnEnded(_ working: Snapshot, base: Snapshot) {
-        let results = state.withLock { $0.results.all.compactMap(\.object) }
+        let results = state.withLock { $0.results.objects }
         for follower in results { follower.turnEnded(working, base: base) }
     }
 
     /// Evaluates the event only if there are followers.
     func send(_ event: @autoclosure () -> ContextEvent) {
-        let buffers = state.withLock { $0.buffers.hasObjects ? $0.buffers.all.compactMap(\.object) : [] }
+        let buffers = state.withLock { $0.buffers.objects }
         guard !buffers.isEmpty else { return }
         let event = event()
         for buffer in buffers { buffer.append(event) }
@@ -228,7 +228,7 @@ final class EventFollowers: Sendable {
         let (buffers, feed, results): All = state.withLock { state in
             guard isOver(&state) else { return ([], nil, []) }
             state.isFinished = true
-            return (state.buffers.all.compactMap(\.object), state.feed, state.results.all.compactMap(\.object))
+            return (state.buffers.objects, state.feed, state.results.objects)
         }
         for buffer in buffers { buffer.finish() }
         feed?.finish()
@@ -249,26 +249,37 @@ private protocol WeakReference {
     var object: Object? { get }
 }
 
-/// References to objects that may be gone. Those are dropped whenever the list has doubled, so that adding one takes O(1).
+/// References to objects that may be gone. Those are dropped whenever the list has doubled, so that adding one takes O(1), and when
+/// half of what the list has turns out to be gone.
 private struct WeakReferences<Reference: WeakReference> {
     private(set) var all: [Reference] = []
     private var limit = 8
 
     mutating func append(_ reference: Reference) {
-        if all.count >= limit {
-            all.removeAll { $0.object == nil }
-            limit = max(8, 2 * all.count)
-        }
+        if all.count >= limit { dropGone() }
         all.append(reference)
     }
 
-    /// Whether an object is there; empties the list if none is.
+    /// Those that are there.
+    var objects: [Reference.Object] {
+        mutating get {
+            let objects = all.compactMap(\.object)
+            if objects.count <= all.count / 2 { dropGone() }
+            return objects
+        }
+    }
+
     var hasObjects: Bool {
         mutating get {
-            if all.contains(where: { $0.object != nil }) { return true }
-            all = []
-            return false
+            let hasObjects = all.contains { $0.object != nil }
+            if !hasObjects { dropGone() }
+            return hasObjects
         }
+    }
+
+    private mutating func dropGone() {
+        all.removeAll { $0.object == nil }
+        limit = max(8, 2 * all.count)
     }
 }
 
@@ -292,7 +303,7 @@ final class FollowedContexts: Sendable {
     func close() {
         let all = state.withLock { state in
             state.isClosed = true
-            return state.entries.all.compactMap(\.object)
+            return state.entries.objects
         }
         for followers in all { followers.close() }
     }

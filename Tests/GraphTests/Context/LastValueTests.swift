@@ -250,7 +250,7 @@ private final class Slot<Value> {
     }
 
     @Test(.bug(id: "outlived", "it had changes for ever"))
-    func `an object that outlives its context has no context and no changes, and is not deleted`() throws {
+    func `an object that outlives its context has no context and no changes, and is not deleted`() async throws {
         let (clean, changed) = try {
             let context = Context(coordinator, executor: .main)
             let clean = try fetched(context)
@@ -270,7 +270,9 @@ private final class Slot<Value> {
         #expect(changed.title == "new")
         clean.delete()
         clean.discardChanges()
+        try await coordinator.transaction { try $0.fetch(Item.self).first?.title = "others'" }
         clean.refresh(mergeChanges: true)
+        #expect(clean.title == "a")
         #expect(coordinator.snapshot.count(of: Item.self) == 1)
     }
 

@@ -461,5 +461,7 @@ extension ImportTests {
         let store = try await Coordinator(for: Firm.Word.self)
         try await store.importRows(from: [.csv(of: Firm.Word.self, "text\na\n \n\"\"\n\t\n\nb")])
         #expect(try store.snapshot.fetchValues(Firm.Word.self).map(\.text) == ["a", " ", "", "\t", "b"])
+        try await store.importRows(from: [.csv(of: Firm.Word.self, " \n\nid,text\n\t\n1,c\n  \n")])
+        #expect(store.snapshot.count(of: Firm.Word.self) == 6)
     }
 }

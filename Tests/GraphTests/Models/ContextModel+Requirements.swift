@@ -6,6 +6,17 @@ extension ContextModel {
     struct Overlap: Equatable, Sendable {
         let properties: Set<String>
         let isDeletedThere: Bool
+
+        /// The properties of which it still tells; none for the row as a whole, nil for nothing.
+        func remaining(
+            of id: StoreModel.ID, from before: StoreModel.Row?, to after: StoreModel.Row?
+        ) -> Set<String>? {
+            guard let before, let after else { return (before == nil) == (after == nil) ? properties : nil }
+            let others = ContextModel.differences(of: id, before, after)
+            if properties.isEmpty { return others.isEmpty ? [] : nil }
+            let rest = properties.subtracting(others)
+            return rest.isEmpty ? nil : rest
+        }
     }
 
     /// Has the next save require a row as it was read. One that is new here is nobody else's.
@@ -76,13 +87,14 @@ extension ContextModel {
                 overlaps[id] = Overlap(properties: [], isDeletedThere: true)
             case (let ours?, let theirs?):
                 let wanted = withoutNullify(id, from: original, to: ours)
-                let both = differences(of: id, original, wanted).intersection(differences(of: id, original, theirs))
+                let both = Self.differences(of: id, original, wanted)
+                    .intersection(Self.differences(of: id, original, theirs))
                 if !both.isEmpty { overlaps[id] = Overlap(properties: both, isDeletedThere: false) }
             }
         }
         for (id, known) in required where overlaps[id] == nil {
             let theirs = head.rows[id]
-            let names = theirs.map { differences(of: id, known.known, $0) } ?? []
+            let names = theirs.map { Self.differences(of: id, known.known, $0) } ?? []
             guard theirs == nil || !names.isEmpty else { continue }
             overlaps[id] = Overlap(properties: names, isDeletedThere: theirs == nil)
         }
@@ -90,7 +102,9 @@ extension ContextModel {
     }
 
     /// The names of the properties in which two rows differ.
-    private func differences(of id: StoreModel.ID, _ one: StoreModel.Row, _ other: StoreModel.Row) -> Set<String> {
+    private static func differences(
+        of id: StoreModel.ID, _ one: StoreModel.Row, _ other: StoreModel.Row
+    ) -> Set<String> {
         let shape = StoreShape.entities[id.entity]
         var names: Set<String> = []
         for (number, name) in shape.attributes.enumerated() where one.attributes[number] != other.attributes[number] {

@@ -65,7 +65,20 @@ struct UndoModel: Sendable {
     mutating func didMove(to model: ContextModel, telling overlaps: [StoreModel.ID: ContextModel.Overlap]?) {
         guard isOn else { return }
         mark = [Self.state(model)]
-        if let overlaps { refreshed = (model.base, overlaps, lastNumber) }
+        guard var told = overlaps else { return }
+        // What an earlier refresh has told is known as long as others have not changed it again.
+        if let refreshed {
+            for (id, overlap) in refreshed.told {
+                guard let rest = overlap.remaining(of: id, from: refreshed.base.rows[id], to: model.base.rows[id])
+                else {
+                    continue
+                }
+                told[id] = ContextModel.Overlap(
+                    properties: rest.union(told[id]?.properties ?? []),
+                    isDeletedThere: told[id]?.isDeletedThere ?? overlap.isDeletedThere)
+            }
+        }
+        refreshed = (model.base, told, lastNumber)
     }
 
     /// A save had `willSave()` change rows: that belongs to what was done to a row last.

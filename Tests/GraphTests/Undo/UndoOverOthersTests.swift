@@ -399,6 +399,33 @@ struct UndoOverOthersTests {
         #expect(coordinator.snapshot.value(for: id)?.x == 7)
     }
 
+    @Test(arguments: [false, true])
+    func `R32 what a refresh has named stays known after another one, unless others go on`(
+        isChangedAgain: Bool
+    ) async throws {
+        let coordinator = try await Coordinator(for: Item.self, checksEveryCommit: true)
+        let id = try await coordinator.transaction { $0.insert(Item(x: 2, y: 2)).id }
+        let context = await Self.context(coordinator)
+        try await context.perform { try $0.object(for: id).x = 5 }
+        try await coordinator.transaction { try $0.object(for: id).x = 7 }
+        #expect(await context.refresh().map(\.properties) == [["x"]])
+        // It is as others have it when the next refresh looks.
+        try await context.perform { try $0.object(for: id).x = 7 }
+        try await coordinator.transaction { context in
+            let item = try context.object(for: id)
+            (item.x, item.y) = (isChangedAgain ? 8 : 7, 7)
+        }
+        #expect(await context.refresh().isEmpty)
+        _ = await context.undo()
+        #expect(try await context.perform { try $0.object(for: id).x } == 5)
+        if isChangedAgain {
+            await #expect(throws: GraphError.self) { try await context.save() }
+        } else {
+            try await context.save()
+        }
+        #expect(coordinator.snapshot.value(for: id)?.x == (isChangedAgain ? 8 : 5))
+    }
+
     @Test func `R22 of a chain of inserted objects those stay from which others' change is reached`() async throws {
         let changed = try await Self.undoChains { context, ids in try context.object(for: ids[9]).length = -1 }
         #expect(changed.kept == [7, 8, 9, 10] && changed.conflicts == [7, 8, 9, 10])
