@@ -3,7 +3,7 @@ public struct RefreshConflict: Sendable, Hashable {
     /// The object.
     public let id: AnyPersistentID
     /// The properties that both sides changed; the context's values stay. None if one side deleted the object. Of an object that
-    /// the next save requires to be unchanged, the properties that others changed.
+    /// the next save requires to be unchanged, all properties that others changed.
     public let properties: [String]
     /// Whether others deleted the object.
     public let isDeletedThere: Bool
@@ -47,7 +47,13 @@ extension WorkingState {
                     RefreshConflict(id: id, properties: properties, isDeletedThere: !theirs.contains(row)))
             }
             changes.forEachChange { row, kind, _ in
-                append(row, propertiesChangedTwice(of: RowID(entity: entity, row: row), kind, theirs))
+                let id = RowID(entity: entity, row: row)
+                var names = propertiesChangedTwice(of: id, kind, theirs)
+                if let twice = names, !twice.isEmpty, let known = changes.required.address(of: row) {
+                    let others = propertiesChanged(of: id, since: known, in: theirs) ?? []
+                    names = twice + others.filter { !twice.contains($0) }
+                }
+                append(row, names)
             }
             changes.required.forEachRow { row, _, known in
                 guard !listed.contains(row) else { return }

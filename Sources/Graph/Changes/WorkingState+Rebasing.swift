@@ -21,11 +21,20 @@ enum KeptOverlaps {
     }
 
     /// Whether the overlap of a row as a whole stays: of one that is deleted here, or that the next save requires to be unchanged.
-    func contain(_ id: RowID, _ schema: Schema) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - known: the row before others changed it.
+    ///   - theirs: the row since.
+    func contain(_ id: RowID, _ known: UnsafeRawPointer, _ theirs: UnsafeRawPointer, _ schema: Schema) -> Bool {
         switch self {
-        case .none: false
-        case .all: true
-        case .untold(let told): told[schema.id(of: id)] == nil
+        case .none: return false
+        case .all: return true
+        case .untold(let told):
+            guard let names = told[schema.id(of: id)]?.properties else { return true }
+            return !names.isEmpty
+                && schema.entities[id.entity].properties.contains { property in
+                    property.isStored && !property.isIdentical(in: known, theirs) && !names.contains(property.name)
+                }
         }
     }
 }
@@ -168,7 +177,10 @@ extension WorkingState {
         _ overlaps: KeptOverlaps
     ) {
         let id = change.id
-        let isConflict = snapshot.version(of: id) != change.baseVersion && overlaps.contain(id, schema)
+        var isConflict = false
+        if let known, let theirs = snapshot.address(of: id), snapshot.version(of: id) != change.baseVersion {
+            isConflict = overlaps.contain(id, known, theirs, schema)
+        }
         remove(id, by: change.delete)
         // A row that was never saved leaves no delete.
         if changes.kind(of: id) == .deleted, let last = later.changes[id.entity].lastRows.address(of: id.row) {

@@ -37,16 +37,16 @@ extension WorkingState {
         before: Snapshot? = nil,
         besides other: WorkingState? = nil
     ) {
-        for (entity, theirs) in later.changes.entities where theirs.hasRequirements {
-            theirs.required.forEachRow { row, version, address in
+        for (entity, later) in later.changes.entities where later.hasRequirements {
+            later.required.forEachRow { row, version, address in
                 if let other, other.changes[entity].required.contains(row) { return }
-                let isInBase = base.entities[entity].rows.contains(row)
+                let theirs = base.entities[entity].rows.address(of: row)
                 let isHere =
                     snapshot.entities[entity].rows.contains(row) || before?.entities[entity].rows.contains(row) == true
                 let id = RowID(entity: entity, row: row)
-                if isInBase, !overlaps.contain(id, schema) {
+                if let theirs, !overlaps.contain(id, address, theirs, schema) {
                     require(id)
-                } else if !changes[entity].required.contains(row), isInBase || !isHere {
+                } else if !changes[entity].required.contains(row), theirs != nil || !isHere {
                     changes[entity].required.set(row, version: version, copying: address)
                 }
             }

@@ -93,16 +93,20 @@ extension ContextState {
     /// An earlier state's changes, on the base that the context has now.
     private func current(_ state: WorkingState, since step: UInt64) -> WorkingState {
         var state = state
+        func isOn(_ base: ContextBase) -> Bool {
+            state.base.commit == base.snapshot.commit && state.base.isIdentical(to: base.snapshot)
+        }
         func move(onto base: ContextBase, keeping overlaps: KeptOverlaps) {
-            guard state.base.commit != base.snapshot.commit || !state.base.isIdentical(to: base.snapshot) else {
-                return
-            }
             state = state.moved(onto: WorkingState(base, reads: reads), keeping: overlaps)
         }
-        if let refreshed = history.refreshed, step <= refreshed.through {
+        // A refresh resolves also the overlaps of states that the context had moved to its base by itself.
+        if let refreshed = history.refreshed, step <= refreshed.through,
+            !isOn(refreshed.base) || state.hasDetachedBases
+        {
             move(onto: refreshed.base, keeping: .untold(refreshed.told))
         }
-        move(onto: ContextBase(snapshot: working.base, committed: committed), keeping: .all)
+        let base = ContextBase(snapshot: working.base, committed: committed)
+        if !isOn(base) { move(onto: base, keeping: .all) }
         return state
     }
 }

@@ -19,6 +19,14 @@ extension ContextModel {
         }
     }
 
+    /// Whether the program has been told of all that others changed of a row.
+    static func isTold(
+        _ told: Overlap?, of id: StoreModel.ID, _ known: StoreModel.Row, _ theirs: StoreModel.Row
+    ) -> Bool {
+        guard let names = told?.properties else { return false }
+        return names.isEmpty || differences(of: id, known, theirs).isSubset(of: names)
+    }
+
     /// Has the next save require a row as it was read. One that is new here is nobody else's.
     mutating func require(_ id: StoreModel.ID) {
         guard required[id] == nil, let row = base.rows[id] else { return }
@@ -29,10 +37,10 @@ extension ContextModel {
     ///
     /// - Parameters:
     ///   - keepingBases: whether the program has not been told, so that rows go on counting from what was known.
-    ///   - told: the rows of which it has been told even then.
+    ///   - told: what it has been told of rows even then.
     mutating func rebaseRequirements(keepingBases: Bool, besides told: [StoreModel.ID: Overlap] = [:]) {
         for (id, known) in required {
-            if !keepingBases || told[id] != nil, let row = base.rows[id] {
+            if let row = base.rows[id], !keepingBases || Self.isTold(told[id], of: id, known.known, row) {
                 required[id] = KnownRow(version: base.versions[id] ?? 0, known: row)
             } else if base.rows[id] == nil, work.rows[id] != nil {
                 required[id] = nil
@@ -89,7 +97,9 @@ extension ContextModel {
                 let wanted = withoutNullify(id, from: original, to: ours)
                 let both = Self.differences(of: id, original, wanted)
                     .intersection(Self.differences(of: id, original, theirs))
-                if !both.isEmpty { overlaps[id] = Overlap(properties: both, isDeletedThere: false) }
+                guard !both.isEmpty else { break }
+                let others = required[id].map { Self.differences(of: id, $0.known, theirs) } ?? []
+                overlaps[id] = Overlap(properties: both.union(others), isDeletedThere: false)
             }
         }
         for (id, known) in required where overlaps[id] == nil {

@@ -158,8 +158,8 @@ struct ContextModel: Sendable {
         merged.lastRows = work.lastRows.filter { changes.deleted.contains($0.key) }
         // What is deleted here is taken from nobody.
         for id in changes.deleted.sorted() {
-            if keepingBases, told[id] == nil, let known = known(id), let theirs = head.versions[id],
-                theirs != version(id)
+            if keepingBases, let known = known(id), let theirs = head.rows[id], head.versions[id] != version(id),
+                !Self.isTold(told[id], of: id, known, theirs)
             {
                 detachedBases[id] = KnownRow(version: version(id), known: known)
             }

@@ -145,10 +145,10 @@ struct UndoModel: Sendable {
 
     fileprivate mutating func take(isUndo: Bool, at model: ContextModel) -> ContextModel? {
         guard let group = isUndo ? done.popLast() : undone.popLast(), var state = group.before.first else { return nil }
-        if let refreshed, group.number <= refreshed.through {
-            state.moveIfNeeded(to: refreshed.base, besides: refreshed.told)
+        if let refreshed, group.number <= refreshed.through, !state.isOn(refreshed.base) || state.hasOverlaps {
+            state.refresh(to: refreshed.base, keepingBases: true, besides: refreshed.told)
         }
-        state.moveIfNeeded(to: model.base)
+        if !state.isOn(model.base) { state.refresh(to: model.base, keepingBases: true) }
         state.keepRequirements(of: model, madeAfter: group.after.first)
         lastNumber += 1
         let reverse = Group(before: [Self.state(model)], after: [Self.state(state)], number: lastNumber)
@@ -166,8 +166,12 @@ extension ContextModel {
         self.undo = undo
     }
 
-    fileprivate mutating func moveIfNeeded(to head: StoreModel, besides told: [StoreModel.ID: Overlap] = [:]) {
-        guard base.commits != head.commits || base.rows != head.rows || base.lists != head.lists else { return }
-        refresh(to: head, keepingBases: true, besides: told)
+    fileprivate func isOn(_ head: StoreModel) -> Bool {
+        base.commits == head.commits && base.rows == head.rows && base.lists == head.lists
+    }
+
+    /// Whether changes or requirements count from other rows than the base's.
+    fileprivate var hasOverlaps: Bool {
+        !detachedBases.isEmpty || required.contains { base.versions[$0.key] != $0.value.version }
     }
 }

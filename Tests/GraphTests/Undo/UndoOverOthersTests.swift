@@ -399,6 +399,68 @@ struct UndoOverOthersTests {
         #expect(coordinator.snapshot.value(for: id)?.x == 7)
     }
 
+    @Test func `R36 a refresh resolves overlaps of the states of before, too, which came by themselves`() async throws {
+        let coordinator = try await Coordinator(for: Item.self, checksEveryCommit: true)
+        let id = try await coordinator.transaction { $0.insert(Item(x: 2, y: 2)).id }
+        let context = await Self.context(coordinator)
+        await context.perform { $0.automaticallyMergesChanges = true }
+        try await context.perform { try $0.object(for: id).x = 5 }
+        try await coordinator.transaction { try $0.object(for: id).x = 7 }
+        while await context.commit < coordinator.snapshot.commit { await Task.yield() }
+        try await context.perform { try $0.object(for: id).y = 3 }
+        // The context has the state already, and the program knows now.
+        #expect(await context.refresh().map(\.properties) == [["x"]])
+        #expect(await context.undo() == [])
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.x == 5 && coordinator.snapshot.value(for: id)?.y == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `R36 a delete that is done again overwrites only what a refresh has named`(isNamed: Bool) async throws {
+        let coordinator = try await Coordinator(for: Item.self, checksEveryCommit: true)
+        let id = try await coordinator.transaction { $0.insert(Item(x: 2, y: 2)).id }
+        let context = await Self.context(coordinator)
+        try await context.perform { try $0.object(for: id).x = 5 }
+        try await context.perform { try $0.object(for: id).delete() }
+        _ = await context.undo()
+        try await coordinator.transaction { context in
+            let item = try context.object(for: id)
+            (item.x, item.y) = (7, isNamed ? 2 : 7)
+        }
+        #expect(await context.refresh().map(\.properties) == [["x"]])
+        _ = await context.redo()
+        if isNamed {
+            try await context.save()
+            #expect(coordinator.snapshot.value(for: id) == nil)
+        } else {
+            let error = await #expect(throws: GraphError.self) { try await context.save() }
+            guard case .conflicts(let conflicts) = error else { throw try #require(error) }
+            #expect(conflicts.map(\.id) == [AnyPersistentID(id)])
+            #expect(coordinator.snapshot.value(for: id)?.y == 7)
+        }
+    }
+
+    @Test func `R36 of an object that is changed and required a refresh names all that others changed`() async throws {
+        let coordinator = try await Coordinator(for: Item.self, checksEveryCommit: true)
+        let id = try await coordinator.transaction { $0.insert(Item(x: 2, y: 2)).id }
+        let context = await Self.context(coordinator)
+        try await context.perform { context in
+            let item = try context.object(for: id)
+            context.require(unchanged: item)
+            item.x = 5
+        }
+        _ = await context.perform { $0.insert(Item()) }
+        try await coordinator.transaction { context in
+            let item = try context.object(for: id)
+            (item.x, item.y) = (7, 7)
+        }
+        #expect(await context.refresh().map(\.properties) == [["x", "y"]])
+        // Required again, as others left it.
+        _ = await context.undo()
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: id)?.x == 5 && coordinator.snapshot.value(for: id)?.y == 7)
+    }
+
     @Test(arguments: [false, true])
     func `R32 what a refresh has named stays known after another one, unless others go on`(
         isChangedAgain: Bool
