@@ -83,7 +83,7 @@ struct ReportTests {
             .closure: ["scan_predicate"],
             .keyPath: ["get_by_email_predicate"],
             .singleIndex: ["conjunction_selective_rows", "conjunction_broad_rows"],
-            .foundation: ["scan_predicate_evaluate"],
+            .foundation: ["scan_predicate_evaluate", "import_lines", "import_csv", "export_lines"],
             .opening: ["migrate", "snapshot_at"],
             .sync: ["commit_small_durable_sync"],
         ]

@@ -7,6 +7,7 @@ extension EngineSuite {
             EngineContexts.contenders, EngineReadWhileWriting.contenders, EngineCodable.contenders,
             EngineCondition.contenders, EnginePredicate.contenders, EngineConjunction.contenders, EngineLive.contenders,
             EnginePackages.contenders, EnginePackages.changes, EngineHistory.contenders, EngineFollowing.contenders,
+            EngineExchange.contenders,
         ]
         var suite = EngineSuite()
         for family in families {

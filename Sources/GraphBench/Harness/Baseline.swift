@@ -14,7 +14,7 @@ enum Baseline: String, CaseIterable, Sendable {
     case singleIndex
     /// Graph itself, opening the file.
     case opening
-    /// The evaluation of a predicate that comes with Foundation.
+    /// What comes with Foundation, in a loop of the program's own.
     case foundation
     /// Nothing but the syncs: the limit of the medium.
     case sync

@@ -6,7 +6,7 @@ extension Workload {
         + readWhileWritingWorkloads
         + packageWorkloads + reopenWorkloads + historyWorkloads + followingWorkloads
         + propertyWorkloads
-        + codableWorkloads + limitWorkloads
+        + codableWorkloads + exchangeWorkloads + limitWorkloads
 
     /// The suites and the workloads, for people.
     static func list(_ workloads: [Workload]) -> String {
