@@ -158,14 +158,23 @@ extension WorkingState {
                 overlaps, replacements)
         }
         let description = schema.entities[id.entity]
+        let lost = changes[id.entity].countsFromDetachedBase(id.row) ? changes[id.entity] : nil
         description.layout.withCopy(of: ours) { copy in
             description.redirect(copy, by: replacements)
             if isThere {
                 update(id, copying: copy)
-            } else {
-                insert(id, copying: copy, lastVersion: baseVersion, known: last)
-                referBack(from: id)
+                return
             }
+            // What was changed here before others deleted the row comes back with it, unless it was changed there, too.
+            if let last, let pending = lost?.detachedRows.address(of: id.row) {
+                RowMerge(description, base: last, ours: pending, theirs: ours).forEachChange { _, property, side in
+                    if side == .ours { property.copy(from: pending, to: copy) }
+                }
+            }
+            insert(
+                id, copying: copy, lastVersion: lost?.detachedBases.version(of: id.row) ?? baseVersion,
+                known: lost?.detachedBases.address(of: id.row) ?? last)
+            referBack(from: id)
         }
     }
 

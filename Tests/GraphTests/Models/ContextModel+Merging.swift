@@ -231,13 +231,32 @@ extension ContextModel {
         missing = missing.filter { work.rows[$0.list.ownerID] == nil || state.rows[$0.list.ownerID] != nil }
         missing.formUnion(request.missing)
         returning.merge(request.returning.filter { base.rows[$0.key] == nil }) { _, new in new }
-        for id in state.rows.keys { detachedRows[id] = nil }
         let before = work
         work = state
+        for (id, lost) in detachedRows.sorted(by: { $0.key < $1.key }) {
+            guard let theirs = state.rows[id] else { continue }
+            // It comes back with what was changed here and not there.
+            let known = request.returning[id]?.known ?? lost.base
+            work.write(id, theirs.takingChanges(from: known, to: lost.ours))
+            returning[id] = KnownRow(version: lost.version, known: lost.base)
+            detachedRows[id] = nil
+        }
         linkMissing()
         absorbRequirements(of: request, newIn: before)
         guard request.hasChanges else { return }
         applyDeleteRules()
         endRestoredChanges()
+    }
+}
+
+extension StoreModel.Row {
+    /// With the values that differ between two other rows, where this one is as the first.
+    fileprivate func takingChanges(from known: StoreModel.Row, to other: StoreModel.Row) -> StoreModel.Row {
+        var row = self
+        for number in attributes.indices where attributes[number] == known.attributes[number] {
+            row.attributes[number] = other.attributes[number]
+        }
+        for slot in targets.indices where targets[slot] == known.targets[slot] { row.targets[slot] = other.targets[slot] }
+        return row
     }
 }

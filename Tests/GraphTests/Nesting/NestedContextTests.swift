@@ -339,6 +339,27 @@ struct NestedContextTests {
         #expect(coordinator.snapshot.version(of: id) == RowVersion(3))
     }
 
+    @Test(arguments: [false, true])
+    func `R21 what the parent had changed of a row that others deleted comes back with it through a child`(
+        isRead: Bool
+    ) async throws {
+        let id = try await root.account()
+        try await root.perform { if isRead { try $0.object(for: id).highest = 7 } }
+        let child = await Context(parent: root, mergePolicy: .mergeByPropertyObjectTrump)
+        try await child.perform { try $0.object(for: id).balance = 2 }
+        try await root.perform { try $0.object(for: id).memo = "parent's" }
+        try await coordinator.transaction { try $0.object(for: id).delete() }
+        await root.refresh()
+        try await child.save()
+        await root.perform { context in
+            let account = context[id]
+            #expect(account?.balance == 2 && account?.memo == "parent's" && account?.highest == (isRead ? 7 : 0))
+        }
+        try await root.save()
+        let value = try #require(coordinator.snapshot.value(for: id))
+        #expect(value.balance == 2 && value.memo == "parent's" && value.highest == (isRead ? 7 : 0))
+    }
+
     // MARK: Relationships
 
     @Test func `R3 R21 links and members of siblings add up`() async throws {
