@@ -9,9 +9,24 @@ public struct RefreshConflict: Sendable, Hashable {
     public let isDeletedThere: Bool
 }
 
-extension RefreshConflict {
-    /// What a program that was told of this in one state knows in a later one: others have not changed that again. nil if nothing.
-    func remaining(from before: Snapshot, to after: Snapshot) -> RefreshConflict? {
+/// What a program knows of others' changes of an object, since a refresh has told it.
+struct ToldOverlap {
+    let id: AnyPersistentID
+    /// Empty for the object as a whole.
+    let properties: Set<String>
+    /// The last step to undo that was made before.
+    let through: UInt64
+
+    init(_ conflict: RefreshConflict, through: UInt64) {
+        self.init(id: conflict.id, properties: Set(conflict.properties), through: through)
+    }
+
+    private init(id: AnyPersistentID, properties: Set<String>, through: UInt64) {
+        (self.id, self.properties, self.through) = (id, properties, through)
+    }
+
+    /// What the program knows of it in a later state: others have not changed that again. nil if nothing.
+    func remaining(from before: Snapshot, to after: Snapshot) -> ToldOverlap? {
         guard let entity = after.schema.index(named: id.entityName) else { return nil }
         let (id, description) = (RowID(entity: entity, row: id.row), after.schema.entities[entity])
         switch (before.address(of: id), after.address(of: id)) {
@@ -20,14 +35,16 @@ extension RefreshConflict {
         case (let old?, let new?):
             let same = description.properties.filter { properties.contains($0.name) && $0.isIdentical(in: old, new) }
             guard !same.isEmpty else { return nil }
-            return RefreshConflict(id: self.id, properties: same.map(\.name), isDeletedThere: isDeletedThere)
+            return ToldOverlap(id: self.id, properties: Set(same.map(\.name)), through: through)
         default: return nil
         }
     }
 
     /// With what else the program knows of the object.
-    func joined(with other: RefreshConflict) -> RefreshConflict {
-        RefreshConflict(id: id, properties: properties + other.properties, isDeletedThere: isDeletedThere)
+    func joined(with other: ToldOverlap) -> ToldOverlap {
+        let isWhole = properties.isEmpty || other.properties.isEmpty
+        return ToldOverlap(
+            id: id, properties: isWhole ? [] : properties.union(other.properties), through: max(through, other.through))
     }
 }
 

@@ -5,6 +5,8 @@ struct UndoStep: Sendable {
     var after: WorkingState
     /// Ascends from step to step of a context.
     var number: UInt64 = 0
+    /// The last save whose end the states count from, if the step was made while it ran.
+    var settledThrough: UInt64 = 0
 
     var difference: SnapshotDifference { SnapshotDifference(before: before.snapshot, after: after.snapshot) }
 

@@ -8,7 +8,7 @@ enum KeptOverlaps {
     /// All, also where both sides changed a property to the same value.
     case all
     /// All of which a refresh has not told the program.
-    case untold([AnyPersistentID: RefreshConflict])
+    case untold([AnyPersistentID: ToldOverlap])
 
     static func all(if isKept: Bool) -> KeptOverlaps { isKept ? .all : .none }
 

@@ -86,13 +86,18 @@ extension ContextState {
 
     /// Objects that somebody holds know what replaced them.
     private func note(_ replacements: Replacements) {
-        guard !replacements.isEmpty else { return }
-        let all = self.replacements.merging(replacements) { $0.merging($1) { $1 } }
-        self.replacements = Replacements(
-            uniqueKeysWithValues: all.map { entity, rows in
-                (entity, rows.filter { registry?.heldObject(for: RowID(entity: entity, row: $0.key)) != nil })
+        func isHeld(_ entity: Int, _ row: RowNumber) -> Bool {
+            registry?.heldObject(for: RowID(entity: entity, row: row)) != nil
+        }
+        for (entity, rows) in replacements {
+            for (row, survivor) in rows where isHeld(entity, row) {
+                self.replacements[entity, default: [:]][row] = survivor
             }
-        )
+            // Those that nobody holds any more go each time that there are twice as many.
+            guard let count = self.replacements[entity]?.count, count > replacementLimit else { continue }
+            self.replacements[entity] = self.replacements[entity]?.filter { isHeld(entity, $0.key) }
+            replacementLimit = max(replacementLimit, 2 * (self.replacements[entity]?.count ?? 0))
+        }
     }
 
     /// The save taken last failed; its changes are pending as before, with what was changed meanwhile on top.
@@ -132,6 +137,8 @@ extension ContextState {
             working = WorkingState(base, reads: reads)
             committed = base.committed
             keepLastValues(of: before.base)
+            let merged = SnapshotDifference(before: before.base, after: base.snapshot)
+            if !base.snapshot.isIdentical(to: before.base) { followers.send(.didMerge(merged)) }
         } else {
             working = WorkingState(base: working.base, store: committed, reads: reads)
         }
@@ -206,7 +213,8 @@ extension ContextState {
         working.rebase(changes)
         // Links that deny their owner's delete are checked here again, and are in no list meanwhile.
         if !changes.isUnchanged {
-            _ = working.applyDeleteRules()
+            // Nothing that is left of the changes leads to what is deleted here.
+            if changes.changes.hasDeletes || !changes.denyingLinks.isEmpty { _ = working.applyDeleteRules() }
             _ = working.endRestoredChanges()
             keepLastValues(of: before)
             noteChange()

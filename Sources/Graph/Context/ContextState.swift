@@ -29,6 +29,8 @@ final class ContextState {
     var inFlight: (state: WorkingState, request: WorkingState, objects: [any RegisteredObject])?
     /// New rows that gave way to others when they were saved and whose objects somebody held then.
     var replacements: Replacements = [:]
+    /// So many of an entity are kept before those whose objects nobody holds any more are looked for.
+    var replacementLimit = 32
     /// Whether the rows of the save in flight are other than those that objects have.
     var willSaveChangedRows = false
     @usableFromInline private(set) weak var registry: ObjectRegistry?

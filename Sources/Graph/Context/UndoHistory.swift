@@ -42,7 +42,19 @@ struct UndoHistory {
     private var takenThrough: UInt64?
     /// The last base that the program moved to itself, the overlaps with it of which refreshes have told the program, and the last
     /// step before that.
-    private(set) var refreshed: (base: ContextBase, told: [AnyPersistentID: RefreshConflict], through: UInt64)?
+    private(set) var refreshed: (base: ContextBase, told: [AnyPersistentID: ToldOverlap], through: UInt64)?
+    /// What became of steps that were made while a save ran, when that ended. A step is moved when it is used: each has all changes
+    /// up to it, so that moving them all would take the square of their number.
+    private var flights: [Flight] = []
+
+    private struct Flight {
+        /// Ascends.
+        let number: UInt64
+        let steps: ClosedRange<UInt64>
+        /// Whether new rows gave way to others.
+        let hasReplacements: Bool
+        let rebase: (WorkingState) -> WorkingState
+    }
 
     var isOn: Bool { limit > 0 }
 
@@ -112,14 +124,24 @@ struct UndoHistory {
     mutating func refresh(to state: WorkingState, on base: ContextBase, telling conflicts: [RefreshConflict]) {
         guard isOn else { return }
         mark = state
-        var told = Dictionary(uniqueKeysWithValues: conflicts.map { ($0.id, $0) })
+        // What is told is for the steps from before, and for no later ones.
+        guard let oldest = oldestUnsavedStep else { return refreshed = nil }
+        var told: [AnyPersistentID: ToldOverlap] = [:]
         if let refreshed {
-            let before = refreshed.told.values.compactMap {
-                $0.remaining(from: refreshed.base.snapshot, to: base.snapshot)
-            }
-            told.merge(before.map { ($0.id, $0) }) { $0.joined(with: $1) }
+            told = refreshed.told.filter { $0.value.through >= oldest }
+                .compactMapValues { $0.remaining(from: refreshed.base.snapshot, to: base.snapshot) }
+        }
+        for conflict in conflicts {
+            let overlap = ToldOverlap(conflict, through: lastNumber)
+            told[conflict.id] = told[conflict.id].map { overlap.joined(with: $0) } ?? overlap
         }
         refreshed = (base, told, lastNumber)
+    }
+
+    /// The number of the first step that undoing or doing again goes back over, and that is not saved; nil if there is none.
+    private var oldestUnsavedStep: UInt64? {
+        let groups = [done, undone].flatMap { groups in groups[Self.places(of: groups, after: savedThrough)].prefix(1) }
+        return (groups.flatMap(\.steps) + open).lazy.map(\.number).filter { $0 > self.savedThrough }.min()
     }
 
     mutating func beginGroup(at state: WorkingState) {
@@ -151,10 +173,13 @@ struct UndoHistory {
         done.removeLast()
         let saved = group.steps.filter(isSaved)
         if !saved.isEmpty { undoneSaved.append(UndoGroup(steps: saved)) }
-        return group
+        return UndoGroup(steps: group.steps.map(settled))
     }
 
-    mutating func takeRedo() -> UndoGroup? { depth == 0 ? undone.popLast() : nil }
+    mutating func takeRedo() -> UndoGroup? {
+        guard depth == 0, let group = undone.popLast() else { return nil }
+        return UndoGroup(steps: group.steps.map(settled))
+    }
 
     /// Notes what an undo did, to be done again.
     mutating func didUndo(from before: WorkingState, to after: WorkingState) {
@@ -189,6 +214,12 @@ struct UndoHistory {
         steps += open.indices.map { \Self.open[$0] }
         steps = steps.filter { self[keyPath: $0].number > savedThrough && self[keyPath: $0].number <= taken }
             .sorted { self[keyPath: $0].number > self[keyPath: $1].number }
+        // The hooks know new rows that gave way by those that stay.
+        for step in steps {
+            let number = self[keyPath: step].number
+            guard flights.contains(where: { $0.hasReplacements && $0.steps.contains(number) }) else { continue }
+            self[keyPath: step] = settled(self[keyPath: step])
+        }
         var changed: Set<RowID> = []
         SnapshotDifference(before: captured, after: result).forEachRow { id, old, new in
             if old != nil, new != nil { changed.insert(id) }
@@ -227,7 +258,7 @@ struct UndoHistory {
     mutating func didEndSave(
         isSuccess: Bool,
         replacements: Replacements = [:],
-        _ rebase: (WorkingState) -> WorkingState
+        _ rebase: @escaping (WorkingState) -> WorkingState
     ) {
         guard isOn, let taken = takenThrough else {
             takenThrough = nil
@@ -241,24 +272,36 @@ struct UndoHistory {
         for (entity, rows) in replacements {
             for row in rows.keys { replaced.insert(RowID(entity: entity, row: row)) }
         }
-        func rebaseSteps(_ steps: inout [UndoStep]) {
-            for place in steps.indices where steps[place].number > taken {
-                steps[place].before = rebase(steps[place].before)
-                steps[place].after = rebase(steps[place].after)
-            }
-        }
-        for place in Self.places(of: done, after: taken) { rebaseSteps(&done[place].steps) }
-        for place in Self.places(of: undone, after: taken) { rebaseSteps(&undone[place].steps) }
-        rebaseSteps(&open)
+        let oldest = oldestStep
+        flights.removeAll { $0.steps.upperBound < oldest }
+        guard taken < lastNumber else { return }
+        flights.append(
+            Flight(
+                number: (flights.last?.number ?? 0) + 1, steps: taken + 1...lastNumber,
+                hasReplacements: !replacements.isEmpty, rebase: rebase))
     }
 
-    /// Forgets the groups whose changes a rollback dropped.
+    /// The number of the first step that is kept.
+    private var oldestStep: UInt64 {
+        let groups = [done, undone, undoneSaved].flatMap { $0.prefix(1) }
+        return (groups.flatMap(\.steps) + open.prefix(1)).lazy.map(\.number).min() ?? lastNumber + 1
+    }
+
+    /// The step as it is since the saves ended during which it was made.
+    private func settled(_ step: UndoStep) -> UndoStep {
+        var settled = step
+        for flight in flights where flight.steps.contains(step.number) && flight.number > step.settledThrough {
+            (settled.before, settled.after) = (flight.rebase(settled.before), flight.rebase(settled.after))
+            settled.settledThrough = flight.number
+        }
+        return settled
+    }
+
     mutating func didRollBack(to state: WorkingState) {
         guard isOn else { return }
-        done = done.compactMap { group in
-            let steps = group.steps.filter(isSaved)
-            return steps.isEmpty ? nil : UndoGroup(steps: steps)
-        }
+        let places = Self.places(of: done, after: takenThrough ?? savedThrough)
+        let saved = done[places].map { UndoGroup(steps: $0.steps.filter(isSaved)) }
+        done.replaceSubrange(places, with: saved.filter { !$0.steps.isEmpty })
         // What a save has taken with it is not dropped, and neither are the undos in it.
         if takenThrough == nil {
             done += undoneSaved.reversed()

@@ -73,8 +73,9 @@ struct UndoModel: Sendable {
                 else {
                     continue
                 }
+                let names = told[id]?.properties ?? rest
                 told[id] = ContextModel.Overlap(
-                    properties: rest.union(told[id]?.properties ?? []),
+                    properties: rest.isEmpty || names.isEmpty ? [] : rest.union(names),
                     isDeletedThere: told[id]?.isDeletedThere ?? overlap.isDeletedThere)
             }
         }
