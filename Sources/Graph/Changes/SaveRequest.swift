@@ -9,6 +9,10 @@ struct SaveRequest: Sendable {
     var durability = Durability.none
     /// What new rows with others' unique values do, whatever the schema says; nil if that decides.
     var uniqueness: UniquenessPolicy?
+    /// Is told what becomes of the save if its answer is lost; nil if nobody would ask.
+    var receipt: SaveReceipt?
+    /// Of earlier saves of these changes, which may be in the log, and then must not be saved again.
+    var doubts: [SaveReceipt] = []
 }
 
 /// The result of a save.

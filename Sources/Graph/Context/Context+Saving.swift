@@ -76,7 +76,10 @@ extension Context {
                 try await commitChanges(policy, origin, durability, isCancellable: isCancellable)
                 return
             } catch {
+                if case .commitInDoubt = error { state.doubtSave() }
                 state.saveFailed()
+                // The log may have had an earlier save of these changes all the time.
+                if state.settleDoubts() { continue }
                 let final = await refreshToRetry(after: error, attempts, retries)
                 if let final {
                     state.followers.send(.saveFailed(final))
@@ -119,12 +122,17 @@ extension Context {
         uniqueness: UniquenessPolicy? = nil
     ) async throws(GraphError) -> Outcome? {
         if isCancellable, Task.isCancelled { throw .cancelled }
+        state.settleDoubts()
         guard let captured = state.capture(runningHooks: parent == nil) else {
             didSave()
             return nil
         }
         var request = self.request(captured, policy, origin)
         (request.durability, request.uniqueness) = (durability, uniqueness)
+        if parent == nil, coordinator.hasLog {
+            state.receipt = SaveReceipt()
+            (request.receipt, request.doubts) = (state.receipt, state.doubts.map(\.receipt))
+        }
         state.followers.send(.willSave(captured.difference))
         // What was asked for whether it has changes has none while they are on their way.
         state.tellChanges()
@@ -135,6 +143,7 @@ extension Context {
             outcome = try await coordinator.commit(request)
         }
         let before = state.followers.isEmpty ? nil : state.flushed
+        state.doubts = []
         state.didSave(outcome)
         didSave()
         if let before {

@@ -31,7 +31,9 @@ extension ContextState {
     }
 
     /// The save taken last is in the new base.
-    func didSave(_ outcome: Outcome) {
+    ///
+    /// - Parameter count: makes states of the history count from what the save took, if they do not.
+    func didSave(_ outcome: Outcome, countingFrom count: ((WorkingState) -> WorkingState)? = nil) {
         let (captured, request) = (inFlight?.state, inFlight?.request)
         // Turns that ended meanwhile have looked at them in vain.
         registry?.didRelease((inFlight?.objects ?? []).map(\.rowID))
@@ -44,7 +46,7 @@ extension ContextState {
             history.didRunHooks(on: captured.snapshot, request.snapshot)
         }
         history.didEndSave(isSuccess: true, replacements: outcome.replacements) { state in
-            counted(state).moved(onto: base, keeping: .all, replacements: outcome.replacements)
+            counted(count?(state) ?? state).moved(onto: base, keeping: .all, replacements: outcome.replacements)
         }
         working = counted(working)
         history.move(to: working)
@@ -131,6 +133,7 @@ extension ContextState {
     /// Drops what was changed since the base, or since a save in flight took the rest.
     func rollback(to base: ContextBase?) {
         if let start = transactionStarts.last { return restore(start) }
+        if inFlight == nil { doubts = [] }
         dropDirty()
         let before = working
         if let base, inFlight == nil {
@@ -163,9 +166,15 @@ extension ContextState {
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [RefreshConflict] {
         flush()
         let before = working.snapshot
+        settleDoubts(before: base.snapshot)
         let conflicts = working.refreshConflicts(with: base.snapshot)
         committed = base.committed
         _ = rebase(onto: WorkingState(base, reads: reads), keeping: .all(if: keepingBases))
+        for number in doubts.indices {
+            let captured = doubts[number].captured[doubts[number].captured.count - 1]
+            doubts[number].captured.append(
+                captured.moved(onto: WorkingState(base, reads: reads), keeping: .all(if: keepingBases)))
+        }
         if !keepingBases { history.refresh(to: working, on: base, telling: conflicts) }
         keepLastValues(of: before)
         followers.send(.didMerge(SnapshotDifference(before: before, after: working.snapshot)))
@@ -233,6 +242,7 @@ extension ContextState {
 
     /// - Parameter endingUndoGroup: whether what was changed before forms a group to undo.
     func savepoint(endingUndoGroup: Bool = true) -> Savepoint {
+        settleDoubts()
         flush()
         if endingUndoGroup { endUndoGroup() }
         return Savepoint(working: working, committed: committed, history: history)

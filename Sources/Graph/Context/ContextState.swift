@@ -31,6 +31,10 @@ final class ContextState {
     var replacements: Replacements = [:]
     /// So many of an entity are kept before those whose objects nobody holds any more are looked for.
     var replacementLimit = 32
+    /// Is told what becomes of the save in flight, if it goes to a log.
+    var receipt: SaveReceipt?
+    /// Saves of what is pending of which nobody knows whether the log has them.
+    var doubts: [DoubtfulSave] = []
     /// Whether the rows of the save in flight are other than those that objects have.
     var willSaveChangedRows = false
     @usableFromInline private(set) weak var registry: ObjectRegistry?

@@ -196,6 +196,15 @@ struct UndoHistory {
         return UndoGroup(steps: [UndoStep(before: before, after: after, number: nextNumber())])
     }
 
+    /// The last step that the save in flight has taken with it.
+    var takenStep: UInt64 { takenThrough ?? savedThrough }
+
+    /// A save that had taken the steps up to one goes on: its end is not known yet.
+    mutating func resumeSave(through step: UInt64, goingOnFrom next: WorkingState) {
+        takenThrough = max(step, savedThrough)
+        move(to: next)
+    }
+
     /// A save has taken a state, and changes count from another one now.
     mutating func didCapture(_ state: WorkingState, goingOnFrom next: WorkingState) {
         takenThrough = lastNumber
@@ -283,8 +292,8 @@ struct UndoHistory {
 
     /// The number of the first step that is kept.
     private var oldestStep: UInt64 {
-        let groups = [done, undone, undoneSaved].flatMap { $0.prefix(1) }
-        return (groups.flatMap(\.steps) + open.prefix(1)).lazy.map(\.number).min() ?? lastNumber + 1
+        let steps = [done.first, undone.first, undoneSaved.last].map { $0?.steps.first } + [open.first]
+        return steps.compactMap(\.?.number).min() ?? lastNumber + 1
     }
 
     /// The step as it is since the saves ended during which it was made.

@@ -79,6 +79,13 @@ extension Coordinator {
         let result: Result<PreparedCommit, GraphError>
         /// nil if there is nothing to record.
         var record: SharedRecord?
+
+        /// What may arrive; nil if nothing was sent.
+        var doubtful: SharedSaves.Doubtful? {
+            guard let record, case .success(let commit) = result else { return nil }
+            save.request.receipt?.doubt(commit)
+            return SharedSaves.Doubtful(token: record.token, receipt: save.request.receipt)
+        }
     }
 
     /// Checks the first saves in line, each on top of those before it, sends them, and answers those that the log has. The others
@@ -115,7 +122,7 @@ extension Coordinator {
             }
             return
         }
-        if sent.isInDoubt { sharing?.doubt(left.compactMap(\.record?.token)) }
+        if sent.isInDoubt { sharing?.doubt(left.compactMap(\.doubtful)) }
         // What was not sent was only checked on top of what was.
         sharing?.waiting.insert(contentsOf: left.filter { $0.record == nil }.map(\.save), at: 0)
         for proposal in left {
@@ -138,6 +145,9 @@ extension Coordinator {
             }
             var trace = save.trace
             do throws(GraphError) {
+                if save.request.doubts.contains(where: { $0.arrived != nil }) {
+                    throw .commitInDoubt(commits.head.token, reason: "it has arrived: what the context shows counts from it")
+                }
                 let before = commits.head.token
                 let proposal = try state.propose(save.request, after: commits, at: nextRecordTime(), &trace)
                 var record: SharedRecord?

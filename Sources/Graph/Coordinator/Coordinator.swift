@@ -25,6 +25,8 @@ public actor Coordinator {
     var state: CoordinatorState
     /// nil unless others save to the same log.
     var sharing: SharedSaves?
+    /// Whether it saves to a log, whose answers may be lost.
+    nonisolated let hasLog: Bool
     /// Of a record for a log.
     var lastRecordTime: UInt64 = 0
     /// The newest commits, once others read them as a log, and the file, while one reads further back.
@@ -161,6 +163,7 @@ public actor Coordinator {
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
         tracer = trace ?? CommitTrace.printer
+        hasLog = log != nil
         self.taskExecutor = taskExecutor
         self.clock = clock
         self.retention = retention

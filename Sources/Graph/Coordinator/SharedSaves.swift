@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a coordinator does that saves to a ``CommitLog``: the saves that wait to be sent, and who has the turn to change the state.
 /// Part of its state.
 struct SharedSaves {
@@ -16,8 +18,15 @@ struct SharedSaves {
     var sending: Task<Void, Never>?
     /// Takes over what others save, as it comes.
     var following: Task<Void, Never>?
-    /// Records that were sent, each list one behind the other, and may still arrive in the log.
-    private var doubtful: [ArraySlice<HistoryToken>] = []
+    /// A record that was sent.
+    struct Doubtful: Sendable {
+        let token: HistoryToken
+        /// nil if nobody asks what became of it.
+        var receipt: SaveReceipt?
+    }
+
+    /// Records that may still arrive in the log, each list one behind the other.
+    private var doubtful: [ArraySlice<Doubtful>] = []
     /// Whether no more saves are taken.
     var isClosing = false
 
@@ -66,16 +75,47 @@ struct SharedSaves {
     var isInDoubt: Bool { !doubtful.isEmpty }
 
     /// Takes note of records that may still arrive.
-    mutating func doubt(_ tokens: [HistoryToken]) { doubtful.append(tokens[...]) }
+    mutating func doubt(_ records: [Doubtful]) { doubtful.append(records[...]) }
 
     /// Takes note of what the log has at the next place. Where it is another one than was sent, what was sent behind that cannot
     /// arrive.
     mutating func resolveDoubt(by token: HistoryToken) {
-        doubtful = doubtful.compactMap { tokens in
-            guard tokens.first == token else {
-                return tokens.first.map { $0.commit > token.commit } == true ? tokens : nil
+        doubtful = doubtful.compactMap { records in
+            guard let first = records.first, first.token == token else {
+                if let first = records.first, first.token.commit > token.commit { return records }
+                for record in records { record.receipt?.settle(isThere: false) }
+                return nil
             }
-            return tokens.count > 1 ? tokens.dropFirst() : nil
+            first.receipt?.settle(isThere: true)
+            return records.count > 1 ? records.dropFirst() : nil
+        }
+    }
+}
+
+/// What becomes of a save that is sent to a log. Its context asks, if it was told that nobody knows.
+final class SaveReceipt: Sendable {
+    private enum Fate {
+        case unknown
+        case doubtful(PreparedCommit)
+        case arrived(PreparedCommit)
+        case lost
+    }
+
+    private let fate = Mutex(Fate.unknown)
+
+    /// What the save came to, once it has turned out to be in the log.
+    var arrived: PreparedCommit? { fate.withLock { if case .arrived(let commit) = $0 { commit } else { nil } } }
+    /// Whether it can no longer arrive.
+    var isLost: Bool { fate.withLock { if case .lost = $0 { true } else { false } } }
+
+    /// Takes note that the save may be in the log.
+    func doubt(_ commit: PreparedCommit) { fate.withLock { $0 = .doubtful(commit) } }
+
+    /// Takes note of whether it is.
+    func settle(isThere: Bool) {
+        fate.withLock { fate in
+            guard case .doubtful(let commit) = fate else { return }
+            fate = isThere ? .arrived(commit) : .lost
         }
     }
 }

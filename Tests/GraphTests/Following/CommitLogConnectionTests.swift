@@ -6,6 +6,7 @@ import Testing
 /// What becomes of saves whose requests or answers are late, lost or doubled.
 struct CommitLogConnectionTests {
     private typealias Item = SharedItems.Item
+    private typealias Part = SharedItems.Part
     private typealias Line = SharedItems.Line
 
     /// The token of a save that may be in the log.
@@ -94,13 +95,100 @@ struct CommitLogConnectionTests {
         #expect(try writer.snapshot.fetchValues(Item.self).map(\.count) == [1])
     }
 
+    /// How a context comes to know that its save was in the log.
+    enum Way: CaseIterable { case save, catchUp, refresh, merge }
+
+    @Test(
+        .bug(id: "saved twice", "a save in doubt that had arrived was made once more, and met a conflict with itself"),
+        arguments: Way.allCases, [false, true])
+    func `a save in doubt that has arrived is not made again`(way: Way, isCounter: Bool) async throws {
+        let shared = try await SharedItems.Origin(1)
+        let line = Line(shared.log)
+        let (writer, other) = (try await shared.writer(line), try await shared.writer())
+        try await writer.catchUp()
+        let context = Context(
+            writer, mergePolicy: isCounter ? .custom(.property(\Item.count, .counter)) : .error)
+        await context.perform { $0.undoLimit = 9 }
+        let item = try #require(try writer.snapshot.fetchIDs(Item.self).first)
+        let (new, part) = try await context.perform { context in
+            let old = try context.object(for: item)
+            (old.count, old.label) = (old.count + 1, "draft")
+            let new = context.insert(Item(code: 2))
+            let part = context.insert(Part(name: "of the old one"))
+            part.item = old
+            return (new.id, part.id)
+        }
+        line.set(.mute)
+        _ = try await doubt { try await context.save() }
+        #expect(await context.hasChanges)
+        // Of these the log knows nothing.
+        try await context.perform { try $0.object(for: new).label = "later" }
+        line.set(.open)
+        // Whoever has seen it goes on.
+        try await other.catchUp()
+        try await other.transaction { context in
+            try context.object(for: part).delete()
+            context.insert(Item(code: 3))
+        }
+        switch way {
+        case .save: break
+        case .catchUp: try await writer.catchUp()
+        case .refresh:
+            try await writer.catchUp()
+            #expect(await context.refresh() == [])
+            #expect(await context.updatedObjects.map(\.anyID) == [AnyPersistentID(new)])
+        case .merge:
+            await context.perform { $0.automaticallyMergesChanges = true }
+            try await writer.catchUp()
+            while await context.perform({ $0[part] != nil }) { await Task.yield() }
+        }
+        try await context.save()
+        #expect(await context.hasChanges == false)
+        try await other.catchUp()
+        let snapshot = other.snapshot
+        #expect(snapshot.value(for: item)?.count == 1 && snapshot.value(for: item)?.label == "prepared")
+        #expect(snapshot.value(for: new)?.label == "later" && snapshot.value(for: part) == nil)
+        #expect(try SharedItems.codes(other) == [1, 2, 3] && other.check() == [])
+        #expect(snapshot.version(of: item) == RowVersion(2))
+        // What arrived is a saved group, and what came later another one.
+        #expect(await context.undo() == [])
+        #expect(await context.perform { $0[new]?.label } == "")
+        _ = await context.undo()
+        await context.perform { context in
+            #expect(context[item]?.count == 0 && context[item]?.label == "" && context[new] == nil)
+        }
+        try await context.save()
+        try await other.catchUp()
+        #expect(try SharedItems.codes(other) == [1, 3])
+        #expect(other.snapshot.value(for: item)?.count == 0)
+    }
+
+    @Test func `what arrived and others deleted does not come back`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let line = Line(shared.log)
+        let (writer, other) = (try await shared.writer(line), try await shared.writer())
+        try await writer.catchUp()
+        let context = Context(writer)
+        let new = await context.perform { $0.insert(Item(code: 2)).id }
+        line.set(.mute)
+        _ = try await doubt { try await context.save() }
+        line.set(.open)
+        try await other.catchUp()
+        try await other.transaction { try $0.object(for: new).delete() }
+        try await context.save()
+        try await other.catchUp()
+        #expect(try SharedItems.codes(other) == [1])
+        #expect(await context.perform { $0[new] == nil && !$0.hasChanges })
+    }
+
     @Test func `what is in doubt is so until its place is taken`() {
         func token(_ commit: UInt64, _ fingerprint: UInt64) -> HistoryToken {
             HistoryToken(commit: CommitNumber(commit), store: StoreID(high: 1, low: 1), fingerprint: fingerprint)
         }
+        func doubtful(_ tokens: HistoryToken...) -> [SharedSaves.Doubtful] { tokens.map { SharedSaves.Doubtful(token: $0) } }
         var saves = SharedSaves(SharedLog(commits: SimulatedLog(seed: 1, start: 0).connection(0), schema: 0))
-        saves.doubt([token(2, 20), token(3, 30)])
-        saves.doubt([token(2, 21)])
+        saves.doubt(doubtful(token(2, 20), token(3, 30)))
+        saves.doubt(doubtful(token(2, 21)))
         saves.resolveDoubt(by: token(1, 1))
         #expect(saves.isInDoubt)
         // The second one can no longer arrive, and the third one may.
@@ -110,7 +198,7 @@ struct CommitLogConnectionTests {
         saves.resolveDoubt(by: token(3, 31))
         other.resolveDoubt(by: token(3, 30))
         #expect(!saves.isInDoubt && !other.isInDoubt)
-        saves.doubt([token(4, 1), token(5, 1), token(6, 1)])
+        saves.doubt(doubtful(token(4, 1), token(5, 1), token(6, 1)))
         saves.resolveDoubt(by: token(4, 2))
         #expect(!saves.isInDoubt)
     }
