@@ -252,14 +252,12 @@ struct Importer {
         func failures<Item>(_ items: ErrorList<Item>, _ place: (Item) -> (AnyPersistentID, String?, String))
             -> GraphError
         {
-            var failures = ErrorList<ImportFailure>()
-            for item in items {
+            let failures = items.mapItems { item in
                 let (id, property, reason) = place(item)
                 let source = source(of: id)
-                failures.append(
-                    ImportFailure(
-                        source: source?.name ?? "", line: source?.line, entity: id.entityName, property: property,
-                        reason: reason))
+                return ImportFailure(
+                    source: source?.name ?? "", line: source?.line, entity: id.entityName, property: property,
+                    reason: reason)
             }
             return .importFailed(failures)
         }
