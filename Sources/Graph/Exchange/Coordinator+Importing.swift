@@ -149,7 +149,7 @@ extension Context {
             throw importer.error(of: error)
         }
         importer.didSave(outcome, state.base.token, source: source, recordCount: recordCount)
-        progress.point = importer.completePoint
+        progress.point = importer.point
         report(importer, request, &progress)
     }
 
