@@ -18,7 +18,7 @@ private struct UserID: Codable, Hashable, Sendable {
     }
 }
 
-@Entity private struct Account {
+@Entity private struct TextCard {
     var user: UserID?
     var owner: UserID
     var nested: UserID??
@@ -110,7 +110,7 @@ struct RandomExchangeTests {
     @Test func `values that a type encodes as one text come back, in both formats`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
-        let store = try await Coordinator(for: Account.self)
+        let store = try await Coordinator(for: TextCard.self)
         var ids = ["null", "\"x\"", "ada", "", "1", "true", "{}", "[\"a\"]", " ", ",", "\"", "a\r\nb", "\\"].map {
             UserID($0)
         }
@@ -118,19 +118,19 @@ struct RandomExchangeTests {
         try await store.transaction { context in
             for user in ids.map({ $0 }) + [nil] {
                 let some = (0..<Int.random(in: 0...3, using: &random)).map { _ in ids.randomElement(using: &random) }
-                let account = Account(
+                let card = TextCard(
                     user: user, owner: user ?? UserID("null"), nested: random.chance(3) ? .some(nil) : user,
                     users: some.compactMap { $0 }, some: some + [nil], named: ["null": user ?? UserID("")])
-                context.insert(account)
+                context.insert(card)
             }
         }
         let expected = try store.snapshot.exchanged()
-        let query = FetchDescriptor<Account>()
+        let query = FetchDescriptor<TextCard>()
         for source in [
             RowSource.jsonLines(store.snapshot.exportedRows()),
-            .csv(of: Account.self, try store.snapshot.exportedRows(query, as: .csv)),
+            .csv(of: TextCard.self, try store.snapshot.exportedRows(query, as: .csv)),
         ] {
-            let copy = try await Coordinator(for: Account.self)
+            let copy = try await Coordinator(for: TextCard.self)
             try await copy.importRows(from: [source])
             #expect(try copy.snapshot.exchanged() == expected, "seed \(seed)")
             #expect(try await copy.snapshot.exportedRows().bytes() == store.snapshot.exportedRows().bytes())
