@@ -6,9 +6,13 @@ extension Coordinator {
     /// try await coordinator.importRows(from: [.jsonLines(at: "people.jsonl")])
     /// ```
     ///
-    /// A store that has never had an object takes over the identifiers, except those that other programs of a shared store gave
-    /// out. Every other object gets a new one, in the order in which they come. The sources may have their rows and links in any
-    /// order. The members on a line of links come behind those that the owner has.
+    /// A store that has never had an object takes over the identifiers: all of them, in any order, if every row has one and none
+    /// is greater than 2^44 - 2. A row without one, or with a greater one, as other programs of a shared store give out, takes
+    /// the number behind the greatest one so far, and a later row whose identifier that is then takes a new one as well. In every
+    /// other store all objects get new ones, in the order in which they come. References and links follow the rows in any case.
+    ///
+    /// The sources may have their rows and links in any order. The members on a line of links come behind those that the owner
+    /// has.
     ///
     /// - Parameters:
     ///   - onConflict: what an imported row does if another one has its value of a unique property; nil for what the schema says.
@@ -149,7 +153,7 @@ extension Context {
             throw importer.error(of: error)
         }
         importer.didSave(outcome, state.base.token, source: source, recordCount: recordCount)
-        progress.point = importer.completePoint
+        progress.point = importer.point
         report(importer, request, &progress)
     }
 

@@ -20,45 +20,118 @@ enum DateText {
         guard seconds >= -63_113_904_000, seconds < 252_423_993_600, seconds.sign == .plus || seconds != 0 else {
             return nil
         }
-        // The shortest decimal number that leads back to the same bits.
-        let parts = seconds.description.split(separator: ".")
-        guard parts.count == 2, var whole = Int(parts[0]), var fraction = UInt64(parts[1]),
-            case let digits = parts[1].utf8.count, digits <= 18
-        else { return nil }
+        var (whole, fraction, digits): (Int, Int, Int)
+        if let number = Int(exactly: seconds) {
+            (whole, fraction, digits) = (number, 0, 0)
+        } else {
+            // The shortest decimal number that leads back to the same bits.
+            let parts = seconds.description.split(separator: ".")
+            guard parts.count == 2, let before = Int(parts[0]), let after = UInt64(parts[1]),
+                case let count = parts[1].utf8.count, count <= 18
+            else { return nil }
+            (whole, fraction, digits) = (before, Int(after), count)
+        }
         if seconds < 0, fraction > 0 { (whole, fraction) = (whole - 1, powerOfTen(digits) - fraction) }
         let second = modulo(whole, secondsOfDay)
         let day = calendarDay((whole - second) / secondsOfDay + dayOf2001)
-        let time = [second / 3_600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
-        let rest = fraction == 0 ? "" : "." + padded(Int(fraction), digits)
-        return "\(padded(day.year, 4))-\(padded(day.month, 2))-\(padded(day.day, 2))T\(time)\(rest)Z"
+        var text: [UInt8] = []
+        text.reserveCapacity(40)
+        func append(_ number: Int, digits: Int, behind mark: Unicode.Scalar? = nil) {
+            if let mark { text.append(UInt8(ascii: mark)) }
+            var (rest, place) = (number, text.count + digits)
+            text.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
+            while rest > 0 {
+                place -= 1
+                text[place] += UInt8(rest % 10)
+                rest /= 10
+            }
+        }
+        append(day.year, digits: 4)
+        append(day.month, digits: 2, behind: "-")
+        append(day.day, digits: 2, behind: "-")
+        append(second / 3_600, digits: 2, behind: "T")
+        append(second / 60 % 60, digits: 2, behind: ":")
+        append(second % 60, digits: 2, behind: ":")
+        if fraction > 0 { append(fraction, digits: digits, behind: ".") }
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
     }
+
+    /// The longest text that is read.
+    private static let limitBytes = 63
 
     /// nil if the text is none of a date and a time with their offset from universal time.
     static func date(of text: String) -> Date? {
-        let pattern = /(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,18}))?(?:[Zz]|([+-])(\d\d):(\d\d))/
-        guard text.utf8.count < 64, text.utf8.allSatisfy({ $0 < 0x80 }),
-            let match = text.wholeMatch(of: pattern)?.output
+        guard text.utf8.count <= limitBytes else { return nil }
+        var text = text
+        return text.withUTF8 { utf8 in
+            var scanner = Scanner(rest: utf8[...])
+            return date(&scanner)
+        }
+    }
+
+    private static func date(_ scanner: inout Scanner) -> Date? {
+        guard let year = scanner.number(digits: 4), scanner.take("-"), let month = scanner.number(digits: 2),
+            scanner.take("-"), let day = scanner.number(digits: 2),
+            scanner.take("T") || scanner.take("t") || scanner.take(" "),
+            let hour = scanner.number(digits: 2), scanner.take(":"), let minute = scanner.number(digits: 2),
+            scanner.take(":"), let second = scanner.number(digits: 2)
         else { return nil }
-        func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
-        let (year, month, day) = (number(match.1), number(match.2), number(match.3))
-        let (hour, minute, second) = (number(match.4), number(match.5), number(match.6))
-        let offset = (number(match.9) * 60 + number(match.10)) * (match.8 == "-" ? -60 : 60)
+        var fraction: (number: Int, digits: Int) = (0, 0)
+        if scanner.take(".") {
+            fraction.digits = scanner.digitCount
+            guard 1...18 ~= fraction.digits, let number = scanner.number(digits: fraction.digits) else { return nil }
+            fraction.number = number
+        }
+        guard let offset = scanner.offset(), scanner.isAtEnd else { return nil }
         let count = dayCount(year, month, day)
         // A day that the month does not have leads to another one.
-        guard calendarDay(count) == (year, month, day), hour < 24, minute < 60, second < 60, number(match.10) < 60,
-            number(match.9) < 24
-        else { return nil }
-        var whole = (count - dayOf2001) * secondsOfDay + hour * 3_600 + minute * 60 + second - offset
-        var (sign, fraction) = ("", String(match.7 ?? "0"))
-        if whole < 0 {
-            sign = "-"
-            let rest = UInt64(fraction) ?? 0
-            if rest > 0 {
-                whole += 1
-                fraction = padded(Int(powerOfTen(fraction.utf8.count) - rest), fraction.utf8.count)
-            }
+        guard calendarDay(count) == (year, month, day), hour < 24, minute < 60, second < 60 else { return nil }
+        let whole = (count - dayOf2001) * secondsOfDay + hour * 3_600 + minute * 60 + second - offset
+        guard fraction.number > 0 else { return Date(timeIntervalSinceReferenceDate: Double(whole)) }
+        // In front of the beginning of 2001 the fraction counts down from the second's end.
+        let isNegative = whole < 0
+        let (before, after) =
+            isNegative ? (-(whole + 1), powerOfTen(fraction.digits) - fraction.number) : (whole, fraction.number)
+        let number = "\(isNegative ? "-" : "")\(before).\(padded(after, fraction.digits))"
+        return Double(number).map { Date(timeIntervalSinceReferenceDate: $0) }
+    }
+
+    /// Goes through the bytes of a text.
+    private struct Scanner {
+        var rest: Slice<UnsafeBufferPointer<UInt8>>
+
+        var isAtEnd: Bool { rest.isEmpty }
+
+        /// How many digits come next.
+        var digitCount: Int { rest.prefix(while: Self.isDigit).count }
+
+        static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+        /// - Parameter digits: no more than an `Int` has.
+        mutating func number(digits: Int) -> Int? {
+            let part = rest.prefix(digits)
+            guard part.count == digits, part.allSatisfy(Self.isDigit) else { return nil }
+            rest = rest.dropFirst(digits)
+            return part.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         }
-        return Double("\(sign)\(abs(whole)).\(fraction)").map { Date(timeIntervalSinceReferenceDate: $0) }
+
+        mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard rest.first == UInt8(ascii: character) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+
+        /// The seconds from universal time; nil if none stand here.
+        mutating func offset() -> Int? {
+            if take("Z") || take("z") { return 0 }
+            let isNegative = rest.first == UInt8(ascii: "-")
+            guard take("+") || take("-"), let hours = number(digits: 2), take(":"), let minutes = number(digits: 2),
+                hours < 24,
+                minutes < 60
+            else { return nil }
+            return (hours * 60 + minutes) * (isNegative ? -60 : 60)
+        }
     }
 
     private static func calendarDay(_ count: Int) -> (year: Int, month: Int, day: Int) {
@@ -87,5 +160,5 @@ enum DateText {
         return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
     }
 
-    private static func powerOfTen(_ exponent: Int) -> UInt64 { (0..<exponent).reduce(1) { power, _ in power * 10 } }
+    private static func powerOfTen(_ exponent: Int) -> Int { (0..<exponent).reduce(1) { power, _ in power * 10 } }
 }

@@ -6,6 +6,9 @@ struct ExchangedEntity: Sendable {
         case toMany(ToManyDescription)
         /// No part of rows.
         case transient
+
+        /// Whether a field of CSV has values without the notation of JSON.
+        var isPlain: Bool { if case .attribute(let kind) = self { kind.isPlain } else { true } }
     }
 
     let number: Int

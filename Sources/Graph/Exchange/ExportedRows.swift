@@ -131,18 +131,18 @@ extension ExportedRows {
         switch part {
         case .rows(let entity, _):
             let names = entity.storedProperties.map { entity.description.properties[$0].name }
-            appendRecord(([entity.idName] + names).map { .text($0) }, to: &piece)
+            appendRecord(([entity.idName] + names).map { (.text($0), true) }, to: &piece)
         case .links(let relationship, _, _):
             let entity = ExchangedEntity(relationship.entity, of: snapshot.schema)
             let name = entity.description.properties[relationship.property].name
-            appendRecord([.text(entity.idName), .text(name)], to: &piece)
+            appendRecord([(.text(entity.idName), true), (.text(name), true)], to: &piece)
         }
     }
 
-    private func appendRecord(_ values: [StoredValue], to piece: inout [UInt8]) {
-        for (place, value) in values.enumerated() {
+    private func appendRecord(_ values: [(StoredValue, isPlain: Bool)], to piece: inout [UInt8]) {
+        for (place, (value, isPlain)) in values.enumerated() {
             if place > 0 { piece.append(UInt8(ascii: ",")) }
-            CSVField.append(value, to: &piece)
+            CSVField.append(value, isPlain: isPlain, to: &piece)
         }
         piece += "\r\n".utf8
     }
@@ -157,16 +157,19 @@ extension ExportedRows {
 
     private func append(_ row: RowNumber, of entity: ExchangedEntity, to piece: inout [UInt8]) throws(GraphError) {
         guard let address = snapshot.entities[entity.number].rows.address(of: row) else { return }
-        var values: [(name: String, value: StoredValue)] = []
-        for property in entity.storedProperties {
-            let value = try entity.storedValue(of: property, at: address)
-            values.append((entity.description.properties[property].name, value))
-        }
         let start = piece.count
         if isCSV {
-            appendRecord([.number("\(row)")] + values.map(\.value), to: &piece)
+            var values: [(StoredValue, isPlain: Bool)] = [(.number("\(row)"), true)]
+            for property in entity.storedProperties {
+                values.append((try entity.storedValue(of: property, at: address), entity.roles[property].isPlain))
+            }
+            appendRecord(values, to: &piece)
         } else {
-            let entries = values.map { StoredValue.Entry(key: .text($0.name), value: $0.value) }
+            var entries: [StoredValue.Entry] = []
+            for property in entity.storedProperties {
+                let value = try entity.storedValue(of: property, at: address)
+                entries.append(.init(key: .text(entity.description.properties[property].name), value: value))
+            }
             appendLine(of: entity.name, row, "values", .map(entries), to: &piece)
         }
         guard piece.count - start <= RecordBuffer.limitBytes else {
@@ -196,7 +199,9 @@ extension ExportedRows {
         let description = snapshot.schema.entities[relationship.entity]
         let name = description.properties[relationship.property].name
         if isCSV {
-            for member in members { appendRecord([.number("\(owner)"), .number("\(member)")], to: &piece) }
+            for member in members {
+                appendRecord([(.number("\(owner)"), true), (.number("\(member)"), true)], to: &piece)
+            }
             return
         }
         for start in stride(from: 0, to: members.count, by: Self.membersOfLine) {

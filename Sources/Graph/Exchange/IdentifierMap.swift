@@ -1,6 +1,7 @@
 /// Which row of a store an identifier of an import's sources has become: runs of identifiers that follow each other on both
-/// sides, as nearly all do, so that it takes little memory and can be kept in a point to resume from.
-struct IdentifierMap: Sendable, Hashable {
+/// sides, as nearly all do, so that it takes little memory and can be kept in a point to resume from. Maps are equal if they lead
+/// from the same identifiers to the same rows.
+struct IdentifierMap: Sendable {
     struct Run: Sendable, Hashable, Codable {
         var source: UInt64
         var row: RowNumber
@@ -17,21 +18,39 @@ struct IdentifierMap: Sendable, Hashable {
         let takesOver: Bool
     }
 
+    /// Those of before the last call of `share()`, in pieces that copies share.
+    private var sharedRuns = Pieces<[Run]>()
+    private var sharedReplacements = Pieces<[RowNumber: Replacement]>()
     /// In the order of the sources' identifiers, none of which is in two.
     private var runs: [Run] = []
     /// Identifiers that came after greater ones, until there are enough of them to put them into the runs.
     private var others: [UInt64: RowNumber] = [:]
-    private(set) var replacements: [RowNumber: Replacement] = [:]
+    private var replacements: [RowNumber: Replacement] = [:]
 
     /// The row that an identifier leads to by now.
     func row(of id: UInt64) -> RowNumber? {
-        let row = others[id] ?? run(with: id).map { $0.row + (id - $0.source) }
-        return row.map { replacements[$0]?.survivor ?? $0 }
+        guard let row = others[id] ?? row(of: id, in: runs) ?? sharedRow(of: id) else { return nil }
+        return replacement(of: row)?.survivor ?? row
+    }
+
+    private func sharedRow(of id: UInt64) -> RowNumber? {
+        for runs in sharedRuns.all {
+            if let row = row(of: id, in: runs) { return row }
+        }
+        return nil
+    }
+
+    private func replacement(of row: RowNumber) -> Replacement? {
+        if let replacement = replacements[row] { return replacement }
+        for replacements in sharedReplacements.all {
+            if let replacement = replacements[row] { return replacement }
+        }
+        return nil
     }
 
     /// Where an owner of references that come later is; nil if it is gone and its survivor takes none.
     func owner(_ row: RowNumber) -> RowNumber? {
-        guard let replacement = replacements[row] else { return row }
+        guard let replacement = replacement(of: row) else { return row }
         return replacement.takesOver ? replacement.survivor : nil
     }
 
@@ -54,19 +73,32 @@ struct IdentifierMap: Sendable, Hashable {
         replacements[row] = Replacement(survivor: survivor, takesOver: takesOver)
     }
 
-    private func run(with id: UInt64) -> Run? {
+    /// Prepares a copy, after which each change would copy the runs, the others and the replacements.
+    mutating func share() {
+        if !others.isEmpty { merge() }
+        sharedRuns.append(runs, joiningBy: Self.merged)
+        sharedReplacements.append(replacements) { older, newer in older.merging(newer) { $1 } }
+        (runs, replacements) = ([], [:])
+    }
+
+    private func row(of id: UInt64, in runs: [Run]) -> RowNumber? {
         var (low, high) = (0, runs.count)
         while low < high {
             let middle = (low + high) / 2
             if runs[middle].source <= id { low = middle + 1 } else { high = middle }
         }
-        return low > 0 && id <= runs[low - 1].last ? runs[low - 1] : nil
+        return low > 0 && id <= runs[low - 1].last ? runs[low - 1].row + (id - runs[low - 1].source) : nil
     }
 
     private mutating func merge() {
-        let all = runs + others.map { Run(source: $0.key, row: $0.value, count: 1) }
-        (runs, others) = ([], [:])
-        for run in all.sorted(by: { $0.source < $1.source }) {
+        runs = Self.merged(runs, others.map { Run(source: $0.key, row: $0.value, count: 1) })
+        others = [:]
+    }
+
+    private static func merged(_ runs: [Run], _ others: [Run]) -> [Run] {
+        let all = (runs + others).sorted { $0.source < $1.source }
+        var runs: [Run] = []
+        for run in all {
             if let last = runs.indices.last, runs[last].last == run.source - 1,
                 runs[last].row + runs[last].count == run.row
             {
@@ -75,6 +107,26 @@ struct IdentifierMap: Sendable, Hashable {
                 runs.append(run)
             }
         }
+        return runs
+    }
+
+    /// All runs, and all replacements.
+    private var whole: (runs: [Run], replacements: [RowNumber: Replacement]) {
+        var map = self
+        map.share()
+        return (
+            map.sharedRuns.all.reduce([], Self.merged),
+            map.sharedReplacements.all.reduce([:]) { older, newer in older.merging(newer) { $1 } }
+        )
+    }
+}
+
+extension IdentifierMap: Hashable {
+    static func == (lhs: IdentifierMap, rhs: IdentifierMap) -> Bool { lhs.whole == rhs.whole }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(whole.runs)
+        hasher.combine(whole.replacements)
     }
 }
 
@@ -86,8 +138,8 @@ extension IdentifierMap: Codable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
-        runs = try container.decode([Run].self, forKey: .runs)
-        replacements = try container.decode([RowNumber: Replacement].self, forKey: .replacements)
+        let runs = try container.decode([Run].self, forKey: .runs)
+        let replacements = try container.decode([RowNumber: Replacement].self, forKey: .replacements)
         var end: UInt64 = 0
         for run in runs {
             let isWhole =
@@ -99,11 +151,12 @@ extension IdentifierMap: Codable {
             }
             end = run.source + run.count
         }
+        (self.runs, self.replacements) = (runs, replacements)
+        share()
     }
 
     func encode(to encoder: any Encoder) throws {
-        var whole = self
-        whole.merge()
+        let whole = whole
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(whole.runs, forKey: .runs)
         try container.encode(whole.replacements, forKey: .replacements)

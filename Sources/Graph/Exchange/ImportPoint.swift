@@ -28,15 +28,22 @@ public struct ImportPoint: Sendable, Hashable, Codable {
     var identifiers: [IdentifierMap]
     var taken: [[ClosedRange<RowNumber>]]?
     /// References to identifiers that have not come yet.
-    var waiting: [WaitingReference] = []
+    var waiting = WaitingList<WaitingReference>()
     /// Links of which one end has not come yet.
-    var waitingLinks: [WaitingLinks] = []
+    var waitingLinks = WaitingList<WaitingLinks>()
 
     /// The beginning.
     init(_ schema: Schema, keepsIdentifiers: Bool) {
         entities = schema.entities.map(\.name)
         identifiers = schema.entities.map { _ in IdentifierMap() }
         taken = keepsIdentifiers ? schema.entities.map { _ in [] } : nil
+    }
+
+    /// Prepares a copy, so that what this import does next costs no more than itself.
+    mutating func share() {
+        for entity in identifiers.indices { identifiers[entity].share() }
+        waiting.share()
+        waitingLinks.share()
     }
 
     /// No count gets there.
@@ -59,7 +66,7 @@ public struct ImportPoint: Sendable, Hashable, Codable {
         else { return false }
         return entities == schema.entities.map(\.name) && identifiers.count == count && taken?.count ?? count == count
             && zip(taken ?? [], counters).allSatisfy { ranges, next in ranges.allSatisfy { $0.upperBound < next } }
-            && waiting.allSatisfy(fits) && waitingLinks.allSatisfy(fits)
+            && waiting.elements.allSatisfy(fits) && waitingLinks.elements.allSatisfy(fits)
     }
 }
 

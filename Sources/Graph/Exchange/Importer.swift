@@ -11,7 +11,7 @@ struct Importer {
     private(set) var point: ImportPoint
     /// Since the last save: the lines that rows come from.
     private var lines: [RowID: SourceLine] = [:]
-    /// What waits, by the target's entity and identifier.
+    /// The references that wait, by the target's entity and identifier.
     private var waiting: [Target: [WaitingReference]] = [:]
 
     private struct Target: Hashable {
@@ -25,8 +25,7 @@ struct Importer {
     init(_ schema: Schema, counters: RowCounters, sources: [RowSource], at point: ImportPoint) {
         (self.schema, self.counters, self.sources, self.point) = (schema, counters, sources, point)
         entities = schema.exchangedEntities
-        for reference in point.waiting { wait(reference) }
-        self.point.waiting = []
+        for reference in point.waiting.elements { waiting[target(of: reference), default: []].append(reference) }
     }
 
     /// Rows and links since the last save.
@@ -71,7 +70,10 @@ struct Importer {
         _ = state.write(row, at: memory.address, isNew: true)
         lines[row] = line
         guard let id, let references = waiting.removeValue(forKey: Target(entity: number, id: id)) else { return }
-        for reference in references { set(reference, to: row.row, &state) }
+        for reference in references {
+            point.waiting.remove(reference)
+            set(reference, to: row.row, &state)
+        }
     }
 
     /// By property, the rows that references lead to as far as they are there.
@@ -100,8 +102,13 @@ struct Importer {
     }
 
     private mutating func wait(_ reference: WaitingReference) {
+        waiting[target(of: reference), default: []].append(reference)
+        point.waiting.append(reference)
+    }
+
+    private func target(of reference: WaitingReference) -> Target {
         let entity = schema.entities[reference.entity].toOnes[reference.toOne].target
-        waiting[Target(entity: entity, id: reference.target), default: []].append(reference)
+        return Target(entity: entity, id: reference.target)
     }
 
     private mutating func set(_ reference: WaitingReference, to target: RowNumber, _ state: inout WorkingState) {
@@ -175,19 +182,16 @@ struct Importer {
     /// - Returns: what does not lead anywhere.
     mutating func finish(ignoringUnknown: Bool, _ state: inout WorkingState) -> ErrorList<ImportFailure> {
         var failures = ErrorList<ImportFailure>()
-        for links in point.waitingLinks where !link(links, ignoringUnknown: ignoringUnknown, &state) && !ignoringUnknown
-        {
+        for links in point.waitingLinks.elements
+        where !link(links, ignoringUnknown: ignoringUnknown, &state) && !ignoringUnknown {
             failures.append(failure(of: links, state))
         }
-        point.waitingLinks = []
+        point.waitingLinks = WaitingList()
         guard !ignoringUnknown else {
-            waiting = [:]
+            (waiting, point.waiting) = ([:], WaitingList())
             return failures
         }
-        let references = waiting.values.joined().sorted {
-            ($0.line.source, $0.line.line, $0.toOne) < ($1.line.source, $1.line.line, $1.toOne)
-        }
-        for reference in references {
+        for reference in point.waiting.elements {
             let entity = entities[reference.entity]
             let toOne = entity.description.toOnes[reference.toOne]
             failures.append(
@@ -230,15 +234,7 @@ struct Importer {
         }
         (lines, pendingCount) = ([:], 0)
         (point.token, point.source, point.recordCount) = (token, source, recordCount)
-    }
-
-    /// The point, with what waits.
-    var completePoint: ImportPoint {
-        var point = point
-        point.waiting = waiting.values.joined().sorted {
-            ($0.line.source, $0.line.line) < ($1.line.source, $1.line.line)
-        }
-        return point
+        point.share()
     }
 
     /// The line that an object comes from; nil for others than those of this save.
@@ -252,14 +248,12 @@ struct Importer {
         func failures<Item>(_ items: ErrorList<Item>, _ place: (Item) -> (AnyPersistentID, String?, String))
             -> GraphError
         {
-            var failures = ErrorList<ImportFailure>()
-            for item in items {
+            let failures = items.mapItems { item in
                 let (id, property, reason) = place(item)
                 let source = source(of: id)
-                failures.append(
-                    ImportFailure(
-                        source: source?.name ?? "", line: source?.line, entity: id.entityName, property: property,
-                        reason: reason))
+                return ImportFailure(
+                    source: source?.name ?? "", line: source?.line, entity: id.entityName, property: property,
+                    reason: reason)
             }
             return .importFailed(failures)
         }

@@ -123,12 +123,14 @@ struct CSVField {
     }
 
     /// Appends the text of a value, in quotation marks where it needs them.
-    static func append(_ value: StoredValue, to csv: inout [UInt8]) {
+    ///
+    /// - Parameter isPlain: whether texts and bytes stand there as they are. Otherwise they have the notation of JSON.
+    static func append(_ value: StoredValue, isPlain: Bool = true, to csv: inout [UInt8]) {
         var text: [UInt8] = []
         switch value {
         case .null: return
-        case .text(let content): text += content.utf8
-        case .bytes:
+        case .text(let content) where isPlain: text += content.utf8
+        case .bytes where isPlain:
             // Base64 has no quotation marks but those around it.
             value.appendJSON(to: &text)
             text = Array(text.dropFirst().dropLast())

@@ -37,6 +37,13 @@ public struct ErrorList<Element: Sendable>: Sendable {
         for position in elements.indices { body(&elements[position]) }
     }
 
+    /// A list of what becomes of the items, with the number of all.
+    func mapItems<Other>(_ transform: (Element) -> Other) -> ErrorList<Other> {
+        var list = ErrorList<Other>(elements.map(transform))
+        list.totalCount = totalCount
+        return list
+    }
+
     static func += (list: inout ErrorList, other: ErrorList) {
         list.elements += other.elements.prefix(limit - list.elements.count)
         list.totalCount += other.totalCount

@@ -30,7 +30,9 @@ extension GraphError: CustomStringConvertible {
             "the predicate cannot be evaluated for \(id): \(operation.shortened(to: 400))"
         case .objectNotFound(let id): "there is no object \(id): it was deleted or never saved"
         case .conflicts(let conflicts): conflicts.description("could not merge changes", "conflict", indent: "")
-        case .cancelled: "the task was cancelled; nothing was saved or copied, and changes are pending"
+        case .cancelled:
+            "the task was cancelled; nothing was saved or copied, or of an import in batches nothing after the last "
+                + "complete one, and changes are pending"
         case .transactionEnded:
             "the transaction that this context belongs to has ended, so nothing was saved; make the change in the "
                 + "transaction's closure, before it returns, or on another context"

@@ -42,7 +42,8 @@ public enum GraphError: Error, Sendable {
     /// pending: refresh the context and save again, discard them, or roll back.
     case conflicts(ErrorList<MergeConflict>)
     /// The task was cancelled before the save was handed over, or before the copy was complete. Nothing was saved, and the
-    /// changes are pending; there is no copy.
+    /// changes are pending; there is no copy. Of an import in batches nothing was saved after the last complete one: go on from
+    /// the last ``ImportProgress/point``.
     case cancelled
     /// Each attempt met conflicts; the list has those of the last one. Nothing was saved.
     case retriesExhausted(attempts: Int, ErrorList<MergeConflict>)

@@ -27,7 +27,7 @@ struct ExchangedValueTests {
             }
 
             var csv: [UInt8] = []
-            CSVField.append(stored, to: &csv)
+            CSVField.append(stored, isPlain: kind.isPlain, to: &csv)
             let fields = try CSVField.read(csv[...])
             #expect(fields.count == 1)
             let field = try RecordReader.value(of: fields[0], .attribute(kind))
@@ -124,6 +124,77 @@ struct ExchangedValueTests {
         }
     }
 
+    /// What a regular expression finds in a text, as a definition to compare with.
+    private func date(_ text: String, _ pattern: Regex<AnyRegexOutput>) -> Date? {
+        guard text.utf8.count < 64, text.utf8.allSatisfy({ $0 < 0x80 }), let match = text.wholeMatch(of: pattern) else {
+            return nil
+        }
+        func part(_ place: Int) -> String? { match.output[place].substring.map(String.init) }
+        func number(_ place: Int) -> Int { part(place).flatMap { Int($0) } ?? 0 }
+        guard number(2) <= 12, number(3) <= 31, number(2) > 0, number(3) > 0, number(4) < 24, number(5) < 60,
+            number(6) < 60, number(9) < 24, number(10) < 60
+        else { return nil }
+        // Days of a calendar without a gap in 1582.
+        let (year, month) = (number(1), number(2))
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        guard number(3) <= lengths[month - 1] else { return nil }
+        func leapDays(before year: Int) -> Int {
+            year == 0 ? 0 : (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1
+        }
+        let days = year * 365 + leapDays(before: year) + lengths[..<(month - 1)].reduce(0, +) + number(3) - 1
+        let offset = (number(9) * 60 + number(10)) * (part(8) == "-" ? -60 : 60)
+        var whole = (days - 730_851) * 86_400 + number(4) * 3_600 + number(5) * 60 + number(6) - offset
+        var (sign, fraction) = ("", part(7) ?? "0")
+        if whole < 0 {
+            sign = "-"
+            if let rest = Int(fraction), rest > 0 {
+                whole += 1
+                let power = fraction.reduce(1) { power, _ in power * 10 }
+                let text = "\(power - rest)"
+                fraction = String(repeating: "0", count: fraction.utf8.count - text.utf8.count) + text
+            }
+        }
+        return Double("\(sign)\(abs(whole)).\(fraction)").map { Date(timeIntervalSinceReferenceDate: $0) }
+    }
+
+    @Test func `dates are read as a regular expression says, and nothing else is`() throws {
+        let pattern = try Regex(
+            #"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,18}))?(?:[Zz]|([+-])(\d\d):(\d\d))"#)
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        func digits(_ count: Int) -> String {
+            (0..<count).map { _ in "\(Int.random(in: 0...9, using: &random))" }.joined()
+        }
+        func two(_ range: ClosedRange<Int>) -> String {
+            let number = Int.random(in: range, using: &random)
+            return (number < 10 ? "0" : "") + "\(number)"
+        }
+        var foundCount = 0
+        for _ in 0..<4_000 {
+            let years = ["2000", "2001", "1900", "0000", "0001", "9999", digits(4)]
+            var text = "\(years.randomElement(using: &random) ?? "")-\(two(0...13))-\(two(0...32))"
+            text += ["T", "t", " "].randomElement(using: &random) ?? ""
+            text += "\(two(0...24)):\(two(0...60)):\(two(0...60))"
+            if random.chance(2) { text += "." + digits(Int.random(in: 1...19, using: &random)) }
+            text += random.chance(2) ? "Z" : (random.chance(2) ? "+" : "-") + "\(two(0...24)):\(two(0...60))"
+            if random.chance(4) {
+                var characters = Array(text)
+                let place = Int.random(in: characters.indices, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: characters.remove(at: place)
+                case 1: characters[place] = "0:-.TzZ+ é\n٣".randomElement(using: &random) ?? "0"
+                default: characters.insert("0:-.TzZ+ é\n٣".randomElement(using: &random) ?? "0", at: place)
+                }
+                text = String(characters)
+            }
+            let found = DateText.date(of: text)?.timeIntervalSinceReferenceDate.bitPattern
+            #expect(found == date(text, pattern)?.timeIntervalSinceReferenceDate.bitPattern, "seed \(seed): \(text)")
+            foundCount += found == nil ? 0 : 1
+        }
+        #expect(foundCount > 1_000)
+    }
+
     @Test func `texts, bytes, identifiers and addresses come back`() throws {
         var random = SeededGenerator(seed: UInt64.random(in: 0 ... .max))
         let strings = (0..<100).map { _ in AttributeValues.string(&random) }
@@ -136,6 +207,19 @@ struct ExchangedValueTests {
     }
 
     @Test func `types of a program's own come back, with what JSON has no form for`() throws {
+        /// Encodes itself as one text.
+        struct Text: Codable, Hashable, Sendable {
+            let text: String
+
+            init(_ text: String) { self.text = text }
+
+            init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                try container.encode(text)
+            }
+        }
         struct Own: Codable, Equatable, Sendable {
             var data = Data([1, 2])
             var id = UUID()
@@ -152,6 +236,12 @@ struct ExchangedValueTests {
         try check(AttributeSample(codec: AttributeCodec<Own>.codable()), [Own()])
         try check(AttributeSample(codec: AttributeCodec<Place>.codable()), AttributeValues.places)
         try check(AttributeSample(codec: AttributeCodec<Own?>.codable()), [Own(), nil])
+        let texts =
+            AttributeValues.strings + ["null", "\"x\"", "ada", "1", "true", "{}", "[\"a\"]", "[\"", ",", "a\r\nb"]
+        try check(AttributeSample(codec: AttributeCodec<Text>.codable()), texts.map { Text($0) })
+        try check(AttributeSample(codec: AttributeCodec<Text?>.codable()), texts.map { Text($0) } + [nil])
+        try check(AttributeSample(codec: AttributeCodec<[Text?]>.codable()), [texts.map { Text($0) } + [nil], []])
+        try check(AttributeSample(codec: AttributeCodec<Text>.optional(.codable())), texts.map { Text($0) } + [nil])
         try check(AttributeSample(codec: AttributeCodec<Weekday>.raw()), Weekday.allCases)
         try check(AttributeSample(codec: AttributeCodec<Priority>.optional(.raw())), Priority.allCases + [nil])
         try check(AttributeSample<[Int: [Double]]>(), [[1: [.pi], -2: []], [:]])

@@ -8,7 +8,7 @@ struct IdentifierMapTests {
     @Test func `each identifier leads to its row, also after the map was kept`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
-        for order in 0..<3 {
+        for (order, shares) in [(0, 0), (1, 0), (2, 0), (0, 10), (1, 10), (2, 10)] {
             var map = IdentifierMap()
             var known: [UInt64: RowNumber] = [:]
             var ids = (1...8_000).map { UInt64($0) }.filter { _ in !random.chance(50) }
@@ -21,8 +21,13 @@ struct IdentifierMapTests {
                     map.replace(RowNumber(place + 100), by: 7, takesOver: random.chance(2))
                     known[id] = 7
                 }
+                if shares > 0, random.chance(shares) { map.share() }
             }
             let kept = try JSONDecoder().decode(IdentifierMap.self, from: try JSONEncoder().encode(map))
+            #expect(map == kept && map.hashValue == kept.hashValue, "seed \(seed), \(order)")
+            var other = map
+            other.insert(9_000, 1)
+            #expect(other != map && other.row(of: 9_000) == 1 && map.row(of: 9_000) == nil)
             for id in UInt64(0)...8_001 {
                 #expect(map.row(of: id) == known[id] && kept.row(of: id) == known[id], "seed \(seed), \(order), \(id)")
             }

@@ -100,6 +100,25 @@ struct ImportTests {
         #expect(other.snapshot.first(\Firm.Worker.email, equals: "ben")?.boss.id?.row == 2)
     }
 
+    @Test func `a row that needs a new identifier takes the next one, which a later row then does not keep`()
+        async throws
+    {
+        let great = UInt64(1) << 50
+        for (ids, kept): ([UInt64?], [RowNumber]) in [
+            ([9, 2, 5], [9, 2, 5]), ([4, nil, 5, 2], [4, 5, 6, 2]), ([great, 2, 1], [1, 2, 3]),
+            ([2, 1, great], [2, 1, 3]),
+        ] {
+            let store = try await Firm.open()
+            let lines = ids.enumerated().map { place, id in
+                #"{"entity":"Worker",\#(id.map { #""id":\#($0),"# } ?? "")"values":{"email":"\#(place)","name":"N"}}"#
+            }
+            try await store.importRows(from: [.jsonLines(lines.joined(separator: "\n"))])
+            let emails = try store.snapshot.fetchValues(Firm.Worker.self).map(\.email)
+            let rows = try zip(emails, store.snapshot.fetchIDs(Firm.Worker.self).map(\.row)).sorted { $0.0 < $1.0 }
+            #expect(rows.map(\.1) == kept)
+        }
+    }
+
     @Test func `a store still takes over identifiers after an import that failed`() async throws {
         let store = try await Firm.open()
         let failures = try await failures([.jsonLines(Firm.sample + "\n{}")], into: store)
@@ -327,6 +346,23 @@ struct ImportTests {
         }
     }
 
+    @Test func `an error of more rows than it lists has the number of all`() async throws {
+        let lines = (1...10_050).map { #"{"entity":"Worker","id":\#($0),"values":{"email":"\#($0)","name":"nobody"}}"# }
+        let store = try await Coordinator(for: Firm.Worker.self, Firm.Project.self)
+        do {
+            try await store.importRows(from: [
+                .jsonLines(ByteSource(lines.joined(separator: "\n").utf8, pieceBytes: 65_536))
+            ]
+            )
+            Issue.record("nothing was thrown")
+        } catch GraphError.importFailed(let failures) {
+            #expect(failures.count == 10_000 && failures.totalCount == 10_050)
+            #expect(failures.last?.description == "lines:10000: Worker.name: must be somebody")
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+
     @Test func `batches before a failure stay, and the point leads behind them`() async throws {
         let store = try await Firm.open()
         let last = Mutex<ImportPoint?>(nil)
@@ -455,6 +491,17 @@ extension ImportTests {
         let error = await #expect(throws: GraphError.self) { try await task.value }
         guard case .cancelled = error else { throw try #require(error) }
         #expect(store.snapshot.commit == CommitNumber(0))
+    }
+
+    @Test func `an import in batches that is cancelled says that earlier ones are saved`() async throws {
+        let store = try await Firm.open()
+        let rows = (1...4).map { #"{"entity":"Worker","id":\#($0),"values":{"email":"\#($0)","name":"N"}}"# + "\n" }
+        let source = RowSource.jsonLines(CancellingSource(rows.joined()))
+        let task = Task { try await store.importRows(from: [source], batchSize: 3) }
+        let error = await #expect(throws: GraphError.self) { try await task.value }
+        guard case .cancelled = error else { throw try #require(error) }
+        #expect(store.snapshot.count(of: Firm.Worker.self) == 3)
+        #expect("\(try #require(error))".contains("of an import in batches nothing after the last complete one"))
     }
 
     @Test func `blank texts in CSV of one column are values`() async throws {
