@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a context hands over for a save.
 struct SaveRequest: Sendable {
     var state: WorkingState
@@ -20,7 +22,7 @@ struct Outcome: Sendable {
     /// The newest state, including the save.
     let base: ContextBase
     /// Whether that state contains exactly what the save captured.
-    let isAsCaptured: Bool
+    var isAsCaptured: Bool
     /// New rows that gave way to others.
     let replacements: Replacements
     /// Rows that took over the values of those.
@@ -36,4 +38,32 @@ struct ContextBase: Sendable {
     let snapshot: Snapshot
     /// The committed state below the snapshot, if that is an outer context's with its unsaved changes.
     var committed: Snapshot?
+}
+
+/// What becomes of a save that is sent to a log. Its context asks, if it was told that nobody knows.
+final class SaveReceipt: Sendable {
+    private enum Fate {
+        case unknown
+        case doubtful(Outcome)
+        case arrived(Outcome)
+        case lost
+    }
+
+    private let fate = Mutex(Fate.unknown)
+
+    /// What the save came to, once it has turned out to be in the log.
+    var arrived: Outcome? { fate.withLock { if case .arrived(let outcome) = $0 { outcome } else { nil } } }
+    /// Whether it can no longer arrive.
+    var isLost: Bool { fate.withLock { if case .lost = $0 { true } else { false } } }
+
+    /// Takes note that the save may be in the log.
+    func doubt(_ outcome: Outcome) { fate.withLock { $0 = .doubtful(outcome) } }
+
+    /// Takes note of whether it is.
+    func settle(isThere: Bool) {
+        fate.withLock { fate in
+            guard case .doubtful(let outcome) = fate else { return }
+            fate = isThere ? .arrived(outcome) : .lost
+        }
+    }
 }

@@ -33,16 +33,16 @@ extension ContextState {
         else { return false }
         doubts.removeAll(where: \.receipt.isLost)
         for doubt in doubts {
-            guard let commit = doubt.receipt.arrived, commit.number <= newest else { continue }
+            guard let outcome = doubt.receipt.arrived, outcome.base.snapshot.commit <= newest else { continue }
             doubts = []
-            settle(doubt, as: commit)
+            settle(doubt, as: outcome)
             return true
         }
         return false
     }
 
     /// Ends a save as if its answer had come only now.
-    private func settle(_ doubt: DoubtfulSave, as commit: PreparedCommit) {
+    private func settle(_ doubt: DoubtfulSave, as outcome: Outcome) {
         flush()
         history.note(working)
         let shown = flushed
@@ -51,15 +51,14 @@ extension ContextState {
         willSaveChangedRows = doubt.willSaveChangedRows
         working = working.since(captured)
         history.resumeSave(through: doubt.step, goingOnFrom: working)
-        let change = commit.state.difference
-        didSave(
-            Outcome(
-                base: ContextBase(snapshot: change.after), isAsCaptured: false, replacements: commit.replacements,
-                overwritten: commit.overwritten, resolved: commit.resolved, commit: (commit.number, change)),
-            countingFrom: { $0.since(doubt.captured(for: $0)) })
+        var outcome = outcome
+        outcome.isAsCaptured = false
+        didSave(outcome, countingFrom: { $0.since(doubt.captured(for: $0)) })
         if autosaveError != nil { autosaveError = nil }
-        let difference = SnapshotDifference(before: shown, after: flushed)
-        followers.send(.didSave(ContextSave(saved: change, commit: commit.number, shown: difference)))
+        if let commit = outcome.commit {
+            let difference = SnapshotDifference(before: shown, after: flushed)
+            followers.send(.didSave(ContextSave(saved: commit.change, commit: commit.number, shown: difference)))
+        }
         tellChanges()
     }
 }

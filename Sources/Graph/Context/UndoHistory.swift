@@ -125,7 +125,10 @@ struct UndoHistory {
         guard isOn else { return }
         mark = state
         // What is told is for the steps from before, and for no later ones.
-        guard let oldest = oldestUnsavedStep else { return refreshed = nil }
+        guard let oldest = oldestUnsavedStep else {
+            refreshed = nil
+            return
+        }
         var told: [AnyPersistentID: ToldOverlap] = [:]
         if let refreshed {
             told = refreshed.told.filter { $0.value.through >= oldest }

@@ -175,3 +175,16 @@ extension WorkingState {
         guard dangling.isEmpty else { throw .danglingReferences(dangling) }
     }
 }
+
+extension Outcome {
+    init(_ commit: PreparedCommit, on newest: Snapshot) {
+        self.init(
+            base: ContextBase(snapshot: newest),
+            isAsCaptured: commit.isAsRequested && !commit.isEmpty && newest.commit == commit.number,
+            replacements: commit.replacements,
+            overwritten: commit.overwritten,
+            resolved: commit.resolved,
+            commit: commit.isEmpty ? nil : (commit.number, commit.state.difference)
+        )
+    }
+}

@@ -65,15 +65,7 @@ extension Coordinator {
     }
 
     private nonisolated func outcome(of commit: PreparedCommit) -> Outcome {
-        let newest = published.value
-        return Outcome(
-            base: ContextBase(snapshot: newest),
-            isAsCaptured: commit.isAsRequested && !commit.isEmpty && newest.commit == commit.number,
-            replacements: commit.replacements,
-            overwritten: commit.overwritten,
-            resolved: commit.resolved,
-            commit: commit.isEmpty ? nil : (commit.number, commit.state.difference)
-        )
+        Outcome(commit, on: published.value)
     }
 
     /// Tells the tracer what became of a save, once.

@@ -83,7 +83,7 @@ extension Coordinator {
         /// What may arrive; nil if nothing was sent.
         var doubtful: SharedSaves.Doubtful? {
             guard let record, case .success(let commit) = result else { return nil }
-            save.request.receipt?.doubt(commit)
+            save.request.receipt?.doubt(Outcome(commit, on: commit.state.snapshot))
             return SharedSaves.Doubtful(token: record.token, receipt: save.request.receipt)
         }
     }
@@ -146,7 +146,7 @@ extension Coordinator {
             var trace = save.trace
             do throws(GraphError) {
                 if save.request.doubts.contains(where: { $0.arrived != nil }) {
-                    throw .commitInDoubt(commits.head.token, reason: "it has arrived: what the context shows counts from it")
+                    throw .commitInDoubt(commits.head.token, reason: "an earlier save of this has arrived")
                 }
                 let before = commits.head.token
                 let proposal = try state.propose(save.request, after: commits, at: nextRecordTime(), &trace)

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a coordinator does that saves to a ``CommitLog``: the saves that wait to be sent, and who has the turn to change the state.
 /// Part of its state.
 struct SharedSaves {
@@ -88,34 +86,6 @@ struct SharedSaves {
             }
             first.receipt?.settle(isThere: true)
             return records.count > 1 ? records.dropFirst() : nil
-        }
-    }
-}
-
-/// What becomes of a save that is sent to a log. Its context asks, if it was told that nobody knows.
-final class SaveReceipt: Sendable {
-    private enum Fate {
-        case unknown
-        case doubtful(PreparedCommit)
-        case arrived(PreparedCommit)
-        case lost
-    }
-
-    private let fate = Mutex(Fate.unknown)
-
-    /// What the save came to, once it has turned out to be in the log.
-    var arrived: PreparedCommit? { fate.withLock { if case .arrived(let commit) = $0 { commit } else { nil } } }
-    /// Whether it can no longer arrive.
-    var isLost: Bool { fate.withLock { if case .lost = $0 { true } else { false } } }
-
-    /// Takes note that the save may be in the log.
-    func doubt(_ commit: PreparedCommit) { fate.withLock { $0 = .doubtful(commit) } }
-
-    /// Takes note of whether it is.
-    func settle(isThere: Bool) {
-        fate.withLock { fate in
-            guard case .doubtful(let commit) = fate else { return }
-            fate = isThere ? .arrived(commit) : .lost
         }
     }
 }

@@ -115,15 +115,18 @@ struct RandomExchangeTests {
             UserID($0)
         }
         ids += (0..<50).map { _ in UserID(AttributeValues.string(&random)) }
-        try await store.transaction { context in
-            for user in ids.map({ $0 }) + [nil] {
-                let some = (0..<Int.random(in: 0...3, using: &random)).map { _ in ids.randomElement(using: &random) }
-                let card = TextCard(
-                    user: user, owner: user ?? UserID("null"), nested: random.chance(3) ? .some(nil) : user,
-                    users: some.compactMap { $0 }, some: some + [nil], named: ["null": user ?? UserID("")])
-                context.insert(card)
+        var cards: [TextCard] = []
+        for user: UserID? in ids + [nil] {
+            let some: [UserID?] = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                ids.randomElement(using: &random)
             }
+            cards.append(
+                TextCard(
+                    user: user, owner: user ?? UserID("null"), nested: random.chance(3) ? .some(nil) : user,
+                    users: some.compactMap { $0 }, some: some + [nil], named: ["null": user ?? UserID("")]))
         }
+        let rows = cards
+        try await store.transaction { context in _ = context.insert(contentsOf: rows) }
         let expected = try store.snapshot.exchanged()
         let query = FetchDescriptor<TextCard>()
         for source in [

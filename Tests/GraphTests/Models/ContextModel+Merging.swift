@@ -256,7 +256,9 @@ extension StoreModel.Row {
         for number in attributes.indices where attributes[number] == known.attributes[number] {
             row.attributes[number] = other.attributes[number]
         }
-        for slot in targets.indices where targets[slot] == known.targets[slot] { row.targets[slot] = other.targets[slot] }
+        for slot in targets.indices where targets[slot] == known.targets[slot] {
+            row.targets[slot] = other.targets[slot]
+        }
         return row
     }
 }
