@@ -30,7 +30,7 @@ final class ContextState {
     /// New rows that gave way to others when they were saved and whose objects somebody held then.
     var replacements: Replacements = [:]
     /// So many of an entity are kept before those whose objects nobody holds any more are looked for.
-    var replacementLimit = 32
+    var replacementLimit = 2
     /// Is told what becomes of the save in flight, if it goes to a log.
     var receipt: SaveReceipt?
     /// Saves of what is pending of which nobody knows whether the log has them.
