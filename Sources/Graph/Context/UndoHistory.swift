@@ -309,6 +309,7 @@ struct UndoHistory {
         return settled
     }
 
+    /// Forgets the groups whose changes a rollback dropped.
     mutating func didRollBack(to state: WorkingState) {
         guard isOn else { return }
         let places = Self.places(of: done, after: takenThrough ?? savedThrough)

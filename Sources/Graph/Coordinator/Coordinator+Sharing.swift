@@ -80,8 +80,8 @@ extension Coordinator {
         /// nil if there is nothing to record.
         var record: SharedRecord?
 
-        /// What may arrive; nil if nothing was sent.
-        var doubtful: SharedSaves.Doubtful? {
+        /// Tells the save that it may arrive, and returns what may; nil if nothing was sent.
+        func doubt() -> SharedSaves.Doubtful? {
             guard let record, case .success(let commit) = result else { return nil }
             save.request.receipt?.doubt(Outcome(commit, on: commit.state.snapshot))
             return SharedSaves.Doubtful(token: record.token, receipt: save.request.receipt)
@@ -122,7 +122,7 @@ extension Coordinator {
             }
             return
         }
-        if sent.isInDoubt { sharing?.doubt(left.compactMap(\.doubtful)) }
+        if sent.isInDoubt { sharing?.doubt(left.compactMap { $0.doubt() }) }
         // What was not sent was only checked on top of what was.
         sharing?.waiting.insert(contentsOf: left.filter { $0.record == nil }.map(\.save), at: 0)
         for proposal in left {

@@ -7,6 +7,13 @@ struct SharedSaves {
         let continuation: CheckedContinuation<Result<PreparedCommit, GraphError>, Never>
     }
 
+    /// A record that was sent.
+    struct Doubtful: Sendable {
+        let token: HistoryToken
+        /// nil if nobody asks what became of it.
+        var receipt: SaveReceipt?
+    }
+
     let log: SharedLog
     /// In their order.
     var waiting: [Save] = []
@@ -16,13 +23,6 @@ struct SharedSaves {
     var sending: Task<Void, Never>?
     /// Takes over what others save, as it comes.
     var following: Task<Void, Never>?
-    /// A record that was sent.
-    struct Doubtful: Sendable {
-        let token: HistoryToken
-        /// nil if nobody asks what became of it.
-        var receipt: SaveReceipt?
-    }
-
     /// Records that may still arrive in the log, each list one behind the other.
     private var doubtful: [ArraySlice<Doubtful>] = []
     /// Whether no more saves are taken.

@@ -207,19 +207,6 @@ struct ExchangedValueTests {
     }
 
     @Test func `types of a program's own come back, with what JSON has no form for`() throws {
-        /// Encodes itself as one text.
-        struct Text: Codable, Hashable, Sendable {
-            let text: String
-
-            init(_ text: String) { self.text = text }
-
-            init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
-
-            func encode(to encoder: any Encoder) throws {
-                var container = encoder.singleValueContainer()
-                try container.encode(text)
-            }
-        }
         struct Own: Codable, Equatable, Sendable {
             var data = Data([1, 2])
             var id = UUID()
@@ -238,10 +225,14 @@ struct ExchangedValueTests {
         try check(AttributeSample(codec: AttributeCodec<Own?>.codable()), [Own(), nil])
         let texts =
             AttributeValues.strings + ["null", "\"x\"", "ada", "1", "true", "{}", "[\"a\"]", "[\"", ",", "a\r\nb"]
-        try check(AttributeSample(codec: AttributeCodec<Text>.codable()), texts.map { Text($0) })
-        try check(AttributeSample(codec: AttributeCodec<Text?>.codable()), texts.map { Text($0) } + [nil])
-        try check(AttributeSample(codec: AttributeCodec<[Text?]>.codable()), [texts.map { Text($0) } + [nil], []])
-        try check(AttributeSample(codec: AttributeCodec<Text>.optional(.codable())), texts.map { Text($0) } + [nil])
+        try check(AttributeSample(codec: AttributeCodec<EncodedText>.codable()), texts.map { EncodedText($0) })
+        try check(AttributeSample(codec: AttributeCodec<EncodedText?>.codable()), texts.map { EncodedText($0) } + [nil])
+        try check(
+            AttributeSample(codec: AttributeCodec<[EncodedText?]>.codable()),
+            [texts.map { EncodedText($0) } + [nil], []])
+        try check(
+            AttributeSample(codec: AttributeCodec<EncodedText>.optional(.codable())),
+            texts.map { EncodedText($0) } + [nil])
         try check(AttributeSample(codec: AttributeCodec<Weekday>.raw()), Weekday.allCases)
         try check(AttributeSample(codec: AttributeCodec<Priority>.optional(.raw())), Priority.allCases + [nil])
         try check(AttributeSample<[Int: [Double]]>(), [[1: [.pi], -2: []], [:]])

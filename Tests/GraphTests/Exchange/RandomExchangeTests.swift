@@ -4,27 +4,13 @@ import Testing
 
 @testable import Graph
 
-/// A type that encodes itself as one text, which JSON could take for something else.
-private struct UserID: Codable, Hashable, Sendable {
-    let text: String
-
-    init(_ text: String) { self.text = text }
-
-    init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
-}
-
 @Entity private struct TextCard {
-    var user: UserID?
-    var owner: UserID
-    var nested: UserID??
-    var users: [UserID]
-    var some: [UserID?]
-    var named: [String: UserID]
+    var user: EncodedText?
+    var owner: EncodedText
+    var nested: EncodedText??
+    var users: [EncodedText]
+    var some: [EncodedText?]
+    var named: [String: EncodedText]
 }
 
 /// Random stores with each kind of relationship, written and read back.
@@ -112,18 +98,18 @@ struct RandomExchangeTests {
         var random = SeededGenerator(seed: seed)
         let store = try await Coordinator(for: TextCard.self)
         var ids = ["null", "\"x\"", "ada", "", "1", "true", "{}", "[\"a\"]", " ", ",", "\"", "a\r\nb", "\\"].map {
-            UserID($0)
+            EncodedText($0)
         }
-        ids += (0..<50).map { _ in UserID(AttributeValues.string(&random)) }
+        ids += (0..<50).map { _ in EncodedText(AttributeValues.string(&random)) }
         var cards: [TextCard] = []
-        for user: UserID? in ids + [nil] {
-            let some: [UserID?] = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+        for user: EncodedText? in ids + [nil] {
+            let some: [EncodedText?] = (0..<Int.random(in: 0...3, using: &random)).map { _ in
                 ids.randomElement(using: &random)
             }
             cards.append(
                 TextCard(
-                    user: user, owner: user ?? UserID("null"), nested: random.chance(3) ? .some(nil) : user,
-                    users: some.compactMap { $0 }, some: some + [nil], named: ["null": user ?? UserID("")]))
+                    user: user, owner: user ?? EncodedText("null"), nested: random.chance(3) ? .some(nil) : user,
+                    users: some.compactMap { $0 }, some: some + [nil], named: ["null": user ?? EncodedText("")]))
         }
         let rows = cards
         try await store.transaction { context in _ = context.insert(contentsOf: rows) }
