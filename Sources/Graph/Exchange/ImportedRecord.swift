@@ -56,23 +56,32 @@ struct RecordReader {
         guard case .map(let entries) = line else {
             throw InvalidValue("a line is to be an object with entity, id and values")
         }
-        var fields: [String: StoredValue] = [:]
-        for entry in entries { fields[entry.key.text ?? ""] = entry.value }
-        guard let name = fields.removeValue(forKey: "entity")?.text else { throw InvalidValue("entity is missing") }
+        var (name, identifier, values, links): (String?, StoredValue?, StoredValue?, StoredValue?)
+        var other: String?
+        for entry in entries {
+            switch entry.key.text ?? "" {
+            case "entity": name = entry.value.text
+            case "id": identifier = entry.value
+            case "values": values = entry.value
+            case "links": links = entry.value
+            case let key: other = other ?? key
+            }
+        }
+        guard let name else { throw InvalidValue("entity is missing") }
         guard let entity = entities.first(where: { $0.name == name }) else {
             throw InvalidValue("the store has no entity \(name.shortened().debugDescription)")
         }
-        let id = try fields.removeValue(forKey: "id").flatMap { (id) throws(InvalidValue) in try Self.identifier(id) }
+        let id = try identifier.flatMap { (id) throws(InvalidValue) in try Self.identifier(id) }
+        if let other {
+            throw InvalidValue("\(other.shortened().debugDescription) is none of entity, id, values and links")
+        }
         var records: [ImportedRecord] = []
-        if let values = fields.removeValue(forKey: "values") {
+        if let values {
             records.append(.row(entity: entity.number, id: id, values: try Self.values(values, of: entity)))
         }
-        if let links = fields.removeValue(forKey: "links") {
+        if let links {
             guard let id else { throw InvalidValue("links need an id, which says whose they are") }
             records += try Self.links(links, of: entity, id)
-        }
-        if let other = fields.keys.min() {
-            throw InvalidValue("\(other.shortened().debugDescription) is none of entity, id, values and links")
         }
         guard !records.isEmpty else { throw InvalidValue("it has neither values nor links") }
         return records

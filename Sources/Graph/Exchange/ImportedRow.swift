@@ -24,9 +24,10 @@ final class ImportedRow {
     ///   - values: by property; nil for those that are to have defaults.
     ///   - targets: by property, the rows that references lead to.
     func fill(_ values: [StoredValue?], _ targets: [Int: RowNumber]) throws(InvalidRecord) {
+        var writer = ByteWriter()
         for (number, property) in entity.description.properties.enumerated() {
             do {
-                try fill(property, entity.roles[number], values[number], targets[number])
+                try fill(property, entity.roles[number], values[number], targets[number], &writer)
             } catch {
                 throw InvalidRecord(entity: entity.name, property: property.name, reason: Self.reason(of: error))
             }
@@ -35,9 +36,10 @@ final class ImportedRow {
     }
 
     private func fill(
-        _ property: Property, _ role: ExchangedEntity.Role, _ value: StoredValue?, _ target: RowNumber?
+        _ property: Property, _ role: ExchangedEntity.Role, _ value: StoredValue?, _ target: RowNumber?,
+        _ writer: inout ByteWriter
     ) throws {
-        var writer = ByteWriter()
+        writer.removeAll()
         switch role {
         case .toMany, .transient: break
         case .toOne: writer.appendVarint(target ?? 0)
@@ -47,7 +49,7 @@ final class ImportedRow {
                 guard property.isNullable || property.valueType is any OptionalValue.Type else {
                     throw InvalidValue("it has no value, and no default")
                 }
-                return try fill(property, role, .null, nil)
+                return try fill(property, role, .null, nil, &writer)
             }
             if kind == .basic("codable") { return try fillOwnType(property, kind, value) }
             try kind.encode(value, to: &writer)

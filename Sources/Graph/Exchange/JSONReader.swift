@@ -62,13 +62,12 @@ struct JSONReader {
 
     private mutating func entries(depth: Int) throws(InvalidValue) -> [StoredValue.Entry] {
         var entries: [StoredValue.Entry] = []
-        // By bytes: a type may have keys that differ in nothing else.
-        var keys: Set<[UInt8]> = []
+        var keys = KeySet()
         try forEachItem(until: "}", depth: depth) { reader throws(InvalidValue) in
             reader.skipSpace()
             guard reader.next == UInt8(ascii: "\"") else { throw reader.failure("a key in quotation marks is missing") }
             let key = try reader.text()
-            guard keys.insert(Array(key.utf8)).inserted else {
+            guard keys.insert(key) else {
                 throw reader.failure("the key \(key.shortened().debugDescription) comes twice")
             }
             reader.skipSpace()
@@ -96,8 +95,10 @@ struct JSONReader {
     private mutating func number() throws(InvalidValue) -> String {
         let end = bytes[offset...].firstIndex { byte in
             switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): false
-            default: !"+-.eE".utf8.contains(byte)
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+                UInt8(ascii: "e"), UInt8(ascii: "E"):
+                false
+            default: true
             }
         }
         let text = String(decoding: bytes[offset..<(end ?? bytes.count)], as: UTF8.self)
@@ -110,22 +111,30 @@ struct JSONReader {
     private mutating func text() throws(InvalidValue) -> String {
         let start = offset
         offset += 1
+        // What comes before the last escaped character. Most texts have none, and are a part of the bytes.
         var utf8: [UInt8] = []
-        while let byte = next {
+        while true {
+            let part = bytes[offset...].prefix { byte in
+                byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+            }
+            offset = part.endIndex
+            let end = next
             offset += 1
-            switch byte {
+            switch end {
             case UInt8(ascii: "\""):
-                guard let text = String(validating: utf8, as: UTF8.self) else {
-                    offset = start
-                    throw failure("the text is not UTF-8")
-                }
-                return text
-            case UInt8(ascii: "\\"): try appendEscaped(to: &utf8)
-            case 0..<0x20: throw failure("a control character is not escaped")
-            default: utf8.append(byte)
+                let text = utf8.isEmpty ? part : (utf8 + part)[...]
+                if let text = text.withUnsafeBytes({ ByteReader.string(validating: $0) }) { return text }
+                offset = start
+                throw failure("the text is not UTF-8")
+            case UInt8(ascii: "\\"):
+                utf8 += part
+                try appendEscaped(to: &utf8)
+            case nil:
+                offset = bytes.count
+                throw failure("a text has no end")
+            default: throw failure("a control character is not escaped")
             }
         }
-        throw failure("a text has no end")
     }
 
     private mutating func appendEscaped(to utf8: inout [UInt8]) throws(InvalidValue) {
@@ -159,5 +168,24 @@ struct JSONReader {
         else { throw failure("four hexadecimal digits are missing") }
         offset += 4
         return number
+    }
+}
+
+/// Keys that differ in their bytes: a type may have keys that are equal texts.
+private struct KeySet {
+    /// So many keys are compared one by one, which is faster than their hashes.
+    private static let limit = 16
+
+    private var first: [String] = []
+    private var others: Set<[UInt8]> = []
+
+    /// False if the key is there.
+    mutating func insert(_ key: String) -> Bool {
+        guard !first.contains(where: { haveSameUTF8($0, key) }) else { return false }
+        guard first.count == Self.limit else {
+            first.append(key)
+            return true
+        }
+        return others.insert(Array(key.utf8)).inserted
     }
 }

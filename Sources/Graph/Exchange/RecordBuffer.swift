@@ -98,28 +98,35 @@ struct CSVField {
     }
 
     private static func field(_ rest: inout ArraySlice<UInt8>) throws(InvalidValue) -> CSVField {
-        var utf8: [UInt8] = []
-        let isQuoted = rest.first == UInt8(ascii: "\"")
-        if isQuoted {
-            rest.removeFirst()
-            while true {
-                let part = rest.prefix { $0 != UInt8(ascii: "\"") }
-                utf8 += part
-                rest = rest[part.endIndex...].dropFirst()
-                guard rest.first == UInt8(ascii: "\"") else { break }
-                utf8.append(UInt8(ascii: "\""))
-                rest.removeFirst()
-            }
-        } else {
+        let mark = UInt8(ascii: "\"")
+        guard rest.first == mark else {
             let part = rest.prefix { $0 != UInt8(ascii: ",") }
-            guard !part.contains(UInt8(ascii: "\"")) else {
+            guard !part.contains(mark) else {
                 throw InvalidValue("a quotation mark stands in a field that does not begin with one")
             }
-            utf8 += part
             rest = rest[part.endIndex...]
+            return CSVField(text: try text(of: part), isQuoted: false)
         }
-        guard let text = String(validating: utf8, as: UTF8.self) else { throw InvalidValue("it is not UTF-8") }
-        return CSVField(text: text, isQuoted: isQuoted)
+        rest.removeFirst()
+        // What comes before the last mark of the text, which the field has twice.
+        var utf8: [UInt8] = []
+        while true {
+            let part = rest.prefix { $0 != mark }
+            rest = rest[part.endIndex...].dropFirst()
+            guard rest.first == mark else {
+                return CSVField(text: try text(of: utf8.isEmpty ? part : (utf8 + part)[...]), isQuoted: true)
+            }
+            utf8 += part
+            utf8.append(mark)
+            rest.removeFirst()
+        }
+    }
+
+    private static func text(of utf8: ArraySlice<UInt8>) throws(InvalidValue) -> String {
+        guard let text = utf8.withUnsafeBytes({ ByteReader.string(validating: $0) }) else {
+            throw InvalidValue("it is not UTF-8")
+        }
+        return text
     }
 
     /// Appends the text of a value, in quotation marks where it needs them.

@@ -109,24 +109,27 @@ private struct DecimalDigits: Equatable {
 extension String {
     /// Whether this is a number as JSON writes it.
     var isJSONNumber: Bool {
-        var rest = utf8[...]
-        func takeDigits() -> Int {
-            let digits = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-            rest = rest.dropFirst(digits.count)
-            return digits.count
+        var text = self
+        return text.withUTF8 { utf8 in
+            var offset = 0
+            func take(_ isTaken: (UInt8) -> Bool) -> Bool {
+                guard offset < utf8.count, isTaken(utf8[offset]) else { return false }
+                offset += 1
+                return true
+            }
+            func takeDigits() -> Bool {
+                let start = offset
+                while take({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {}
+                return offset > start
+            }
+            _ = take { $0 == UInt8(ascii: "-") }
+            guard take({ $0 == UInt8(ascii: "0") }) || takeDigits() else { return false }
+            if take({ $0 == UInt8(ascii: ".") }), !takeDigits() { return false }
+            if take({ $0 | 0x20 == UInt8(ascii: "e") }) {
+                _ = take { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
+                if !takeDigits() { return false }
+            }
+            return offset == utf8.count
         }
-        func take(_ characters: String) -> Bool {
-            guard let first = rest.first, characters.utf8.contains(first) else { return false }
-            rest = rest.dropFirst()
-            return true
-        }
-        _ = take("-")
-        guard take("0") || takeDigits() > 0 else { return false }
-        if take("."), takeDigits() == 0 { return false }
-        if take("eE") {
-            _ = take("+-")
-            if takeDigits() == 0 { return false }
-        }
-        return rest.isEmpty
     }
 }

@@ -91,13 +91,18 @@ struct ByteReader {
     }
 
     mutating func readString() throws(Failure) -> String {
-        let utf8 = try take(try readCount(minimumBytes: 1))
-        if Self.isASCII(utf8) { return String(decoding: utf8, as: UTF8.self) }
+        guard let string = Self.string(validating: try take(try readCount(minimumBytes: 1))) else {
+            throw failure("not valid UTF-8")
+        }
+        return string
+    }
+
+    /// The text of bytes; nil if they are not UTF-8.
+    static func string(validating utf8: UnsafeRawBufferPointer) -> String? {
+        if isASCII(utf8) { return String(decoding: utf8, as: UTF8.self) }
         // This repairs what is not valid, which shows; `String(validating:as:)` takes two to three times as long.
         var string = String(decoding: utf8, as: UTF8.self)
-        let isValid = string.withUTF8 { Self.areEqual(UnsafeRawBufferPointer($0), utf8) }
-        guard isValid else { throw failure("not valid UTF-8") }
-        return string
+        return string.withUTF8 { areEqual(UnsafeRawBufferPointer($0), utf8) } ? string : nil
     }
 
     @inline(__always)
