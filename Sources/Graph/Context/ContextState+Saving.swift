@@ -165,7 +165,7 @@ extension ContextState {
     /// Moves the base, puts the changes on top, and returns what both sides changed.
     func refresh(to base: ContextBase, keepingBases: Bool = false) -> [RefreshConflict] {
         flush()
-        let before = working.snapshot
+        let (before, oldBase) = (working.snapshot, working.base)
         settleDoubts(before: base.snapshot)
         let conflicts = working.refreshConflicts(with: base.snapshot)
         committed = base.committed
@@ -177,7 +177,7 @@ extension ContextState {
         }
         if !keepingBases { history.refresh(to: working, on: base, telling: conflicts) }
         keepLastValues(of: before)
-        followers.send(.didMerge(SnapshotDifference(before: before, after: working.snapshot)))
+        followers.send(.didMerge(SnapshotDifference(before: before, after: working.snapshot)), since: oldBase)
         // What others committed may have been what was in its way.
         if autosaveError != nil, !working.isUnchanged { noteChange() }
         endEpoch()

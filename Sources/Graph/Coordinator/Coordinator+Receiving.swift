@@ -41,6 +41,8 @@ extension Coordinator {
                 author: author, time: PosixFileSystem.nanosecondsSince1970(), counters: self.written.counters)
             try await self.take(promotion)
             self.state.promote(self.written.snapshot, durability: durability)
+            // The last one of the log's writers may go on.
+            try await self.joinOwnFile()
         }
     }
 

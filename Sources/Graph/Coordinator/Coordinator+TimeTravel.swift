@@ -39,6 +39,6 @@ extension Coordinator {
     /// Complexity: that of ``snapshot(at:)``.
     public func fork(at token: HistoryToken) async throws(GraphError) -> Coordinator {
         let snapshot = try await snapshot(at: token)
-        return try await Coordinator(of: snapshot, counters: usedCounters)
+        return try await Coordinator(of: snapshot, counters: usedCounters, version: schemaRecord.version)
     }
 }

@@ -7,8 +7,9 @@
 /// }
 /// ```
 ///
-/// A version that a later one follows never changes. The newest one has the types that the program works with, by the
-/// same names: `typealias Person = SchemaV2.Person`.
+/// A version that a later one follows never changes. The newest one has all types that the program works with, by the
+/// same names: `typealias Person = SchemaV2.Person`. Files name their version by the name of the type without what it is in, so
+/// that two versions have two names.
 public protocol SchemaVersion: SendableMetatype {
     /// All entities of a store of this version.
     static var entities: [any Entity.Type] { get }
@@ -37,9 +38,10 @@ public protocol SchemaVersion: SendableMetatype {
 public struct MigrationPlan: Sendable {
     let steps: [MigrationStep]
 
-    /// A plan of steps that follow each other: each begins with the version with which the one before ends.
+    /// A plan of steps that follow each other: each begins with the version with which the one before ends, and the last one ends
+    /// with the program's entities.
     ///
-    /// Opening a store throws `.invalidSchema` if they do not.
+    /// Opening a store throws `.invalidSchema` if they do not, or if two versions have the same name.
     ///
     /// Complexity: O(*k*) for *k* steps.
     public init(_ steps: MigrationStep...) {
@@ -57,20 +59,36 @@ public struct MigrationPlan: Sendable {
         record.version.flatMap { steps.isEmpty || versions.contains($0) ? nil : $0 }
     }
 
-    /// The schemas of all versions, in their order.
+    /// The schemas of all versions, in their order. The last one is that of the program, as far as files are concerned.
     ///
     /// - Throws: `.invalidSchema`.
-    func schemas() throws(GraphError) -> [Schema] {
+    func schemas(endingWith program: Schema) throws(GraphError) -> [Schema] {
         for (step, next) in zip(steps, steps.dropFirst())
         where ObjectIdentifier(step.target) != ObjectIdentifier(next.source) {
-            let reason = "a step leads to \(step.target), and the next one begins with \(next.source)"
-            throw .invalidSchema([SchemaProblem(entity: "MigrationPlan", property: nil, reason: reason)])
+            throw Self.invalid("a step leads to \(step.target), and the next one begins with \(next.source)")
+        }
+        let types = steps.prefix(1).map(\.source) + steps.map(\.target)
+        for (number, name) in versions.enumerated() {
+            let first = versions.firstIndex(of: name) ?? number
+            guard ObjectIdentifier(types[first]) == ObjectIdentifier(types[number]) else {
+                throw Self.invalid("two versions have the name \(name), by which files know them")
+            }
         }
         var schemas: [Schema] = []
-        for version in steps.prefix(1).map(\.source) + steps.map(\.target) {
-            schemas.append(try Schema(version.entities.map { Self.description(of: $0) }))
+        for version in types { schemas.append(try Schema(version.entities.map { Self.description(of: $0) })) }
+        guard let newest = schemas.last else { return [] }
+        // Whatever differs would be converted behind the last step, and be lost where nothing asks for that.
+        let rowCounts = newest.entities.map { _ in SchemaComparison.someRows }
+        let changes = SchemaComparison(from: newest, to: program, rowCounts: rowCounts).changes
+        if let change = changes.first(where: { !$0.isNeutral }) {
+            let reason = "\(versions.last ?? "") is not what the program works with: \(change.summary)"
+            throw .invalidSchema([SchemaProblem(entity: change.entity, property: change.property, reason: reason)])
         }
         return schemas
+    }
+
+    private static func invalid(_ reason: String) -> GraphError {
+        .invalidSchema([SchemaProblem(entity: "MigrationPlan", property: nil, reason: reason)])
     }
 
     private static func description<E: Entity>(of type: E.Type) -> EntityDescription { EntityDescription(type) }

@@ -1,9 +1,11 @@
 extension OpenedStore {
     /// A store without a file.
-    init(inMemory initial: (snapshot: Snapshot, counters: [RowNumber]), _ storeID: StoreID) {
+    ///
+    /// - Parameter version: of the program's migration plan, which copies name.
+    init(inMemory initial: (snapshot: Snapshot, counters: [RowNumber]), _ storeID: StoreID, version: String?) {
         self.init(
             source: StoreSource(inMemory: storeID), snapshot: initial.snapshot, counters: initial.counters,
-            record: SchemaRecord(initial.snapshot.schema), diagnostics: [])
+            record: SchemaRecord(initial.snapshot.schema, version: version), diagnostics: [])
     }
 }
 

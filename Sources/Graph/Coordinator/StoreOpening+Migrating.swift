@@ -60,19 +60,27 @@ extension StoreOpening {
     /// Reads the file by its own schema, makes of it what the program's schema asks for, and puts a file with that in its place,
     /// unless the file is only read. The old one stays beside it. If anything fails, the file is as before.
     ///
+    /// - Parameter unreadable: why the file was not opened as it is, although its schema is the program's: a value that its type
+    ///   does not take. This is thrown if the conversion takes it neither.
     /// - Throws: `.schemaMismatch`, with what cannot be converted; `.migrationFailed`, with objects that do not fit;
     ///   `.migrationStepFailed`; and what opening and compacting throw.
-    func migrate() async throws(GraphError) -> OpenedStore {
+    func migrate(unreadable: GraphError? = nil) async throws(GraphError) -> OpenedStore {
         var (source, original) = try await replayOriginal { (original) throws(GraphError) in
             _ = try route(from: original)
         }
         guard !source.wasCreated else { return empty(source) }
-        let migrated = try await convert(original)
+        let migrated: Migrated
+        do throws(GraphError) {
+            migrated = try await convert(original)
+        } catch {
+            if case .migrationFailed = error, let unreadable, try !hasSteps(for: original.record) { throw unreadable }
+            throw error
+        }
         original.release()
         let record = programRecord.following(original.record)
         var checkpoint = CheckpointFigures()
         if let journal = source.journal {
-            checkpoint = try await replace(journal, with: original, by: migrated, record)
+            checkpoint = try await replace(journal, with: original, by: migrated, record, unreadable)
         }
         return OpenedStore(
             source: source,
@@ -89,12 +97,13 @@ extension StoreOpening {
     }
 
     private func replace(
-        _ journal: Journal, with original: Original, by migrated: Migrated, _ record: SchemaRecord
+        _ journal: Journal, with original: Original, by migrated: Migrated, _ record: SchemaRecord,
+        _ unreadable: GraphError?
     ) async throws(GraphError) -> CheckpointFigures {
         let checkpoint = CheckpointWriter(
             migrated.snapshot, record, counters: migrated.counters, consumers: original.consumers,
             time: migrated.time)
-        let history = try await history(of: journal, original, migrated)
+        let history = try await history(of: journal, original, migrated, unreadable)
         let successor = try await journal.makeSuccessor(
             schema: record.bytes, baseCommit: migrated.snapshot.commit,
             executor: JournalExecutor(label: "graph.migration"))
@@ -111,7 +120,7 @@ extension StoreOpening {
 
     /// What the new file retains of the commits that led to the old state; nil for nothing.
     private func history(
-        of journal: Journal, _ original: Original, _ migrated: Migrated
+        of journal: Journal, _ original: Original, _ migrated: Migrated, _ unreadable: GraphError?
     ) async throws(GraphError) -> RetainedCommits? {
         guard let conversion = migrated.conversion else { return nil }
         let token = migrated.snapshot.token
@@ -125,7 +134,11 @@ extension StoreOpening {
             record: CommitRecord.withoutChanges(head, counters: migrated.counters))
         do throws(GraphError) {
             let file = try await journal.openToRead()
-            return try await RetainedCommits(file, through: original.snapshot.token, request, migration).selected()
+            let commits = try await RetainedCommits(file, through: original.snapshot.token, request, migration)
+                .selected()
+            // Of a schema that has not changed, values of the past are refused like those of today.
+            if let unreadable, commits.lacksCommits { throw unreadable }
+            return commits
         } catch {
             // The state was read as a whole, and does not depend on what led to it. After an error of the disk the opening may be
             // tried again, and then keeps its history.
@@ -209,7 +222,7 @@ extension StoreOpening {
         }
         let direct = comparison(schema)
         var directRoute = Route(direct: direct, comparison: direct, steps: [])
-        let schemas = try plan?.schemas() ?? []
+        let schemas = try plan?.schemas(endingWith: schema) ?? []
         let hadSchema = isOlder(than: original.record, schemas)
         directRoute.isOlder = hadSchema || plan?.unknownVersion(of: original.record) != nil
         // It may look at a file that has all that it knows, unchanged, and more.
@@ -291,11 +304,14 @@ extension StoreOpening {
     }
 
     private func checked(_ route: Route) throws(GraphError) -> Route {
-        let refused = route.comparison.refused
-        guard refused.isEmpty else {
-            throw .schemaMismatch(path: path, differences: ErrorList(refused.map(\.description)))
-        }
+        try refuse(route.comparison.refused)
         return route
+    }
+
+    private func refuse(_ changes: [SchemaChange]) throws(GraphError) {
+        guard changes.isEmpty else {
+            throw .schemaMismatch(path: path, differences: ErrorList(changes.map(\.description)))
+        }
     }
 
     /// No version is like the file: says how the nearest one differs from it, which is the one with the fewest differences that
@@ -319,7 +335,8 @@ extension StoreOpening {
             original.snapshot, original.counters, route.comparison, isLast: route.steps.isEmpty, isStep: false)
         for (step, version) in route.steps {
             let comparison = SchemaComparison(
-                from: snapshot.schema, to: version, rowCounts: snapshot.entities.map(\.rows.count))
+                from: snapshot.schema, to: version, rowCounts: snapshot.entities.map(\.rows.count), dropping: dropping)
+            try refuse(comparison.changes.filter(\.isUncertain))
             let (start, next, replaced) = try convert(snapshot, counters, comparison, isLast: false, isStep: true)
             let coordinator = try await Coordinator(of: start, counters: next)
             do {
@@ -334,10 +351,8 @@ extension StoreOpening {
         }
         if snapshot.schema !== schema {
             let comparison = SchemaComparison(
-                from: snapshot.schema, to: schema, rowCounts: snapshot.entities.map(\.rows.count))
-            guard comparison.refused.isEmpty else {
-                throw .schemaMismatch(path: path, differences: ErrorList(comparison.refused.map(\.description)))
-            }
+                from: snapshot.schema, to: schema, rowCounts: snapshot.entities.map(\.rows.count), dropping: dropping)
+            try refuse(comparison.refused)
             let (last, next, replaced) = try convert(snapshot, counters, comparison, isLast: true, isStep: false)
             (snapshot, counters) = (last, next)
             replacedNulls += replaced

@@ -84,15 +84,10 @@ struct StoreOpening: Sendable {
             case .invalidRecord: throw await refusal(error)
             case .schemaMismatch where !isReceived: return try await migrate()
             // A step may replace what the program's types no longer read, and a default what was nil.
-            case .valueNotReadable where plan != nil: return try await migrate()
             case .valueNotReadable
-            where !isReceived && schema.entities.contains { $0.properties.contains(where: \.replacesNull) }:
-                do throws(GraphError) {
-                    return try await migrate()
-                } catch let failure {
-                    if case .migrationFailed = failure { throw error }
-                    throw failure
-                }
+            where plan != nil
+                || (!isReceived && schema.entities.contains { $0.properties.contains(where: \.replacesNull) }):
+                return try await migrate(unreadable: error)
             default: throw error
             }
         }

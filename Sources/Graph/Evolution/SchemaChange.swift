@@ -24,6 +24,8 @@ public struct SchemaChange: Sendable, Hashable {
     var isNeutral = false
     /// Whether something that the file has is nothing in the program.
     var isRemoval = false
+    /// Whether the file has several names of it, of which `dropping:` has to say which ones go.
+    var isUncertain = false
 }
 
 extension SchemaChange: CustomStringConvertible {
@@ -42,7 +44,7 @@ extension SchemaChange {
     func handled(_ handling: Handling, advice: String? = nil) -> SchemaChange {
         SchemaChange(
             entity: entity, property: property, summary: summary, handling: handling, advice: advice,
-            isNeutral: isNeutral, isRemoval: isRemoval)
+            isNeutral: isNeutral, isRemoval: isRemoval, isUncertain: isUncertain)
     }
 
     /// Why a program may not open a file that a newer version of it has opened.

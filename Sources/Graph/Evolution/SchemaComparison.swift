@@ -89,11 +89,6 @@ struct SchemaComparison: Sendable {
         return found.count < 2 ? found : found.filter { !dropped.contains((entity.map { $0 + "." } ?? "") + $0) }
     }
 
-    /// The first of the known names that the file has.
-    private static func index(of knownNames: [String], in names: [String]) -> Int? {
-        knownNames.lazy.compactMap { names.firstIndex(of: $0) }.first
-    }
-
     private mutating func note(
         _ entity: String, _ property: String?, _ summary: String, _ handling: SchemaChange.Handling,
         isNeutral: Bool = false, isRemoval: Bool = false
@@ -105,12 +100,13 @@ struct SchemaComparison: Sendable {
     }
 
     private mutating func refuse(
-        _ entity: String, _ property: String?, _ summary: String, _ advice: String, isRemoval: Bool = false
+        _ entity: String, _ property: String?, _ summary: String, _ advice: String, isRemoval: Bool = false,
+        isUncertain: Bool = false
     ) {
         changes.append(
             SchemaChange(
                 entity: entity, property: property, summary: summary, handling: .refused, advice: advice,
-                isRemoval: isRemoval))
+                isRemoval: isRemoval, isUncertain: isUncertain))
     }
 
     // MARK: Entities
@@ -120,7 +116,7 @@ struct SchemaComparison: Sendable {
         let kept = Self.found(entity.knownNames, in: names, without: dropped)
         guard kept.count > 1 else { return }
         let both = "the file has both '\(kept[0].shortened())' and '\(kept[1].shortened())', and either may be it"
-        refuse(entity.name, nil, both, "open with dropping: [\"…\"] and the name that goes")
+        refuse(entity.name, nil, both, "open with dropping: [\"…\"] and the name that goes", isUncertain: true)
     }
 
     private mutating func compareEntity(_ number: Int) {
@@ -170,7 +166,7 @@ struct SchemaComparison: Sendable {
         if kept.count > 1 {
             let advice = "open with dropping: [\"\(entity.name).…\"] and the name that goes"
             let both = "the file has both '\(kept[0].shortened())' and '\(kept[1].shortened())', and either may be it"
-            refuse(entity.name, property.name, both, advice)
+            refuse(entity.name, property.name, both, advice, isUncertain: true)
         }
         return kept.first.flatMap { oldNames.firstIndex(of: $0) }
     }
@@ -324,11 +320,13 @@ struct SchemaComparison: Sendable {
 
     /// Whether two relationships have the same other end, or one that follows from this one.
     private func hasSameInverse(_ oldEnd: RelationshipEnd, _ newEnd: RelationshipEnd) -> Bool {
-        let source = newEnd.inverse.flatMap { inverse -> Int? in
-            let property = new.entities[newEnd.target].properties[inverse]
-            let names = old.entities[oldEnd.target].properties.map(\.name)
-            return Self.index(of: property.knownNames, in: names)
+        let entity = new.entities[newEnd.target]
+        let names = old.entities[oldEnd.target].properties.map(\.name)
+        func oldProperty(of property: Property) -> Int? {
+            let kept = Self.found(property.knownNames, in: names, of: entity.name, without: dropped)
+            return kept.first.flatMap { names.firstIndex(of: $0) }
         }
+        let source = newEnd.inverse.flatMap { oldProperty(of: entity.properties[$0]) }
         switch (oldEnd.inverse, newEnd.inverse) {
         case (nil, nil):
             return true
@@ -338,8 +336,7 @@ struct SchemaComparison: Sendable {
             // A new to-one relationship might have to lead to two objects.
             return source == nil && new.end(newEnd.target, inverse)?.isToMany == true
         case (let oldInverse?, nil):
-            let name = old.entities[oldEnd.target].properties[oldInverse].name
-            return !new.entities[newEnd.target].properties.contains { $0.knownNames.contains(name) }
+            return !entity.properties.contains { oldProperty(of: $0) == oldInverse }
         }
     }
 }

@@ -43,8 +43,9 @@ struct DamagedStore: Sendable {
         }
         let (state, writers) = replay.finish()
         let repair = SalvageRepair(state, writers: writers, replay.report)
-        (storeID, counters, consumers) = (header.storeID, replay.counters, replay.consumers)
-        self.report = repair.report
+        (storeID, consumers, self.report) = (header.storeID, replay.consumers, repair.report)
+        counters =
+            repair.report.isEmpty ? replay.counters : RowCounters.next(afterLossBehind: replay.counters)
         var snapshot = repair.snapshot
         // So that it is not taken for the commit of that number, which had what is lost, nor for one that somebody has read.
         let last = consumers.values.map(\.commit).reduce(snapshot.commit, max)

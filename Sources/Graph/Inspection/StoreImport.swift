@@ -57,7 +57,7 @@ package struct StoreImport: Sendable {
         path = try await Self.free(output)
         let memory = try await Coordinator(
             store.snapshot.schema, path: nil, fileSystem: fileSystem, options: options, retention: .none,
-            initial: (store.snapshot, store.counters, store.id))
+            initial: (store.snapshot, store.counters, store.id, nil))
         do {
             let imported = try await memory.importRows(
                 from: sources.map(\.rows), onConflict: onConflict, ignoresUnknownTargets: ignoresUnknownTargets,

@@ -70,7 +70,8 @@ public struct Commit: Sendable {
     /// Complexity: O(log *n*) for *n* objects of the entity.
     public func change<E>(of id: PersistentID<E>) -> Change<E>? { changes.objectChange(of: id) }
 
-    /// The objects with other members than before, or with the same in another order, in the order of their insertion.
+    /// The objects with other members than before, or with the same in another order, in the order of their insertion. A member of
+    /// an ordered list that was removed and put back counts as moved.
     ///
     /// - Precondition: the property is a stored one.
     ///

@@ -10,7 +10,8 @@ public enum ContextEvent: Sendable {
     case saveFailed(GraphError)
     /// The context has taken over others' commits, or its parent's state.
     case didMerge(SnapshotDifference)
-    /// Several events as one, for a reader that fell behind: from the state before the first one to the state after the last.
+    /// Several events as one, for a reader that fell behind: from the state that the context had read before the first one, so
+    /// that what it saved is in it, to what it shows after the last one.
     case missed(SnapshotDifference)
 }
 
@@ -78,19 +79,29 @@ public struct ContextEvents: AsyncSequence, Sendable {
 /// The events that one follower of a context has not fetched yet.
 final class EventBuffer: Sendable {
     private struct State {
-        var events: [ContextEvent] = []
+        var events: [(event: ContextEvent, base: Snapshot?)] = []
         var isFinished = false
+
+        /// Makes all events one.
+        mutating func join() {
+            let starts = events.compactMap { $0.base ?? $0.event.before }
+            guard let first = starts.first, let last = events.last(where: { $0.event.after != nil })?.event.after else {
+                return events.removeFirst(events.count - 1)
+            }
+            events = [(.missed(SnapshotDifference(before: first, after: last)), nil)]
+        }
     }
 
     private static let limit = 64
 
     private let state = Waitable(State())
 
-    func append(_ event: ContextEvent) {
+    /// - Parameter base: what the context had read before, if the event does not say.
+    func append(_ event: ContextEvent, since base: Snapshot?) {
         state.change { state in
             guard !state.isFinished else { return }
-            state.events.append(event)
-            if state.events.count > Self.limit { state.events = [state.events.joined].compactMap { $0 } }
+            state.events.append((event, base))
+            if state.events.count > Self.limit { state.join() }
         }
     }
 
@@ -101,7 +112,7 @@ final class EventBuffer: Sendable {
     func next(isolation: isolated (any Actor)?) async -> ContextEvent? {
         while true {
             let (event, isFinished) = state.withLock { state in
-                (state.events.isEmpty ? nil : state.events.removeFirst(), state.isFinished)
+                (state.events.isEmpty ? nil : state.events.removeFirst().event, state.isFinished)
             }
             if let event { return event }
             if isFinished || Task.isCancelled { return nil }
@@ -110,18 +121,21 @@ final class EventBuffer: Sendable {
     }
 }
 
-extension [ContextEvent] {
-    /// All of them as one; nil if nothing changed.
-    fileprivate var joined: ContextEvent? {
-        let changes = compactMap { event in
-            switch event {
-            case .didMerge(let change), .missed(let change): change
-            case .didSave(let save): save.shown
-            case .willSave, .saveFailed: nil
-            }
+extension ContextEvent {
+    fileprivate var before: Snapshot? {
+        switch self {
+        case .willSave(let change), .didMerge(let change), .missed(let change): change.before
+        case .didSave(let save): save.saved.before
+        case .saveFailed: nil
         }
-        guard let first = changes.first, let last = changes.last else { return last }
-        return .missed(SnapshotDifference(before: first.before, after: last.after))
+    }
+
+    fileprivate var after: Snapshot? {
+        switch self {
+        case .willSave(let change), .didMerge(let change), .missed(let change): change.after
+        case .didSave(let save): save.shown.after
+        case .saveFailed: nil
+        }
     }
 }
 
@@ -189,11 +203,13 @@ final class EventFollowers: Sendable {
     }
 
     /// Evaluates the event only if there are followers.
-    func send(_ event: @autoclosure () -> ContextEvent) {
+    ///
+    /// - Parameter base: what the context had read before, if the event does not say.
+    func send(_ event: @autoclosure () -> ContextEvent, since base: Snapshot? = nil) {
         let buffers = state.withLock { $0.buffers.objects }
         guard !buffers.isEmpty else { return }
         let event = event()
-        for buffer in buffers { buffer.append(event) }
+        for buffer in buffers { buffer.append(event, since: base) }
     }
 
     // MARK: The end

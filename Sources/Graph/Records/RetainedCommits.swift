@@ -37,6 +37,8 @@ struct RetainedCommits: JournalRecordSource {
         var index: Int
         /// The state that the first retained commit leads away from.
         var oldest: HistoryToken
+        /// Whether it would be an older one if the migration could convert all commits.
+        let lacksCommits: Bool
     }
 
     /// - Parameter newest: of the checkpoint's state, or of the one that a migration has made it from, which the file has.
@@ -48,6 +50,8 @@ struct RetainedCommits: JournalRecordSource {
 
     /// The oldest state that the new generation leads back to.
     var oldest: HistoryToken { selection?.oldest ?? newest }
+    /// Whether a migration cannot convert all commits that are to be retained.
+    var lacksCommits: Bool { selection?.lacksCommits ?? false }
 
     /// Reads all commits of the file, to find out which ones are retained.
     func selected() async throws(GraphError) -> RetainedCommits {
@@ -127,9 +131,10 @@ struct RetainedCommits: JournalRecordSource {
                 index += 1
             }
         }
-        index = try firstConvertible(of: commits, from: index)
+        let first = index
+        index = try firstConvertible(of: commits, from: first)
         let oldest = index > count ? migration?.token : commits.token(before: index)
-        let result = Selection(commits: commits, index: index, oldest: oldest ?? newest)
+        let result = Selection(commits: commits, index: index, oldest: oldest ?? newest, lacksCommits: index > first)
         selection = result
         return result
     }

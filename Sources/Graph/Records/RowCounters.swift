@@ -44,6 +44,14 @@ final class RowCounters: Sendable {
         }
     }
 
+    /// The next numbers, by entity, of a store that has lost commits. What these inserted may have had numbers from here on, of
+    /// this writer or of later ones; it is less than what is left out.
+    static func next(afterLossBehind next: [RowNumber]) -> [RowNumber] {
+        let writer = lastWriter(next)
+        guard writer > 0 else { return next.map { min($0 + 1 << 36, 1 << countingBits - 1) } }
+        return next.map { _ in min((writer + 256) << countingBits + 1, maximum) }
+    }
+
     /// Hands out none below these, by entity.
     func raise(to next: [RowNumber]) {
         for (counter, next) in zip(counters, next) { counter.next.max(next, ordering: .relaxed) }

@@ -115,6 +115,47 @@ struct SeveralNamesTests {
         }
     }
 
+    fileprivate enum Sung {
+        @Entity struct Singer {
+            var name: String
+            @Relationship(inverse: \Song.singer) var songs: ToMany<Song> = []
+        }
+
+        @Entity struct Song {
+            var artist: String
+            var singer: ToOne<Singer> = nil
+        }
+    }
+
+    fileprivate enum Renamed {
+        @Entity struct Singer {
+            var name: String
+            @Relationship(inverse: \Song.artist) var songs: ToMany<Song> = []
+        }
+
+        @Entity struct Song {
+            @Relationship(originalName: "singer") var artist: ToOne<Singer> = nil
+        }
+    }
+
+    @Test func `a relationship takes the name of an attribute that goes, and keeps its inverse`() async throws {
+        let first = try await Coordinator(for: Sung.Singer.self, Sung.Song.self, at: path)
+        try await first.transaction { context in
+            context.insert(Sung.Singer(name: "a")).songs.insert(context.insert(Sung.Song(artist: "x")))
+        }
+        try await first.close()
+        await #expect(throws: GraphError.self) {
+            try await Coordinator(for: Renamed.Singer.self, Renamed.Song.self, at: path)
+        }
+        let store = try await Coordinator(
+            for: Renamed.Singer.self, Renamed.Song.self, at: path, dropping: ["Song.artist"])
+        let name = await Context(store).perform { context in
+            (try? context.fetch(Renamed.Song.self))?.first?.artist?.name
+        }
+        #expect(name == "a")
+        try await store.close()
+    }
+
     // MARK: Schemas
 
     fileprivate struct Doubled: Entity {

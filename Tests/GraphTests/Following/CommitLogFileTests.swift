@@ -62,7 +62,7 @@ struct CommitLogFileTests {
         // Others go on, and this one neither follows them nor hangs.
         let memory = try await Coordinator(
             origin.snapshot.schema, path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
-            initial: (origin.snapshot, await origin.usedCounters, origin.storeID), log: log.connection(1),
+            initial: (origin.snapshot, await origin.usedCounters, origin.storeID, nil), log: log.connection(1),
             clock: StepClock())
         try await memory.transaction { _ = $0.insert(Item(code: 3)) }
         await #expect { try await writer.catchUp() } throws: { error in

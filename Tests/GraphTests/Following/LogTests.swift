@@ -81,6 +81,24 @@ struct LogTests: LogTesting {
         try await promoted.close()
     }
 
+    @Test func `a copy that is promoted hands out none of the identifiers of a writer that lives`() async throws {
+        let host = try await writer()
+        let joined = try await Coordinator(
+            for: Reading.self, at: Self.copied(host, folder.file("joined.graph")), joining: JournalCommitLog(host))
+        try await insert("a", into: joined)
+        let receiver = try await receiver(of: host)
+        let context = Context(joined)
+        let given = await context.perform { context in (0..<10).map { context.insert(Reading(place: "\($0)")).id } }
+        try await host.close()
+        let promoted = try await receiver.promote()
+        let ids = try await promoted.transaction { context in
+            (0..<10).map { context.insert(Reading(place: "\($0)")).id }
+        }
+        #expect(Set(given).isDisjoint(with: ids) && promoted.check() == [])
+        try await promoted.close()
+        try? await joined.close()
+    }
+
     @Test func `a copy may be compacted, and be copied on from`() async throws {
         let writer = try await writer()
         let first = try await receiver(of: writer)

@@ -45,7 +45,7 @@ enum SharedItems {
             let state = origin.snapshot
             return try await Coordinator(
                 state.schema, path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
-                initial: (state, await origin.usedCounters, origin.storeID),
+                initial: (state, await origin.usedCounters, origin.storeID, nil),
                 log: log ?? self.log.connection(0), clock: StepClock())
         }
     }

@@ -59,6 +59,41 @@ struct SalvageTests {
         #expect(outcome.salvage.losses.contains("Person 1.email is cleared: Person 2 has the same email"))
     }
 
+    @Test(arguments: [false, true]) func `an identifier of a lost object leads to no new one`(isShared: Bool)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let path = folder.file()
+        let store = try await Coordinator(for: Person.self, Team.self, at: path)
+        try await store.transaction { _ = $0.insert(Person(name: "a")) }
+        var writer = store
+        if isShared {
+            try await store.copy(to: folder.file("joined.graph"))
+            writer = try await Coordinator(
+                for: Person.self, Team.self, at: folder.file("joined.graph"), joining: JournalCommitLog(store))
+        }
+        try await writer.transaction { _ = $0.insert(Person(name: "b")) }
+        let lost = try await writer.transaction { $0.insert(Person(name: "c")).id }
+        let bytes = Array(try #require(FileManager.default.contents(atPath: path)))
+        if isShared { try await writer.close() }
+        try await store.close()
+        // As after a crash, and then with its last commit damaged.
+        let record = try #require(DamagedFile.records(in: bytes).last { $0.kind == Journal.RecordKind.commit.rawValue })
+        var damaged = bytes
+        damaged[record.range.lowerBound + 41] ^= 4
+        try FileManager.default.removeItem(atPath: path + ".lock")
+        try Data(damaged).write(to: URL(fileURLWithPath: path))
+        let output = folder.file("salvaged.graph")
+        _ = try await StoreSalvage(of: path, to: output)
+        let salvaged = try await Coordinator(for: Person.self, Team.self, at: output)
+        #expect(salvaged.snapshot.count(of: Person.self) == 2)
+        let ids = try await salvaged.transaction { context in
+            (0..<10).map { context.insert(Person(name: "\($0)")).id }
+        }
+        #expect(!ids.contains(lost))
+        try await salvaged.close()
+    }
+
     fileprivate enum Strict {
         @Entity struct Owner {
             @Unique var code: Int

@@ -21,7 +21,7 @@ struct SharedLedger: Sendable {
             let coordinator = try await Coordinator(
                 start.schema, path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
                 checksEveryCommit: seed % 8 == 0, taskExecutor: executor,
-                initial: (start, counters, origin.storeID),
+                initial: (start, counters, origin.storeID, nil),
                 log: log.connection(number, executor: executor), clock: StepClock())
             writers.append(Writer(coordinator: coordinator))
         }

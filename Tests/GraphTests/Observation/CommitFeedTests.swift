@@ -129,8 +129,35 @@ struct CommitFeedTests {
             Issue.record("nothing was missed")
             return
         }
-        #expect(change.before.value(for: id)?.age == 1)
+        #expect(change.before.value(for: id)?.age == 0)
         #expect(change.after.value(for: id)?.age ?? 0 > 30)
+    }
+
+    @Test func `what a context merged and saved is in the one event of a follower that comes late`() async throws {
+        let (coordinator, id) = try await Self.store()
+        let context = Context(coordinator)
+        let events = await context.events
+        let mine = await context.perform { $0.insert(Person(name: "mine")).id }
+        let others = try await coordinator.transaction { $0.insert(Person(name: "others'")).id }
+        await context.refresh()
+        for age in 1...40 { try await context.transaction { try $0.object(for: id).age = age } }
+        var iterator = events.makeAsyncIterator()
+        guard case .missed(let change)? = await iterator.next() else {
+            Issue.record("nothing was missed")
+            return
+        }
+        #expect(Set(change.changes(of: Person.self).map(\.id)) == [id, mine, others])
+    }
+
+    @Test func `saves that fail are one event of a follower that comes late, too`() async throws {
+        let (coordinator, id) = try await Self.store()
+        let context = Context(coordinator)
+        await context.perform { $0[id]?.age = 1 }
+        try await coordinator.transaction { try $0.object(for: id).age = 2 }
+        let events = await context.events
+        for _ in 0..<33 { try? await context.save() }
+        var iterator = events.makeAsyncIterator()
+        #expect(try #require(await iterator.next()).outline(id) == "missed 0 1")
     }
 
     @Test func `R23 a context that merges by itself follows each commit, and still reports conflicts`() async throws {
