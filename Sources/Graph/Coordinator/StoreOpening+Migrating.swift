@@ -137,7 +137,7 @@ extension StoreOpening {
             let commits = try await RetainedCommits(file, through: original.snapshot.token, request, migration)
                 .selected()
             // Of a schema that has not changed, values of the past are refused like those of today.
-            if let unreadable, commits.lacksCommits { throw unreadable }
+            if let unreadable, commits.hasUnreadableValues { throw unreadable }
             return commits
         } catch {
             // The state was read as a whole, and does not depend on what led to it. After an error of the disk the opening may be

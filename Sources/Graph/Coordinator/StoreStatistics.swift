@@ -17,7 +17,7 @@ public struct StoreStatistics: Sendable, Hashable {
         /// The oldest state that ``Coordinator/snapshot(at:)`` goes back to.
         public let oldest: HistoryToken
         /// About how long the file would be if it were compacted now, estimated by 64 parts of each entity and each index, with all
-        /// the history that its retention allows.
+        /// the history that the bytes of its retention allow: limits of its age and number may leave less.
         public let neededLength: UInt64
         /// When the file was compacted last, by the clock of the machine that did it.
         public let lastCompaction: Date?

@@ -212,7 +212,12 @@ private struct ConvertedProperty {
         // Types of a program's own are of one kind, and may not read what others wrote.
         try converted.bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
-            try property.skip(&reader)
+            do {
+                try property.skip(&reader)
+            } catch {
+                guard property.replacesNull, EncodedValue.isNull(converted.bytes) else { throw error }
+                throw reader.failure("\(property.name) is nil")
+            }
             try reader.expectEnd()
         }
         writer.append(contentsOf: converted.bytes)

@@ -37,8 +37,8 @@ struct RetainedCommits: JournalRecordSource {
         var index: Int
         /// The state that the first retained commit leads away from.
         var oldest: HistoryToken
-        /// Whether it would be an older one if the migration could convert all commits.
-        let lacksCommits: Bool
+        /// Whether it would be an older one if a type took all values.
+        let hasUnreadableValues: Bool
     }
 
     /// - Parameter newest: of the checkpoint's state, or of the one that a migration has made it from, which the file has.
@@ -50,8 +50,8 @@ struct RetainedCommits: JournalRecordSource {
 
     /// The oldest state that the new generation leads back to.
     var oldest: HistoryToken { selection?.oldest ?? newest }
-    /// Whether a migration cannot convert all commits that are to be retained.
-    var lacksCommits: Bool { selection?.lacksCommits ?? false }
+    /// Whether a commit that is to be retained has a value that its type no longer takes, other than a nil that became a default.
+    var hasUnreadableValues: Bool { selection?.hasUnreadableValues ?? false }
 
     /// Reads all commits of the file, to find out which ones are retained.
     func selected() async throws(GraphError) -> RetainedCommits {
@@ -131,22 +131,30 @@ struct RetainedCommits: JournalRecordSource {
                 index += 1
             }
         }
-        let first = index
-        index = try firstConvertible(of: commits, from: first)
+        var hasUnreadableValues = false
+        index = try firstConvertible(of: commits, from: index, &hasUnreadableValues)
         let oldest = index > count ? migration?.token : commits.token(before: index)
-        let result = Selection(commits: commits, index: index, oldest: oldest ?? newest, lacksCommits: index > first)
+        let result = Selection(
+            commits: commits, index: index, oldest: oldest ?? newest, hasUnreadableValues: hasUnreadableValues)
         selection = result
         return result
     }
 
     /// The index behind the last commit that a migration cannot convert.
-    private mutating func firstConvertible(of commits: RecordedCommits, from first: Int) throws(GraphError) -> Int {
+    private mutating func firstConvertible(
+        of commits: RecordedCommits, from first: Int, _ hasUnreadableValues: inout Bool
+    ) throws(GraphError) -> Int {
         guard var conversion = migration?.conversion else { return first }
         var window = commits.file.window()
         var result = first
         for index in first..<max(first, commits.places.count) {
             let commit = try commits.commit(at: index, in: &window)
-            let bytes = try? conversion.convert(commit.record).count
+            var bytes: Int?
+            do {
+                bytes = try conversion.convert(commit.record).count
+            } catch is UnreadableValue {
+                hasUnreadableValues = true
+            } catch {}
             if bytes ?? .max > JournalFormat.payloadLimitBytes - CheckpointRecord.RetainedCommit.headBytes {
                 result = index + 1
             }
