@@ -39,7 +39,7 @@ struct SchemaComparison: Sendable {
         (self.old, self.new, self.rowCounts, self.dropped) = (old, new, rowCounts, dropped)
         let names = old.entities.map(\.name)
         let numbers = new.entities.map { entity in
-            Self.found(entity.knownNames, in: names, without: dropped).first.flatMap { names.firstIndex(of: $0) }
+            Self.index(of: entity.knownNames, in: names, without: dropped)
         }
         successors = Dictionary(
             uniqueKeysWithValues: numbers.enumerated().compactMap { new, old in old.map { ($0, new) } })
@@ -87,6 +87,13 @@ struct SchemaComparison: Sendable {
     ) -> [String] {
         let found = knownNames.filter { names.contains($0) }
         return found.count < 2 ? found : found.filter { !dropped.contains((entity.map { $0 + "." } ?? "") + $0) }
+    }
+
+    /// The first of these.
+    private static func index(
+        of knownNames: [String], in names: [String], of entity: String? = nil, without dropped: Set<String>
+    ) -> Int? {
+        found(knownNames, in: names, of: entity, without: dropped).first.flatMap { names.firstIndex(of: $0) }
     }
 
     private mutating func note(
@@ -323,8 +330,7 @@ struct SchemaComparison: Sendable {
         let entity = new.entities[newEnd.target]
         let names = old.entities[oldEnd.target].properties.map(\.name)
         func oldProperty(of property: Property) -> Int? {
-            let kept = Self.found(property.knownNames, in: names, of: entity.name, without: dropped)
-            return kept.first.flatMap { names.firstIndex(of: $0) }
+            Self.index(of: property.knownNames, in: names, of: entity.name, without: dropped)
         }
         let source = newEnd.inverse.flatMap { oldProperty(of: entity.properties[$0]) }
         switch (oldEnd.inverse, newEnd.inverse) {

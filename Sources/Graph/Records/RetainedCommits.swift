@@ -37,8 +37,6 @@ struct RetainedCommits: JournalRecordSource {
         var index: Int
         /// The state that the first retained commit leads away from.
         var oldest: HistoryToken
-        /// Whether it would be an older one if a type took all values.
-        let hasUnreadableValues: Bool
     }
 
     /// - Parameter newest: of the checkpoint's state, or of the one that a migration has made it from, which the file has.
@@ -51,7 +49,7 @@ struct RetainedCommits: JournalRecordSource {
     /// The oldest state that the new generation leads back to.
     var oldest: HistoryToken { selection?.oldest ?? newest }
     /// Whether a commit that is to be retained has a value that its type no longer takes, other than a nil that became a default.
-    var hasUnreadableValues: Bool { selection?.hasUnreadableValues ?? false }
+    private(set) var hasUnreadableValues = false
 
     /// Reads all commits of the file, to find out which ones are retained.
     func selected() async throws(GraphError) -> RetainedCommits {
@@ -131,19 +129,15 @@ struct RetainedCommits: JournalRecordSource {
                 index += 1
             }
         }
-        var hasUnreadableValues = false
-        index = try firstConvertible(of: commits, from: index, &hasUnreadableValues)
+        index = try firstConvertible(of: commits, from: index)
         let oldest = index > count ? migration?.token : commits.token(before: index)
-        let result = Selection(
-            commits: commits, index: index, oldest: oldest ?? newest, hasUnreadableValues: hasUnreadableValues)
+        let result = Selection(commits: commits, index: index, oldest: oldest ?? newest)
         selection = result
         return result
     }
 
     /// The index behind the last commit that a migration cannot convert.
-    private mutating func firstConvertible(
-        of commits: RecordedCommits, from first: Int, _ hasUnreadableValues: inout Bool
-    ) throws(GraphError) -> Int {
+    private mutating func firstConvertible(of commits: RecordedCommits, from first: Int) throws(GraphError) -> Int {
         guard var conversion = migration?.conversion else { return first }
         var window = commits.file.window()
         var result = first
