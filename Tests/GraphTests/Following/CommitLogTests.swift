@@ -149,7 +149,8 @@ struct CommitLogTests {
         let seen = late.snapshot.commit
         try await context.save()
         #expect(late.snapshot.commit.number == seen.number + 2)
-        try await other.transaction { try $0.fetch(Item.self, where: { $0.code == 4_713 }).first?.count = 1 }
+        try await other.catchUp()
+        try await other.transaction { try #require(try $0.fetch(Item.self).first { $0.code == 4_713 }).count = 1 }
         for writer in [one, other, late] {
             try await writer.catchUp()
             let items = try writer.snapshot.fetchValues(Item.self, sortedBy: [.ascending(\.code)])
