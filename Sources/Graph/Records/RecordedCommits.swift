@@ -7,11 +7,29 @@ struct RecordedCommits: Sendable {
         let fingerprint: UInt64
     }
 
+    /// In pieces of 64 KiB at most. One array of them, which grows by copying itself, would leave megabytes in the heap of
+    /// whichever thread reads them: glibc maps no block by itself that is as short as the longest one it has unmapped, and keeps
+    /// twice as much free memory in each heap (mallopt(3), `M_MMAP_THRESHOLD`).
+    struct Places: Sendable {
+        private static let pieceCount = 4_096
+
+        private var pieces: [[Place]] = []
+        private(set) var count = 0
+
+        subscript(index: Int) -> Place { pieces[index / Self.pieceCount][index % Self.pieceCount] }
+
+        mutating func append(_ place: Place) {
+            if count % Self.pieceCount == 0 { pieces.append([]) }
+            pieces[count / Self.pieceCount].append(place)
+            count += 1
+        }
+    }
+
     let file: JournalFile
     /// The state that the first commit leads away from.
     let start: HistoryToken
     /// The commits since then, without gaps.
-    let places: [Place]
+    let places: Places
     /// So many of them, the oldest, have records that a migration has written anew: no fingerprint follows from those.
     let convertedCount: Int
     /// Behind the last one's record.
@@ -37,7 +55,7 @@ struct RecordedCommits: Sendable {
         guard start.commit <= newest.commit, start.commit != oldest.commit || start == oldest else {
             throw .historyDiverged(start)
         }
-        var (places, convertedCount): ([Place], Int) = ([], 0)
+        var (places, convertedCount) = (Places(), 0)
         while scan.last.commit < newest.commit {
             let (offset, isConverted) = try scan.next()
             if scan.last.commit > start.commit {

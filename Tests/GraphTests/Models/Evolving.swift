@@ -1,6 +1,6 @@
 @testable import Graph
 
-/// Six versions of one program, of which each can do a change of the model in its own words.
+/// Seven versions of one program, of which each can do a change of the model in its own words.
 enum Evolving {
     enum V1: SchemaVersion {
         static let entities: [any Entity.Type] = [Author.self, Book.self]
@@ -107,6 +107,28 @@ enum Evolving {
         }
     }
 
+    /// The same schema: only a step tells the two apart.
+    enum V7: SchemaVersion {
+        static let entities: [any Entity.Type] = [Shelf.self, Book.self, Writer.self]
+        @Entity struct Shelf {
+            var name: String
+            @Relationship(inverse: \Book.shelves) var books: ToMany<Book> = []
+        }
+
+        @Entity(originalName: "Author") struct Writer {
+            @Relationship(.cascade, inverse: \Book.writer, ordered: true) var books: ToMany<Book> = []
+            @Attribute(originalName: "name") var fullName: String
+        }
+
+        @Entity struct Book {
+            @Relationship(originalName: "author") var writer: ToOne<Writer> = nil
+            @Unique var isbn: Int64
+            @Attribute(originalName: "title") var heading: String
+            var length: String
+            @Relationship(ordered: true) var shelves: ToMany<Shelf> = []
+        }
+    }
+
     static let versions: [EvolvingVersion] = [
         EvolvingVersion(
             V1.self, author: \V1.Book.author, books: \V1.Author.books, name: \V1.Author.name, title: \V1.Book.title,
@@ -136,6 +158,11 @@ enum Evolving {
             title: \V6.Book.heading, newAuthor: { V6.Writer(fullName: $0) },
             newBook: { V6.Book(isbn: Int64($1), heading: $0, length: "100") }, isbn: { Int($0.isbn) },
             pages: { $0.length }, cascades: true, isOrdered: true, steps: [toV5, toV6]),
+        EvolvingVersion(
+            V7.self, author: \V7.Book.writer, books: \V7.Writer.books, name: \V7.Writer.fullName,
+            title: \V7.Book.heading, newAuthor: { V7.Writer(fullName: $0) },
+            newBook: { V7.Book(isbn: Int64($1), heading: $0, length: "100") }, isbn: { Int($0.isbn) },
+            pages: { $0.length }, cascades: true, isOrdered: true, steps: [toV5, toV6, toV7]),
     ]
 
     private static let toV5 = MigrationStep.custom(from: V4.self, to: V5.self) { old, new in
@@ -147,6 +174,11 @@ enum Evolving {
 
     /// What follows from the two schemas is enough, but for a name that is another one.
     private static let toV6 = MigrationStep.custom(from: V5.self, to: V6.self) { _, _ in }
+
+    /// Shows if it runs twice, or not at all.
+    private static let toV7 = MigrationStep.custom(from: V6.self, to: V7.self) { _, new in
+        for book in try new.fetch(V7.Book.self) { book.length += " p." }
+    }
 }
 
 /// One change of the model.
@@ -247,7 +279,8 @@ struct EvolvingVersion: Sendable {
         switch steps.count {
         case 0: nil
         case 1: MigrationPlan(steps[0])
-        default: MigrationPlan(steps[0], steps[1])
+        case 2: MigrationPlan(steps[0], steps[1])
+        default: MigrationPlan(steps[0], steps[1], steps[2])
         }
     }
 }
@@ -331,9 +364,11 @@ struct EvolvingState: Equatable, Sendable {
     /// What another version makes of it.
     mutating func evolve(from old: Int, to new: Int) {
         let (oldVersion, version) = (Evolving.versions[old], Evolving.versions[new])
-        // A step changes books.
-        if oldVersion.steps.isEmpty, !version.steps.isEmpty { versions = [:] }
+        let stepCounts = (oldVersion.steps.count, version.steps.count)
+        // The first step and the last one change books.
+        if stepCounts.0 == 0 && stepCounts.1 > 0 || stepCounts.0 < 3 && stepCounts.1 == 3 { versions = [:] }
         for row in books.keys where books[row]?.pages == nil && version.hasPages { books[row]?.pages = "100" }
+        if stepCounts.0 < 3, stepCounts.1 == 3 { for row in books.keys { books[row]?.pages? += " p." } }
     }
 }
 

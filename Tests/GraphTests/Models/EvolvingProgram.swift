@@ -1,6 +1,6 @@
 @testable import Graph
 
-/// A store that six versions of a program have one after another, forty steps long: saves, openings with the same version, the
+/// A store that seven versions of a program have one after another, forty steps long: saves, openings with the same version, the
 /// next ones and older ones, compactions and copies, of which each may be cut off by a power cut or a full disk. All is chosen
 /// by the seed, and compared with a model after each step.
 struct EvolvingProgram {
@@ -321,20 +321,35 @@ struct EvolvingProgram {
         try await recover(before, or: before, with: next, "compaction")
     }
 
+    /// Of what a copy is made.
+    private enum CopySource: String, CaseIterable {
+        case store
+        case fork
+        /// A sound one.
+        case file
+    }
+
     /// Goes on with a copy, under another name.
     private mutating func copy() async throws {
         let before = state
         copies += 1
         let name = "/data/copy\(copies).graph"
+        let source = CopySource.allCases.randomElement(using: &random) ?? .store
+        if source == .file { try await close() }
         let isInterrupted = try await interrupting { program in
-            guard let coordinator = program.coordinator else { return }
-            try await coordinator.copy(to: name, program.disk, JournalFixture.options(seed: program.random.next()))
+            let options = JournalFixture.options(seed: program.random.next())
+            guard let coordinator = program.coordinator else {
+                let salvage = try await StoreSalvage(of: program.path, to: name, program.disk, options)
+                return try demand(salvage.losses.isEmpty) { "a sound file lost \(salvage.losses)" }
+            }
+            let store = source == .fork ? try await coordinator.fork(at: coordinator.snapshot.token) : coordinator
+            try await store.copy(to: name, program.disk, options)
         }
         if !isInterrupted { try await close() }
         let isThere = disk.names.contains(name)
         try demand(isThere || !(isComplete || !isInterrupted)) { "there is no copy" }
         if isThere { path = name }
-        count(path == name ? "copied" : "no copy")
+        count(path == name ? "copied \(source)" : "no copy")
         let next = random.chance(3) ? later(by: 1) : version
         try await recover(before, or: before, with: next, "copy")
     }

@@ -1,6 +1,6 @@
 import Testing
 
-/// R27, R29: one file under six versions of a program.
+/// R27, R29: one file under seven versions of a program.
 struct EvolvingProgramTests {
     @Test func `a store keeps what it has while versions change, through crashes, compactions and copies`() async {
         let failures = await Seeds.failures(of: Seeds.programs(share: 4)) { await EvolvingProgram.failure(seed: $0) }
@@ -14,8 +14,8 @@ struct EvolvingProgramTests {
             counts.merge(try await EvolvingProgram.counts(seed: seed), uniquingKeysWith: +)
         }
         for what in [
-            "evolved", "evolution lost", "evolution kept", "save lost", "save kept", "copied", "no copy", "fault",
-            "compaction kept", "older refused", "read",
+            "evolved", "evolution lost", "evolution kept", "save lost", "save kept", "copied store", "copied fork", "copied file",
+            "no copy", "fault", "compaction kept", "older refused", "read",
         ] {
             #expect(counts[what, default: 0] > 2, "\(what): \(counts)")
         }
