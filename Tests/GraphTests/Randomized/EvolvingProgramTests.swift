@@ -14,7 +14,8 @@ struct EvolvingProgramTests {
             counts.merge(try await EvolvingProgram.counts(seed: seed), uniquingKeysWith: +)
         }
         for what in [
-            "evolved", "evolution lost", "evolution kept", "save lost", "save kept", "copied store", "copied fork", "copied file",
+            "evolved", "evolution lost", "evolution kept", "save lost", "save kept", "copied store", "copied fork",
+            "copied file",
             "no copy", "fault", "compaction kept", "older refused", "read",
         ] {
             #expect(counts[what, default: 0] > 2, "\(what): \(counts)")
