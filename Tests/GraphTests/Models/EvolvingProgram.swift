@@ -306,7 +306,8 @@ struct EvolvingProgram {
                 count("evolution kept")
             }
         }
-        guard let coordinator else { return try await recover(before, or: expected, with: next, "evolution") }
+        // If it is lost, this opening does it.
+        guard let coordinator else { return try await recover(before, or: before, with: next, "evolution") }
         try compare(coordinator.snapshot, with: before, old)
     }
 
