@@ -39,6 +39,9 @@ extension Coordinator {
     /// Complexity: that of ``snapshot(at:)``.
     public func fork(at token: HistoryToken) async throws(GraphError) -> Coordinator {
         let snapshot = try await snapshot(at: token)
-        return try await Coordinator(of: snapshot, counters: usedCounters, version: schemaRecord.version)
+        // Its copies have the version of the plan, and the schemas to which no older program may convert them back.
+        var record = schemaRecord
+        record.metadata = [:]
+        return try await Coordinator(of: snapshot, counters: usedCounters, record: record)
     }
 }

@@ -157,7 +157,7 @@ public actor Coordinator {
         checksEveryCommit: Bool = false,
         trace: (@Sendable (CommitTrace) -> Void)? = nil,
         taskExecutor: (any TaskExecutor)? = nil,
-        initial: (snapshot: Snapshot, counters: [RowNumber], storeID: StoreID?, version: String?)? = nil,
+        initial: (snapshot: Snapshot, counters: [RowNumber], storeID: StoreID?, record: SchemaRecord?)? = nil,
         isReceived: Bool = false,
         log: (any CommitLog)? = nil,
         clock: any Clock<Duration> = ContinuousClock()
@@ -181,10 +181,10 @@ public actor Coordinator {
             guard !readOnly else {
                 throw .unusableFile(path: "memory", reason: "read-only opening needs a file: name one")
             }
-            let initial = initial ?? (Snapshot(schema: schema), schema.firstRows, nil, migration?.newestVersion)
+            let initial = initial ?? (Snapshot(schema: schema), schema.firstRows, nil, nil)
             opened = OpenedStore(
                 inMemory: (initial.snapshot, initial.counters), initial.storeID ?? StoreID(random: options.random),
-                version: initial.version)
+                initial.record ?? SchemaRecord(schema, version: migration?.newestVersion))
         }
         (self.path, storeID, journal) = (opened.source.path, opened.source.storeID, opened.source.journal)
         (schemaRecord, isPartial, checkpoint) = (opened.record, opened.isPartial, opened.checkpoint)
@@ -233,10 +233,10 @@ public actor Coordinator {
     }
 
     /// A store in memory that begins with this state.
-    init(of snapshot: Snapshot, counters: [RowNumber], version: String? = nil) async throws(GraphError) {
+    init(of snapshot: Snapshot, counters: [RowNumber], record: SchemaRecord? = nil) async throws(GraphError) {
         try await self.init(
             snapshot.schema, path: nil, fileSystem: PosixFileSystem(), options: JournalOptions(),
-            initial: (snapshot, counters, nil, version))
+            initial: (snapshot, counters, nil, record))
     }
 
     /// Finds out what opening a file with this program's schema would do to it, and leaves the file alone. It reads all of it,

@@ -1,11 +1,11 @@
 extension OpenedStore {
     /// A store without a file.
     ///
-    /// - Parameter version: of the program's migration plan, which copies name.
-    init(inMemory initial: (snapshot: Snapshot, counters: [RowNumber]), _ storeID: StoreID, version: String?) {
+    /// - Parameter record: what copies say of the schema.
+    init(inMemory initial: (snapshot: Snapshot, counters: [RowNumber]), _ storeID: StoreID, _ record: SchemaRecord) {
         self.init(
             source: StoreSource(inMemory: storeID), snapshot: initial.snapshot, counters: initial.counters,
-            record: SchemaRecord(initial.snapshot.schema, version: version), diagnostics: [])
+            record: record, diagnostics: [])
     }
 }
 
