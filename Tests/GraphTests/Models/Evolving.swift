@@ -109,24 +109,7 @@ enum Evolving {
 
     /// The same schema: only a step tells the two apart.
     enum V7: SchemaVersion {
-        static let entities: [any Entity.Type] = [Shelf.self, Book.self, Writer.self]
-        @Entity struct Shelf {
-            var name: String
-            @Relationship(inverse: \Book.shelves) var books: ToMany<Book> = []
-        }
-
-        @Entity(originalName: "Author") struct Writer {
-            @Relationship(.cascade, inverse: \Book.writer, ordered: true) var books: ToMany<Book> = []
-            @Attribute(originalName: "name") var fullName: String
-        }
-
-        @Entity struct Book {
-            @Relationship(originalName: "author") var writer: ToOne<Writer> = nil
-            @Unique var isbn: Int64
-            @Attribute(originalName: "title") var heading: String
-            var length: String
-            @Relationship(ordered: true) var shelves: ToMany<Shelf> = []
-        }
+        static let entities = V6.entities
     }
 
     static let versions: [EvolvingVersion] = [
@@ -153,17 +136,17 @@ enum Evolving {
             title: \V5.Book.title, newAuthor: { V5.Writer(fullName: $0, age: 1) },
             newBook: { V5.Book(isbn: Int64($1), title: $0, length: "100") }, isbn: { Int($0.isbn) },
             pages: { $0.length }, cascades: true, isOrdered: true, steps: [toV5]),
+        sixth(V6.self, steps: [toV5, toV6]),
+        sixth(V7.self, steps: [toV5, toV6, toV7]),
+    ]
+
+    private static func sixth(_ type: any SchemaVersion.Type, steps: [MigrationStep]) -> EvolvingVersion {
         EvolvingVersion(
-            V6.self, author: \V6.Book.writer, books: \V6.Writer.books, name: \V6.Writer.fullName,
+            type, author: \V6.Book.writer, books: \V6.Writer.books, name: \V6.Writer.fullName,
             title: \V6.Book.heading, newAuthor: { V6.Writer(fullName: $0) },
             newBook: { V6.Book(isbn: Int64($1), heading: $0, length: "100") }, isbn: { Int($0.isbn) },
-            pages: { $0.length }, cascades: true, isOrdered: true, steps: [toV5, toV6]),
-        EvolvingVersion(
-            V7.self, author: \V7.Book.writer, books: \V7.Writer.books, name: \V7.Writer.fullName,
-            title: \V7.Book.heading, newAuthor: { V7.Writer(fullName: $0) },
-            newBook: { V7.Book(isbn: Int64($1), heading: $0, length: "100") }, isbn: { Int($0.isbn) },
-            pages: { $0.length }, cascades: true, isOrdered: true, steps: [toV5, toV6, toV7]),
-    ]
+            pages: { $0.length }, cascades: true, isOrdered: true, steps: steps)
+    }
 
     private static let toV5 = MigrationStep.custom(from: V4.self, to: V5.self) { old, new in
         for id in try old.fetchIDs(V4.Book.self) {
@@ -177,7 +160,7 @@ enum Evolving {
 
     /// Shows if it runs twice, or not at all.
     private static let toV7 = MigrationStep.custom(from: V6.self, to: V7.self) { _, new in
-        for book in try new.fetch(V7.Book.self) { book.length += " p." }
+        for book in try new.fetch(V6.Book.self) { book.length += " p." }
     }
 }
 
@@ -363,12 +346,14 @@ struct EvolvingState: Equatable, Sendable {
 
     /// What another version makes of it.
     mutating func evolve(from old: Int, to new: Int) {
-        let (oldVersion, version) = (Evolving.versions[old], Evolving.versions[new])
-        let stepCounts = (oldVersion.steps.count, version.steps.count)
+        let steps = Evolving.versions[old].steps.count..<Evolving.versions[new].steps.count
         // The first step and the last one change books.
-        if stepCounts.0 == 0 && stepCounts.1 > 0 || stepCounts.0 < 3 && stepCounts.1 == 3 { versions = [:] }
-        for row in books.keys where books[row]?.pages == nil && version.hasPages { books[row]?.pages = "100" }
-        if stepCounts.0 < 3, stepCounts.1 == 3 { for row in books.keys { books[row]?.pages? += " p." } }
+        let (changesFirst, changesLast) = (steps.contains(0), steps.contains(2))
+        if changesFirst || changesLast { versions = [:] }
+        for row in books.keys {
+            if books[row]?.pages == nil, Evolving.versions[new].hasPages { books[row]?.pages = "100" }
+            if changesLast { books[row]?.pages? += " p." }
+        }
     }
 }
 

@@ -323,7 +323,7 @@ struct EvolvingProgram {
     }
 
     /// Of what a copy is made.
-    private enum CopySource: String, CaseIterable {
+    private enum CopySource: CaseIterable {
         case store
         case fork
         /// A sound one.

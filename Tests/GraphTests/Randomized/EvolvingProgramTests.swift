@@ -15,8 +15,7 @@ struct EvolvingProgramTests {
         }
         for what in [
             "evolved", "evolution lost", "evolution kept", "save lost", "save kept", "copied store", "copied fork",
-            "copied file",
-            "no copy", "fault", "compaction kept", "older refused", "read",
+            "copied file", "no copy", "fault", "compaction kept", "older refused", "read",
         ] {
             #expect(counts[what, default: 0] > 2, "\(what): \(counts)")
         }
