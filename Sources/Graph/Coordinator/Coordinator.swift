@@ -36,7 +36,7 @@ public actor Coordinator {
     var lateAppends = LateAppends()
     /// nil if the store has no file, or only reads it.
     let journal: Journal?
-    let historySource: HistorySource
+    private(set) var historySource: HistorySource
     /// Whether the file has more than the program knows of.
     let isPartial: Bool
     /// What the file says of its schema.
@@ -87,7 +87,7 @@ public actor Coordinator {
     ///   - types: all entities of the store.
     ///   - path: the file, `~` not expanded; nil keeps the store in memory only. The coordinator locks the file until
     ///     `close()`, or until it is released.
-    ///   - readOnly: whether to read an existing file once and leave it alone, as it is at that moment: nothing is locked, created
+    ///   - readOnly: whether to read an existing file as it is at that moment and leave it alone: nothing is locked, created
     ///     or changed, and another program may have the file open for writing. A schema that differs is converted in memory.
     ///     Contexts can be changed, and saves throw `.readOnly`; so does `close()`, while a context that saves by itself has changes
     ///     that are not discarded.
@@ -142,6 +142,7 @@ public actor Coordinator {
         )
     }
 
+    /// - Parameter insertsObjects: whether the program needs row numbers of its own.
     init(
         _ schema: Schema,
         path: String?,
@@ -159,6 +160,7 @@ public actor Coordinator {
         taskExecutor: (any TaskExecutor)? = nil,
         initial: (snapshot: Snapshot, counters: [RowNumber], storeID: StoreID?, record: SchemaRecord?)? = nil,
         isReceived: Bool = false,
+        insertsObjects: Bool = true,
         log: (any CommitLog)? = nil,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(GraphError) {
@@ -197,7 +199,7 @@ public actor Coordinator {
         consumers = opened.consumers.mapValues { $0.of(store) }
         written = (snapshot, opened.counters)
         syncedCommit = snapshot.commit
-        historySource = HistorySource(opened, isInMemory: path == nil, fileSystem, options)
+        historySource = HistorySource(opened)
         published = PublishedSnapshot(snapshot, keeping: path == nil ? retention : nil)
         state = CoordinatorState(
             snapshot,
@@ -209,7 +211,7 @@ public actor Coordinator {
         report(opened)
         if let log {
             try await join(log, transactionBytes: options.transactionLimitBytes, random: options.random)
-        } else {
+        } else if insertsObjects {
             try await joinOwnFile()
         }
         await startAutomaticCompaction()
@@ -306,6 +308,8 @@ public actor Coordinator {
         }
         published.finish()
         followed.close()
+        // Closes a file that was only read.
+        historySource = .nothing
         do throws(GraphError) {
             try await journal?.close(RowCounters.encode(usedCounters))
         } catch {

@@ -3,22 +3,18 @@ enum HistorySource: Sendable {
     /// In memory, with the published states.
     case memory
     case journal(Journal)
-    /// In a file that is only read, and which a program may replace meanwhile.
-    case file(path: String, fileSystem: any StoreFileSystem, options: JournalOptions)
+    /// In a file that is only read. It stays open: after a migration the path leads to one whose records are of another schema.
+    case file(JournalFile)
     /// Nowhere: the file is of another schema than the program, which only reads it.
     case nothing
 
-    init(
-        _ opened: OpenedStore, isInMemory: Bool, _ fileSystem: any StoreFileSystem, _ options: JournalOptions
-    ) {
-        if isInMemory {
-            self = .memory
-        } else if let journal = opened.source.journal {
+    init(_ opened: OpenedStore) {
+        if let journal = opened.source.journal {
             self = .journal(journal)
-        } else if opened.isConverted {
-            self = .nothing
+        } else if let file = opened.source.readFile {
+            self = opened.isConverted ? .nothing : .file(file)
         } else {
-            self = .file(path: opened.source.path, fileSystem: fileSystem, options: options)
+            self = .memory
         }
     }
 }
@@ -44,10 +40,8 @@ extension Coordinator {
             guard try request.isBehind(newest) else { return nil }
             let file = try await journal.openToRead()
             return HistoryReader(file, newest, through: durable, request)
-        case .file(let path, let fileSystem, let options):
+        case .file(let file):
             guard try request.isBehind(newest) else { return nil }
-            let file = try await Journal.openToRead(at: path, fileSystem: fileSystem, options: options)
-            guard file.header.storeID == storeID else { throw .historyExpired(oldest: newest.token) }
             return HistoryReader(file, newest, through: durable, request)
         }
     }

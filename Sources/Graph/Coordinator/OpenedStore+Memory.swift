@@ -11,7 +11,7 @@ extension OpenedStore {
 
 extension StoreSource {
     fileprivate init(inMemory storeID: StoreID) {
-        (path, diagnostics, journal) = ("memory", [], nil)
+        (path, diagnostics, journal, readFile) = ("memory", [], nil, nil)
         self.storeID = storeID
     }
 }

@@ -5,15 +5,17 @@ struct StoreSource: Sendable {
     let diagnostics: [StoreDiagnostic]
     /// nil if the file is only read.
     let journal: Journal?
+    /// The file as far as it was read; nil if it is not only read.
+    let readFile: JournalFile?
 
     init(_ journal: Journal) {
         (path, storeID, diagnostics) = (journal.path, journal.storeID, journal.diagnostics)
-        self.journal = journal
+        (self.journal, readFile) = (journal, nil)
     }
 
     init(_ contents: JournalContents) {
         (path, storeID, diagnostics) = (contents.path, contents.storeID, contents.diagnostics)
-        journal = nil
+        (journal, readFile) = (nil, contents.tail.readFile)
     }
 
     var wasCreated: Bool { journal?.wasCreated ?? false }

@@ -70,9 +70,10 @@ package struct StoreInspection: Sendable {
         progress: (@Sendable (StoreProgress) -> Void)? = nil
     ) async throws(GraphError) -> Compaction {
         let schema = try Schema(try await StoreInspection(reading: path, progress: progress).record)
+        // A commit without changes would make a copy of a log's store one of another history.
         let coordinator = try await Coordinator(
             schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), compaction: .manual,
-            retention: retention, progress: progress)
+            retention: retention, progress: progress, insertsObjects: false)
         let bytesBefore = await coordinator.journal?.lengthBytes ?? 0
         do throws(GraphError) {
             try await coordinator.compact(progress: progress)

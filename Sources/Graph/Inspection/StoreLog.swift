@@ -96,14 +96,13 @@ package struct StoreLog: Sendable {
     ///
     /// Complexity: O(file), and memory for what each commit is summarized to, or for all values that it changed.
     package init(reading path: String, hasDetails: Bool = false) async throws(GraphError) {
-        let (fileSystem, options) = (PosixFileSystem(), JournalOptions())
         let (contents, replay) = try await Journal.read(
-            at: path, fileSystem: fileSystem, options: options,
+            at: path, fileSystem: PosixFileSystem(), options: JournalOptions(),
             into: try StoreReplay(path: path, keepsIndexes: false),
             replay: { (replay: inout StoreReplay, entry) throws(GraphError) in try replay.apply(entry) },
             finish: { (replay: inout StoreReplay) throws(GraphError) in _ = try replay.finish() })
         let newest = replay.snapshot.with(store: contents.storeID)
-        let file = try await Journal.openToRead(at: contents.path, fileSystem: fileSystem, options: options)
+        let file = contents.tail.readFile
         (commits, firstCommit) = try await Journal.onExecutor { () throws(GraphError) in
             let recorded = try RecordedCommits(file, since: nil, through: newest.token)
             var walk = CommitWalk(recorded, from: newest)

@@ -25,21 +25,6 @@ extension Journal {
         }
         return JournalFile(path: path, header: header, lengthBytes: lengthBytes, file: file)
     }
-
-    /// Opens a file without its lock, to read what is in it by now.
-    static func openToRead(
-        at path: String, fileSystem: any StoreFileSystem, options: JournalOptions
-    ) async throws(GraphError) -> JournalFile {
-        let opening = JournalOpening(fileSystem: fileSystem, options: options)
-        return try await onExecutor { () throws(GraphError) in
-            let location = try JournalLocation(resolving: path, in: fileSystem)
-            let file = try opening.openToRead(location)
-            let status = try opening.attempt(location.path) { () throws(IOError) in try file.status() }
-            try JournalOpening.requireUsable(status, location.path, namesMatter: false)
-            let (header, _, _) = try opening.readHeader(file, status.lengthBytes, location, isReadOnly: true)
-            return JournalFile(path: location.text, header: header, lengthBytes: status.lengthBytes, file: file)
-        }
-    }
 }
 
 extension JournalWindow {
