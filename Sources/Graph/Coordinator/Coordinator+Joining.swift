@@ -111,7 +111,7 @@ extension Coordinator {
         self.counters.raise(to: counters)
     }
 
-    private func nextWriter() throws(GraphError) -> (writer: UInt64, counters: [RowNumber]) {
+    func nextWriter() throws(GraphError) -> (writer: UInt64, counters: [RowNumber]) {
         let last = RowCounters.lastWriter(written.counters)
         let first = (last + 1) << RowCounters.countingBits + 1
         guard first < RowCounters.maximum else {

@@ -37,12 +37,17 @@ extension Coordinator {
             guard case .received = self.state.storage else { return }
             var promotion = ReceivedRecords(self.replay, at: self.written.snapshot.token)
             try promotion.addSchema()
-            try promotion.addEmptyCommit(
-                author: author, time: PosixFileSystem.nanosecondsSince1970(), counters: self.written.counters)
+            let (time, counters) = (PosixFileSystem.nanosecondsSince1970(), self.written.counters)
+            try promotion.addEmptyCommit(author: author, time: time, counters: counters)
+            // The last one of the log's writers may go on. In one group: no promoted store uses its row numbers.
+            let hadWriters = RowCounters.lastWriter(counters) > 0
+            let next = hadWriters ? try? self.nextWriter() : nil
+            if let next {
+                try promotion.addEmptyCommit(author: "writer \(next.writer)", time: time, counters: next.counters)
+            }
             try await self.take(promotion)
             self.state.promote(self.written.snapshot, durability: durability)
-            // The last one of the log's writers may go on.
-            try await self.joinOwnFile()
+            if hadWriters, next == nil { self.state.limitCounters(to: 0) }
         }
     }
 

@@ -301,12 +301,19 @@ extension Coordinator {
     /// - Parameter token: of a commit that may be there.
     static func error(of failure: any Error, _ token: HistoryToken? = nil) -> GraphError {
         if let token { return .commitInDoubt(token, reason: "\(failure)".shortened(to: 400)) }
-        switch failure as? GraphError {
-        case .historyExpired(let oldest): return .historyExpired(oldest: oldest)
-        case .historyDiverged(let token): return .historyDiverged(token)
-        case .logUnavailable(let reason): return .logUnavailable(reason: reason)
-        case .cancelled: return .cancelled
-        default: return .logUnavailable(reason: "\(failure)".shortened(to: 400))
+        if let error = failure as? GraphError, error.isOfLog { return error }
+        return .logUnavailable(reason: "\(failure)".shortened(to: 400))
+    }
+}
+
+extension GraphError {
+    /// Whether it says what a log has, has forgotten, or refuses; other errors are about files and programs elsewhere.
+    fileprivate var isOfLog: Bool {
+        switch self {
+        case .historyExpired, .historyDiverged, .tokenOfOtherStore, .schemaMismatch, .invalidLog, .valueNotReadable,
+            .transactionTooLarge, .logUnavailable, .cancelled:
+            true
+        default: false
         }
     }
 }

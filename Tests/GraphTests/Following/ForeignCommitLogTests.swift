@@ -168,6 +168,22 @@ struct ForeignCommitLogTests {
         try await writer.close()
     }
 
+    @Test func `what a log says of itself is what a program learns, and its files are its own`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let token = shared.origin.snapshot.token
+        let errors: [GraphError] = [
+            .schemaMismatch(path: "elsewhere", differences: ["one"]), .tokenOfOtherStore(token),
+            .historyDiverged(token), .invalidLog(reason: "damaged"), .logUnavailable(reason: "gone"),
+            .transactionTooLarge(lengthBytes: 2, limitBytes: 1),
+        ]
+        for error in errors { #expect(await joining(shared, Fixed(records: [], failure: error)) == error) }
+        for error in [GraphError.diskFull(path: "elsewhere"), .closed(path: "elsewhere")] {
+            #expect(
+                await joining(shared, Fixed(records: [], failure: error))
+                    == .logUnavailable(reason: "\(error)".shortened(to: 400)))
+        }
+    }
+
     private static func isMismatch(_ error: any Error) -> Bool {
         if case GraphError.schemaMismatch = error { true } else { false }
     }

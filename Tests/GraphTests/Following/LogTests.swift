@@ -66,6 +66,25 @@ struct LogTests: LogTesting {
         try await writer.close()
     }
 
+    @Test(.bug(id: "a commit of a tool's own", "the file was of another history than its log"))
+    func `a writer's file that a tool has compacted joins its log again`() async throws {
+        let host = try await writer()
+        let (path, log) = (try await Self.copied(host, folder.file("joined.graph")), JournalCommitLog(host))
+        let joined = try await Coordinator(for: Reading.self, at: path, joining: log)
+        try await insert("a", into: joined)
+        let token = joined.snapshot.token
+        try await joined.close()
+        _ = try await StoreInspection.compact(path)
+        let reader = try await Coordinator(for: Reading.self, at: path, readOnly: true)
+        #expect(reader.snapshot.token == token)
+        try await reader.close()
+        let again = try await Coordinator(for: Reading.self, at: path, joining: log)
+        try await insert("b", into: again)
+        #expect(try places(again.snapshot) == ["a", "b"] && host.snapshot.token == again.snapshot.token)
+        try await again.close()
+        try await host.close()
+    }
+
     @Test func `identifiers that a program has handed out are not handed out by the copy`() async throws {
         let writer = try await writer()
         try await insert("a", into: writer)
@@ -97,6 +116,49 @@ struct LogTests: LogTesting {
         #expect(Set(given).isDisjoint(with: ids) && promoted.check() == [])
         try await promoted.close()
         try? await joined.close()
+    }
+
+    @Test(.bug(id: "promoted without numbers of its own", "a second attempt handed out those of a writer"))
+    func `a promotion for which the disk has no room is tried again`() async throws {
+        let schema = try Schema([EntityDescription(Reading.self)])
+        var failures = 0
+        for skipping in 0..<6 {
+            let disk = SimulatedDisk()
+            func open(_ path: String, _ seed: UInt64, _ log: (any CommitLog)? = nil) async throws -> Coordinator {
+                try await Coordinator(
+                    schema, path: path, fileSystem: disk, options: JournalFixture.options(seed: seed), log: log)
+            }
+            let host = try await open("/data/host.graph", 1)
+            for name in ["joined", "copy"] {
+                try await host.copy(to: "/data/\(name).graph", disk, JournalFixture.options(seed: 2))
+            }
+            let joined = try await open("/data/joined.graph", 3, JournalCommitLog(host))
+            let receiver = try await LogReceiver(
+                schema, path: "/data/copy.graph", fileSystem: disk, options: JournalFixture.options(seed: 4))
+            try await receiver.receive(
+                LogSender("/data/host.graph", receiver.token, false, disk, JournalFixture.options(seed: 5)))
+            let given = await Context(joined).perform { context in
+                (0..<5).map { context.insert(Reading(place: "\($0)")).id }
+            }
+            disk.fail(next: .write, skipping: skipping, with: .error(.diskFull, 28))
+            var promoted: Coordinator?
+            while promoted == nil {
+                do throws(GraphError) {
+                    promoted = try await receiver.promote()
+                } catch {
+                    guard case .diskFull = error else { throw error }
+                    failures += 1
+                }
+            }
+            disk.stopFailing()
+            let ids = try await promoted?.transaction { context in
+                (0..<5).map { context.insert(Reading(place: "\($0)")).id }
+            }
+            #expect(Set(given).isDisjoint(with: ids ?? given), "\(skipping)")
+            try await promoted?.close()
+            for writer in [joined, host] { try? await writer.close(discardingChanges: true) }
+        }
+        #expect(failures > 0)
     }
 
     @Test func `a copy may be compacted, and be copied on from`() async throws {
