@@ -19,7 +19,7 @@ extension Coordinator {
     /// - Parameter progress: is told how much of the new file is written, at most a hundred times; from any task, so keep it brief.
     /// - Throws: `.diskFull`, `.inputOutput` and the like, `.notEncodable`, or `.corrupt`, if a commit of this session cannot be
     ///   read back: the file is then as before, and saves go on. `.closed`, `.readOnly`. `.storeFailed` if the disk does not say
-    ///   which of the two files the path leads to: either has every commit, and opening it again goes on.
+    ///   which of the two files the path leads to: either has every durable commit, and opening it again goes on.
     ///
     /// Complexity: O(*n*) for *n* objects and links, and for the commits made meanwhile.
     public func compact(
@@ -72,7 +72,10 @@ extension Coordinator {
         compaction = nil
         switch result {
         case .failure(let error):
-            if case .storeFailed = error { state.end(error) }
+            if case .storeFailed = error {
+                doubtCommits(error)
+                state.end(error)
+            }
             compactionFailure = error
         case .success(var figures):
             (compactionFailure, servedFile) = (nil, nil)

@@ -27,7 +27,8 @@ extension Coordinator {
     ) async throws(GraphError) {
         if isPartial { throw .schemaMismatch(path: self.path, differences: [SchemaChange.olderProgram]) }
         var (snapshot, consumers, history) = (snapshot, consumers, RetainedCommits?.none)
-        if let durable = try? await durableState() {
+        // On a full disk the file may lack commits whose saves have returned.
+        if let durable = try? await durableState(), durable.snapshot.commit >= snapshot.commit {
             (snapshot, consumers) = (durable.snapshot, durable.consumers)
             // A file whose history cannot be read is one more reason to copy the state.
             history = try? await durable.history?.selected()
