@@ -56,7 +56,8 @@ extension JournalOpening {
         let names = try attempt(location.path) { () throws(IOError) in try fileSystem.list(location.directory) }
         for name in names where keptGeneration(name, location) != nil || isTemporary(name, of: location) {
             let path = location.directory.appending(component: name)
-            if let extent = try? fileSystem.extent(path), extent.identity == identity { return path }
+            let extent = try? repeatingInterrupted { () throws(IOError) in try fileSystem.extent(path) }
+            if extent?.identity == identity { return path }
         }
         return nil
     }

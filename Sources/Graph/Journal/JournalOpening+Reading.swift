@@ -103,7 +103,10 @@ extension JournalOpening {
 
     /// The end in the lock file, nil if that says none or cannot be read; and why opening would refuse the lock file.
     func readLockFile(_ location: JournalLocation) -> (remembered: JournalEnd?, refusal: String?) {
-        guard let file = try? fileSystem.openForReading(location.lockPath) else { return (nil, nil) }
+        let opened = try? repeatingInterrupted { () throws(IOError) in
+            try fileSystem.openForReading(location.lockPath)
+        }
+        guard let file = opened else { return (nil, nil) }
         defer { file.close() }
         guard let content = try? JournalLock.content(of: file) else { return (nil, nil) }
         if case .header = content { return (try? JournalEnd.read(from: file), nil) }
