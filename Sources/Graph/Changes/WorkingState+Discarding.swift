@@ -88,6 +88,22 @@ extension WorkingState {
         restoreOrder(of: id)
     }
 
+    /// Has the next save compare a row with the base, if that has it: what was done to it counts from there, and it is required as it
+    /// is there. Returns whether the row was written.
+    mutating func compareWithBase(_ id: RowID) -> Bool {
+        guard base.contains(id) else { return false }
+        if changes[id.entity].required.contains(id.row) {
+            changes.removeRequirement(id)
+            require(id)
+        }
+        if changes.kind(of: id) == .deleted, changes.countsFromDetachedBase(id) {
+            let delete = changes.delete(of: id)
+            changes.removeDetachedBase(id)
+            changes.set(id, .deleted, baseVersion: store.version(of: id) ?? .none, delete: delete)
+        }
+        return countFromBase(id)
+    }
+
     /// Bases a row's changes on the base's row, if there is one; a row that equals it has no changes any more. Returns false if
     /// they were already based on it.
     mutating func countFromBase(_ id: RowID) -> Bool {

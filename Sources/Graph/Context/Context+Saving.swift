@@ -158,6 +158,7 @@ extension Context {
 
     private func didSave() {
         if state.autosaveError != nil { state.autosaveError = nil }
+        state.restartAutosaveTimer()
     }
 
     private func request(_ state: WorkingState, _ policy: MergePolicy?, _ origin: ChangeOrigin) -> SaveRequest {

@@ -297,6 +297,7 @@ public actor Context {
     }
 
     func endSave() {
+        state.refreshAfterSave()
         tidyUp()
         turns.pass()
     }

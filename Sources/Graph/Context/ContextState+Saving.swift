@@ -148,6 +148,7 @@ extension ContextState {
         showDetachedRows(since: before)
         history.didRollBack(to: working)
         forgetChanges()
+        stopAutosaveTimerIfUnchanged()
     }
 
     /// The same, and nothing can be undone any more.
@@ -184,11 +185,26 @@ extension ContextState {
         return conflicts
     }
 
-    /// Moves the base as `refresh(to:)` does, and looks at one row only: of all others the program has not been told.
-    func refreshToPublished(for id: RowID) {
-        guard let published, registry != nil, inFlight == nil, !isBaseFixed else { return }
-        _ = refresh(to: ContextBase(snapshot: published.value), keepingBases: true)
-        if working.countFromBase(id) { endEpoch() }
+    /// Moves the base as `refresh(to:)` does, and looks at these rows only: of all others the program has not been told. During a
+    /// save it waits for its end.
+    func refreshToPublished(for ids: Set<RowID>) {
+        guard let published, registry != nil, !isBaseFixed else { return }
+        guard inFlight == nil else { return refreshesAfterSave.formUnion(ids) }
+        let base = ContextBase(snapshot: published.value)
+        let conflicts = refresh(to: base, keepingBases: true)
+        var isWritten = false
+        for id in ids where working.compareWithBase(id) { isWritten = true }
+        let told = Set(ids.map { schema.id(of: $0) })
+        history.refresh(to: working, on: base, telling: conflicts.filter { told.contains($0.id) })
+        if isWritten { endEpoch() }
+    }
+
+    /// What objects were told to do while a save was under way.
+    func refreshAfterSave() {
+        guard inFlight == nil, !refreshesAfterSave.isEmpty else { return }
+        let ids = refreshesAfterSave
+        refreshesAfterSave = []
+        refreshToPublished(for: ids)
     }
 
     // MARK: Nested contexts

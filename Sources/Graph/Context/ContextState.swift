@@ -31,6 +31,8 @@ final class ContextState {
     var replacements: Replacements = [:]
     /// So many of an entity are kept before those whose objects nobody holds any more are looked for.
     var replacementLimit = 2
+    /// Objects that are to be refreshed when the save in flight has ended.
+    var refreshesAfterSave: Set<RowID> = []
     /// Is told what becomes of the save in flight, if it goes to a log.
     var receipt: SaveReceipt?
     /// Saves of what is pending of which nobody knows whether the log has them.
@@ -270,6 +272,16 @@ final class ContextState {
         if hasChanges { noteChange() }
     }
 
+    /// What the timer was for is saved: what is changed since has its own time.
+    func restartAutosaveTimer() {
+        if autosaveTimer != nil { autosave(startAutosaveTimer) }
+    }
+
+    /// What the timer was for was dropped.
+    func stopAutosaveTimerIfUnchanged() {
+        if autosaveTimer != nil, !hasChanges { autosave(startAutosaveTimer) }
+    }
+
     deinit {
         autosaveTimer?.cancel()
     }
@@ -352,6 +364,7 @@ final class ContextState {
         keepLastValues(of: before.snapshot)
         showDetachedRows(since: before)
         endEpoch()
+        stopAutosaveTimerIfUnchanged()
     }
 
     var hasChanges: Bool {

@@ -72,7 +72,7 @@ public final class FetchedResults<E: Entity> {
             guard state.registry != nil else { return }
             wanted = ResultDefinition(newValue, sectionedBy: definition.section, spare: definition.spare)
             (isDefined, failedState) = (false, nil)
-            feed?.define(wanted)
+            feed?.define(wanted, Self.snapshot(of: state, wanted))
             follow()
             tellObservers()
         }

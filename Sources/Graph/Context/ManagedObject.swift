@@ -185,7 +185,7 @@ extension ManagedObject {
     /// Complexity: that of ``Context/refresh()``.
     public func refresh(mergeChanges: Bool) {
         if !mergeChanges { discardChanges() }
-        contextState.refreshToPublished(for: rowID)
+        contextState.refreshToPublished(for: [rowID])
         if let published = contextState.published { contextState.tellCommits(from: published) }
     }
 

@@ -139,11 +139,12 @@ final class ResultFeed<E: Entity>: TurnFollower {
 
     var newest: ResultState<E> { value.withLock { $0.state } }
 
-    func define(_ definition: ResultDefinition<E>) {
+    /// - Parameter snapshot: the one of the two that the definition is about, which may be the other one now.
+    func define(_ definition: ResultDefinition<E>, _ snapshot: Snapshot) {
         value.change { value in
             value.state = ResultState(
                 definition: definition, definitionNumber: value.state.definitionNumber + 1,
-                snapshot: value.state.snapshot, number: value.state.number + 1)
+                snapshot: snapshot, number: value.state.number + 1)
         }
     }
 

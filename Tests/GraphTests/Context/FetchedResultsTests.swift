@@ -174,6 +174,19 @@ import Testing
         }
     }
 
+    @Test(.bug(id: "the other kind of state", "updates showed what the earlier descriptor was about"))
+    func `updates follow a descriptor that is about what is saved, and one that is not`() throws {
+        let results = try context.sync { [adults] in try $0.results(adults) }
+        try person("Ben").age = 18
+        var updates = results.updates.makeAsyncIterator()
+        results.descriptor.includesPendingChanges = false
+        let saved = try #require(try updates.newestUpdate())
+        #expect(saved.values.map(\.value.name) == ["Ada", "Cleo"] && results.objects.map(\.name) == ["Ada", "Cleo"])
+        results.descriptor.includesPendingChanges = true
+        let pending = try #require(try updates.newestUpdate())
+        #expect(pending.values.map(\.value.name) == ["Ada", "Ben", "Cleo"] && results.count == 3)
+    }
+
     @Test func `many sections come and go at once`() async throws {
         let results = try context.sync {
             try $0.results(FetchDescriptor<Person>(sortBy: [.ascending(\.age)]), sectionedBy: \.age)

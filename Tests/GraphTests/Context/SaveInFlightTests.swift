@@ -35,6 +35,31 @@ struct SaveInFlightTests {
         try await second.value
     }
 
+    @Test(.bug(id: "an object's refresh was forgotten", "the conflict stayed"), arguments: [false, true])
+    func `R18 an object's refresh during a save is done when that ends`(isDiskFull: Bool) async throws {
+        try await Context(coordinator).transaction { try $0.object(for: person).age = 5 }
+        await context.perform { _ = $0.insert(Team(name: "red")) }
+        disk.hold()
+        let save = Task { try await context.save() }
+        await disk.waitForArrival()
+        try await context.perform { context in
+            let person = try context.object(for: person)
+            person.age = 7
+            person.refresh(mergeChanges: true)
+            #expect(person.age == 7)
+        }
+        if isDiskFull { disk.fill() }
+        disk.release()
+        if isDiskFull {
+            await #expect(throws: GraphError.diskFull(path: coordinator.path)) { try await save.value }
+        } else {
+            try await save.value
+        }
+        #expect(await context.perform { $0[person]?.version } == RowVersion(2))
+        try await context.save()
+        #expect(coordinator.snapshot.value(for: person)?.age == 7 && coordinator.snapshot.count(of: Team.self) == 1)
+    }
+
     @Test func `R23a a change of a row that the save passes over does not count from what others made of it`()
         async throws
     {

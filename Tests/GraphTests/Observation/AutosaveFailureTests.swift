@@ -171,6 +171,28 @@ struct AutosaveFailureTests {
         #expect(count.value == 2)
     }
 
+    @Test(
+        .bug(id: "saved too early", "the time of earlier changes went on"), arguments: ["save", "rollback", "discard"]
+    )
+    func `R23 what is changed after a save, or after nothing was left, has the whole time`(end: String) async throws {
+        let id = try await page("one")
+        let context = Context(coordinator)
+        await context.autosave(after: .seconds(1))
+        await context.perform { $0[id]?.lines = 1 }
+        await clock.waitForSleeps(1)
+        switch end {
+        case "save": try await context.save()
+        case "rollback": await context.rollback()
+        default: await context.perform { $0[id]?.discardChanges() }
+        }
+        await context.perform { $0[id]?.lines = 2 }
+        #expect(await context.hasChanges)
+        for _ in 0..<100_000 where clock.count < 2 { await Task.yield() }
+        // One that goes on is not replaced.
+        await context.perform { $0[id]?.lines = 3 }
+        #expect(clock.count == 2)
+    }
+
     @Test func `R23 a save that a context began is tried again after the next merge`() async throws {
         let id = try await page("one")
         let context = Context(coordinator)

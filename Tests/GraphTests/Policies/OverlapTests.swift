@@ -184,6 +184,50 @@ struct OverlapTests {
         }
     }
 
+    @Test(.bug(id: "compared with what it had read before", "the refresh had no effect on the save"))
+    func `R18 an object's refresh has its delete and its requirement compared with what it read`() async throws {
+        let rivals = try await Rivals()
+        let ids = try await rivals.start { context in (0..<4).map { context.insert(Account(balance: $0)).id } }
+        try await rivals.change { context in
+            context[ids[0]]?.delete()
+            context[ids[1]]?.delete()
+            for id in ids[2...] { try context.require(unchanged: context.object(for: id)) }
+        } theirs: { context in
+            for id in ids { context[id]?.memo = "theirs" }
+        }
+        let objects = await rivals.ours.perform { context in
+            for id in [ids[0], ids[2]] { context.registeredObject(for: id)?.refresh(mergeChanges: true) }
+            return context.registeredObject(for: ids[0])?.isDeleted
+        }
+        #expect(objects == true)
+        #expect(try await rivals.conflicts().map(\.id) == [AnyPersistentID(ids[1]), AnyPersistentID(ids[3])])
+        await rivals.ours.perform { context in
+            for id in [ids[1], ids[3]] { context.registeredObject(for: id)?.refresh(mergeChanges: true) }
+        }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(ids[0]) == nil && rivals.row(ids[1]) == nil && rivals.row(ids[3])?.memo == "theirs")
+    }
+
+    @Test(.bug(id: "R36 not told to the undo history", "what an undo goes back to met the conflict again"))
+    func `R36 an undo goes back to changes that an object's refresh has compared`() async throws {
+        let rivals = try await Rivals()
+        let (one, other) = try await rivals.start { ($0.insert(Account()).id, $0.insert(Account()).id) }
+        await rivals.ours.perform { $0.undoLimit = 10 }
+        try await rivals.change { context in
+            for id in [one, other] { context[id]?.balance = 1 }
+        } theirs: { context in
+            for id in [one, other] { context[id]?.balance = 2 }
+        }
+        await rivals.ours.perform { $0[one]?.memo = "later" }
+        await rivals.ours.perform { $0[one]?.refresh(mergeChanges: true) }
+        #expect(await rivals.ours.undo().isEmpty)
+        await rivals.ours.perform { #expect($0[one]?.value == Account(balance: 1)) }
+        #expect(try await rivals.conflicts().map(\.id) == [AnyPersistentID(other)])
+        await rivals.ours.perform { $0[other]?.refresh(mergeChanges: false) }
+        #expect(await rivals.save() == nil)
+        #expect(rivals.row(one)?.balance == 1 && rivals.row(other)?.balance == 2)
+    }
+
     // MARK: Reset, changed values, retained objects
 
     @Test func `R18 a reset drops changes, reads the newest state and forgets retained objects`() async throws {
