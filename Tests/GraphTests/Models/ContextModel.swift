@@ -133,6 +133,17 @@ struct ContextModel: Sendable {
         undo.didMove(to: self, telling: overlaps)
     }
 
+    /// The base moves by itself, but for one row.
+    mutating func refreshObject(_ id: StoreModel.ID, to head: StoreModel) {
+        let overlap = overlaps(with: head)[id]
+        refresh(to: head, keepingBases: true)
+        if let row = base.rows[id] {
+            detachedBases[id] = nil
+            if required[id] != nil { required[id] = KnownRow(version: base.versions[id] ?? 0, known: row) }
+        }
+        undo.didMove(to: self, telling: overlap.map { [id: $0] } ?? [:])
+    }
+
     /// Gives an owner these members and no others; ones that do not exist stay pending.
     mutating func assign(_ rows: [RowNumber], to list: StoreModel.List) {
         missing = missing.filter { $0.list != list }

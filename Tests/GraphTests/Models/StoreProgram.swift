@@ -38,6 +38,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         case rollback
         case rollbackToLatest
         case refresh
+        /// Of objects, one after the other. The numbers are read as those of discards are.
+        case refreshObjects([Int])
         case reopen
     }
 
@@ -101,6 +103,8 @@ struct StoreProgram: CustomStringConvertible, Sendable {
         var changes: [Change]
         /// How the context ends what it does meanwhile.
         let end: End
+        /// The objects that it refreshes before that.
+        let refreshed: [Int]
         /// A context whose save is on its way before.
         var rival: Int?
 

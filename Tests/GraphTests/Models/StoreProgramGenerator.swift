@@ -83,7 +83,8 @@ struct StoreProgramGenerator {
         case ..<71: .nested(nested())
         case ..<74: .discard([any()] + (0..<number(below: 3)).map { _ in any() })
         case ..<86: .save(rollsBackOnFailure: chance(1, in: 2), policy())
-        case ..<94: .refresh
+        case ..<92: .refresh
+        case ..<94: .refreshObjects([any()] + (0..<number(below: 3)).map { _ in any() })
         case ..<96: .rollbackToLatest
         case ..<98: .rollback
         default: .reopen
@@ -108,6 +109,7 @@ struct StoreProgramGenerator {
             // Many: few rows are among those that the save does something about.
             changes: (requirements > 0 ? (0..<number(below: 8)).map { _ in requirement() } : []) + changes(),
             end: chance(2, in: 3) ? .nothing : chance(1, in: 2) ? .undo : .rollback,
+            refreshed: chance(1, in: 3) ? [any(), any()] : [],
             rival: chance(1, in: 3) ? number(below: StoreProgram.contextCount) : nil
         )
     }

@@ -29,9 +29,12 @@ extension StoreProgramRun {
         captured = models[c]
         models[c].move(to: captured.whileSaving)
         models[c].undo.didMove(to: models[c], telling: nil)
+        var refreshed: [StoreModel.ID] = []
         do {
             try await change(flight.changes, in: c)
             models[c].undo.endGroup(at: models[c])
+            refreshed = models[c].changed(flight.refreshed)
+            await refreshObjects(refreshed, in: c)
             switch flight.end {
             case .nothing:
                 break
@@ -109,6 +112,7 @@ extension StoreProgramRun {
             later.undo.didSave(what: captured.undo, as: later, onTop)
         }
         models[c] = later
+        for id in refreshed { models[c].refreshObject(id, to: head) }
         let replaced = flight.isFailing ? [:] : commit.replaced
         try await compareOutcome(c, nil, nil, replaced, since: oldHead)
         if let rival {

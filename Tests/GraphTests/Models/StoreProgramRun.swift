@@ -189,8 +189,22 @@ struct StoreProgramRun {
             let expected = models[c].overlaps(with: head)
             models[c].refresh(to: head)
             try Context.compare(await contexts[c].refresh(), with: expected)
+        case .refreshObjects(let numbers):
+            let ids = models[c].changed(numbers)
+            await refreshObjects(ids, in: c)
+            for id in ids { models[c].refreshObject(id, to: head) }
         case .reopen:
             try await reopen()
+        }
+    }
+
+    /// Also of objects that are deleted here.
+    func refreshObjects(_ ids: [StoreModel.ID], in c: Int) async {
+        await contexts[c].perform { context in
+            for id in ids {
+                guard let entity = context.state.schema.index(named: AnyPersistentID(id).entityName) else { continue }
+                context.state.refreshToPublished(for: [RowID(entity: entity, row: id.row)])
+            }
         }
     }
 

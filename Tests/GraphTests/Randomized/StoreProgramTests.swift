@@ -40,7 +40,8 @@ struct StoreProgramTests {
                 .saveInFlight(
                     StoreProgram.Flight(
                         policy: .overwrite, isFailing: false,
-                        changes: [.change(relationship: tags, owner: 0, .insert(1))], end: .nothing, rival: 1))
+                        changes: [.change(relationship: tags, owner: 0, .insert(1))], end: .nothing,
+                        refreshed: [], rival: 1))
             ),
             (2, save),
         ]
