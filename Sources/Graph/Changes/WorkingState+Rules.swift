@@ -9,29 +9,32 @@ extension WorkingState {
     /// links. References that deny a delete stay, links only in `denyingLinks`; see `deniedDeletes`.
     ///
     /// Returns true if that deleted or changed rows that the changes had left alone.
-    mutating func applyDeleteRules() -> Bool {
-        guard changes.hasDeletes else { return false }
+    ///
+    /// - Parameter some: has those of the deleted rows that count; nil for all.
+    mutating func applyDeleteRules(of some: ChangeSet? = nil) -> Bool {
+        let deletes = some ?? changes
+        guard changes.hasDeletes, deletes.hasDeletes else { return false }
         var changedRows = false
-        forEachReference(toDeleted: .cascade) { state, reference, target, row in
+        forEachReference(to: deletes, by: .cascade) { state, reference, target, row in
             let owners = state.schema.toOne(reference).target
             state.delete(RowID(entity: reference.entity, row: row), cause: state.changes[owners].delete(of: target))
             changedRows = true
         }
-        forEachLink(ofDeleted: .cascade) { state, link in
+        forEachLink(of: deletes, by: .cascade) { state, link in
             let table = state.schema.linkTables[link.table]
             let cause = state.changes[table.entity].delete(of: link.owner)
             state.delete(RowID(entity: table.members, row: link.member), cause: cause)
             state.endLink(link, denies: false)
             changedRows = true
         }
-        forEachReference(toDeleted: .nullify) { state, reference, _, row in
+        forEachReference(to: deletes, by: .nullify) { state, reference, _, row in
             let toOne = state.schema.toOne(reference)
             state.setReference(of: RowID(entity: reference.entity, row: row), through: toOne, to: 0)
             changedRows = true
         }
         // Where both ends are deleted, the one that denies it comes first: the other one may come back.
         for rule in [DeleteRule.deny, .nullify] {
-            forEachLink(ofDeleted: rule) { state, link in
+            forEachLink(of: deletes, by: rule) { state, link in
                 state.endLink(link, denies: rule == .deny)
                 changedRows = true
             }
@@ -54,7 +57,7 @@ extension WorkingState {
             for reference in schema.entities[entity].references {
                 let toOne = schema.toOne(reference)
                 guard toOne.ruleOfInverse == .deny else { continue }
-                for target in deletedRows(of: entity) {
+                for target in deletedRows(of: entity, in: self.changes) {
                     let count = snapshot.countReferrers(to: target, through: reference)
                     guard count > 0 else { continue }
                     denied.append(
@@ -72,32 +75,37 @@ extension WorkingState {
         }
     }
 
-    private func deletedRows(of entity: Int) -> [RowNumber] {
+    /// Rows that are deleted here and there.
+    private func deletedRows(of entity: Int, in deletes: ChangeSet) -> [RowNumber] {
         var deleted: [RowNumber] = []
-        changes[entity].forEachChange { row, kind, _ in if kind == .deleted { deleted.append(row) } }
+        deletes[entity].forEachChange { row, kind, _ in
+            if kind == .deleted, changes[entity].kind(of: row) == .deleted { deleted.append(row) }
+        }
         return deleted
     }
 
     /// Calls the body with each row that refers to a deleted one through a relationship with this rule. The body may delete
     /// rows and change references; cascading further is its own task.
     private mutating func forEachReference(
-        toDeleted rule: DeleteRule,
+        to deletes: ChangeSet,
+        by rule: DeleteRule,
         _ body: (inout WorkingState, Reference, _ target: RowNumber, _ row: RowNumber) -> Void
     ) {
         var found: [(Reference, RowNumber, RowNumber)] = []
-        forEachReference(toDeleted: rule) { reference, target, row in found.append((reference, target, row)) }
+        forEachReference(to: deletes, by: rule) { reference, target, row in found.append((reference, target, row)) }
         for (reference, target, row) in found { body(&self, reference, target, row) }
     }
 
     /// The same on a state that does not change meanwhile.
     private func forEachReference(
-        toDeleted rule: DeleteRule,
+        to deletes: ChangeSet,
+        by rule: DeleteRule,
         _ body: (Reference, _ target: RowNumber, _ row: RowNumber) -> Void
     ) {
-        for (entity, changes) in changes.entities where changes.hasDeletes {
+        for (entity, changes) in deletes.entities where changes.hasDeletes {
             for reference in schema.entities[entity].references
             where schema.toOne(reference).ruleOfInverse == rule {
-                for target in deletedRows(of: entity) {
+                for target in deletedRows(of: entity, in: deletes) {
                     snapshot.forEachReferrer(to: target, through: reference) {
                         body(reference, target, $0)
                         return true
@@ -108,10 +116,12 @@ extension WorkingState {
     }
 
     /// Calls the body with each link that a deleted row still has in link tables with this rule.
-    private mutating func forEachLink(ofDeleted rule: DeleteRule, _ body: (inout WorkingState, LinkID) -> Void) {
-        for (entity, changes) in changes.entities where changes.hasDeletes {
+    private mutating func forEachLink(
+        of deletes: ChangeSet, by rule: DeleteRule, _ body: (inout WorkingState, LinkID) -> Void
+    ) {
+        for (entity, changes) in deletes.entities where changes.hasDeletes {
             for number in schema.entities[entity].linkTables where schema.linkTables[number].rule == rule {
-                for owner in deletedRows(of: entity) {
+                for owner in deletedRows(of: entity, in: deletes) {
                     for member in snapshot.linkTables[number].memberRows(of: owner) {
                         body(&self, LinkID(table: number, owner: owner, member: member))
                     }

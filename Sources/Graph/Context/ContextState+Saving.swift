@@ -239,7 +239,7 @@ extension ContextState {
         // Links that deny their owner's delete are checked here again, and are in no list meanwhile.
         if !changes.isUnchanged {
             // Nothing that is left of the changes leads to what is deleted here.
-            if changes.changes.hasDeletes || !changes.denyingLinks.isEmpty { _ = working.applyDeleteRules() }
+            _ = working.applyDeleteRules(of: changes.changes)
             _ = working.endRestoredChanges()
             keepLastValues(of: before)
             noteChange()

@@ -150,11 +150,16 @@ extension ContextModel {
     }
 
     /// Has the rows that deleted ones take along now go with the same delete.
-    mutating func applyDeleteRules() {
-        for id in work.deletedRows(since: base) {
+    ///
+    /// - Parameter some: those of the deleted rows that count; nil for all.
+    mutating func applyDeleteRules(of some: Set<StoreModel.ID>? = nil) {
+        let before = work
+        for id in work.deletedRows(since: base) where some?.contains(id) != false {
             noteDeletes(as: deletes[id] ?? 0) { [base] in $0.cascade(from: id, since: base) }
         }
-        work.applyDeleteRules(since: base)
+        // Others are as they were before.
+        let uncounted = some.map { some in before.deletedRows(since: base).filter { !some.contains($0) } } ?? []
+        work.applyDeleteRules(since: base, besides: Set(uncounted))
     }
 
     private mutating func noteDeletes(as number: Int, _ body: (inout StoreModel) -> Void) {

@@ -244,7 +244,7 @@ extension ContextModel {
         linkMissing()
         absorbRequirements(of: request, newIn: before)
         guard request.hasChanges else { return }
-        applyDeleteRules()
+        applyDeleteRules(of: request.changes.deleted)
         endRestoredChanges()
     }
 }

@@ -275,8 +275,10 @@ struct StoreModel: Sendable {
     }
 
     /// Applies the delete rules to whatever leads to rows of `head` that are gone here, other than those that deny.
-    mutating func applyDeleteRules(since head: StoreModel) {
-        var deleted: [ID] { head.rows.keys.filter { rows[$0] == nil }.sorted() }
+    ///
+    /// - Parameter others: deleted rows that do not count.
+    mutating func applyDeleteRules(since head: StoreModel, besides others: Set<ID> = []) {
+        var deleted: [ID] { head.rows.keys.filter { rows[$0] == nil && !others.contains($0) }.sorted() }
         for id in deleted {
             for referrer in referrers(to: id) where rule(of: referrer) == .cascade { delete(referrer.id) }
             for link in links(of: id) where link.list.shape.rule == .cascade {
