@@ -154,7 +154,10 @@ struct StoreProgramRun {
                 for action in actions {
                     try await perform(StoreProgram.Step(context: other, action: action))
                 }
-                try await perform(StoreProgram.Step(context: c, action: .refresh))
+                // A program may also look at what it has changed, one object after the other.
+                let looksAtEach = changes.count.isMultiple(of: 3)
+                let action = looksAtEach ? StoreProgram.Action.refreshObjects(Array(0..<8)) : .refresh
+                try await perform(StoreProgram.Step(context: c, action: action))
             }
             try await perform(StoreProgram.Step(context: c, action: .undo))
         case .undoShared(let group):
