@@ -83,15 +83,15 @@ extension WorkingState {
             return changes.remove(id)
         }
         // It may be based on an older row, and already equal the base's.
-        _ = countFromBase(id)
+        countFromBase(id)
         update(id, copying: original)
         restoreOrder(of: id)
     }
 
     /// Has the next save compare a row with the base, if that has it: what was done to it counts from there, and it is required as it
-    /// is there. Returns whether the row was written.
-    mutating func compareWithBase(_ id: RowID) -> Bool {
-        guard base.contains(id) else { return false }
+    /// is there.
+    mutating func compareWithBase(_ id: RowID) {
+        guard base.contains(id) else { return }
         if changes[id.entity].required.contains(id.row) {
             changes.removeRequirement(id)
             require(id)
@@ -101,17 +101,16 @@ extension WorkingState {
             changes.removeDetachedBase(id)
             changes.set(id, .deleted, baseVersion: store.version(of: id) ?? .none, delete: delete)
         }
-        return countFromBase(id)
+        countFromBase(id)
     }
 
-    /// Bases a row's changes on the base's row, if there is one; a row that equals it has no changes any more. Returns false if
-    /// they were already based on it.
-    mutating func countFromBase(_ id: RowID) -> Bool {
+    /// Bases a row's changes on the base's row, if there is one; a row that equals it has no changes any more.
+    private mutating func countFromBase(_ id: RowID) {
         guard changes.countsFromDetachedBase(id),
             changes.kind(of: id) == .updated,
             let original = base.address(of: id),
             let current = snapshot.address(of: id)
-        else { return false }
+        else { return }
         changes.removeDetachedBase(id)
         let description = schema.entities[id.entity]
         var version = base.version(of: id) ?? .none
@@ -126,7 +125,6 @@ extension WorkingState {
         description.layout.withCopy(of: current) { copy in
             _ = snapshot.entities[id.entity].rows.set(id.row, version: version, copying: copy)
         }
-        return true
     }
 
     /// Finds changes that were taken back by hand in rows with detached bases: a property that has the value of its detached
@@ -182,7 +180,7 @@ extension WorkingState {
         description.layout.withCopy(of: known) { known in
             for number in restored { description.properties[number].copy(from: original, to: known) }
             if description.areIdentical(known, original) {
-                _ = countFromBase(id)
+                countFromBase(id)
             } else {
                 let version = changes.baseVersion(of: id) ?? .none
                 setDetachedBase(of: id, version: version, copying: known)

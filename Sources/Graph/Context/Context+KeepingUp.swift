@@ -69,7 +69,8 @@ extension Context: AutosavingContext {
 
     /// What `autosave` does. Who wants to know of a failure learns of it by the events or `autosaveError`.
     func saveByItself() async {
-        try? await autosaveNow()
+        // What it would save may have been saved or dropped after the time was over; what came since has its own.
+        if !Task.isCancelled { try? await autosaveNow() }
     }
 
     /// Saves what there is, if the context saves by itself. A coordinator that closes has it done even if it is told so by a task
@@ -77,13 +78,7 @@ extension Context: AutosavingContext {
     func autosaveNow() async throws(GraphError) {
         state.autosaveTimer = nil
         guard autosaveDelay != nil, state.hasChanges else { return }
-        do {
-            try await save(nil, ChangeOrigin(author: author, isAutosave: true), isCancellable: false)
-        } catch {
-            state.autosaveError = error
-            state.tellChanges()
-            throw error
-        }
+        try await save(nil, ChangeOrigin(author: author, isAutosave: true), isCancellable: false)
     }
 
     /// The events of this context from now on: its saves, and what it takes over from others.

@@ -82,6 +82,7 @@ extension Context {
                 if state.settleDoubts() { continue }
                 let final = await refreshToRetry(after: error, attempts, retries)
                 if let final {
+                    if origin.isAutosave { state.autosaveError = final }
                     state.followers.send(.saveFailed(final))
                     throw final
                 }

@@ -164,7 +164,13 @@ extension ContextState {
     }
 
     /// Moves the base, puts the changes on top, and returns what both sides changed.
-    func refresh(to base: ContextBase, keepingBases: Bool = false) -> [RefreshConflict] {
+    ///
+    /// - Parameters:
+    ///   - keepingBases: whether changes go on counting from what this side knew, as the program has not been told.
+    ///   - told: rows of which it is told even then.
+    func refresh(
+        to base: ContextBase, keepingBases: Bool = false, besides told: Set<RowID> = []
+    ) -> [RefreshConflict] {
         flush()
         let (before, oldBase) = (working.snapshot, working.base)
         settleDoubts(before: base.snapshot)
@@ -176,7 +182,13 @@ extension ContextState {
             doubts[number].captured.append(
                 captured.moved(onto: WorkingState(base, reads: reads), keeping: .all(if: keepingBases)))
         }
-        if !keepingBases { history.refresh(to: working, on: base, telling: conflicts) }
+        for id in told { working.compareWithBase(id) }
+        if !keepingBases {
+            history.refresh(to: working, on: base, telling: conflicts)
+        } else if !told.isEmpty {
+            let ids = Set(told.map { schema.id(of: $0) })
+            history.refresh(to: working, on: base, telling: conflicts.filter { ids.contains($0.id) })
+        }
         keepLastValues(of: before)
         followers.send(.didMerge(SnapshotDifference(before: before, after: working.snapshot)), since: oldBase)
         // What others committed may have been what was in its way.
@@ -185,26 +197,24 @@ extension ContextState {
         return conflicts
     }
 
-    /// Moves the base as `refresh(to:)` does, and looks at these rows only: of all others the program has not been told. During a
-    /// save it waits for its end.
-    func refreshToPublished(for ids: Set<RowID>) {
-        guard let published, registry != nil, !isBaseFixed else { return }
-        guard inFlight == nil else { return refreshesAfterSave.formUnion(ids) }
-        let base = ContextBase(snapshot: published.value)
-        let conflicts = refresh(to: base, keepingBases: true)
-        var isWritten = false
-        for id in ids where working.compareWithBase(id) { isWritten = true }
-        let told = Set(ids.map { schema.id(of: $0) })
-        history.refresh(to: working, on: base, telling: conflicts.filter { told.contains($0.id) })
-        if isWritten { endEpoch() }
+    /// Moves the base for an object: of all others the program has not been told. During a save that waits for its end.
+    func refreshObject(_ id: RowID, mergeChanges: Bool) {
+        if !mergeChanges { discard([id]) }
+        guard inFlight != nil else { return refreshToPublished(telling: [id]) }
+        // What the save took, and may bring back, is no change that the program wants to keep.
+        refreshedInFlight = (refreshedInFlight ?? []).union(mergeChanges ? [id] : [])
     }
 
-    /// What objects were told to do while a save was under way.
+    /// Does what objects asked for while a save was under way.
     func refreshAfterSave() {
-        guard inFlight == nil, !refreshesAfterSave.isEmpty else { return }
-        let ids = refreshesAfterSave
-        refreshesAfterSave = []
-        refreshToPublished(for: ids)
+        guard inFlight == nil, let told = refreshedInFlight else { return }
+        refreshedInFlight = nil
+        refreshToPublished(telling: told)
+    }
+
+    private func refreshToPublished(telling told: Set<RowID>) {
+        guard let published, registry != nil, !isBaseFixed else { return }
+        _ = refresh(to: ContextBase(snapshot: published.value), keepingBases: true, besides: told)
     }
 
     // MARK: Nested contexts
@@ -235,11 +245,13 @@ extension ContextState {
     func absorb(_ request: SaveRequest) throws(GraphError) -> Outcome {
         let (changes, resolved) = try rebase(request)
         let before = working.snapshot
+        // A row that comes back does so with what was changed of it here, which may lead to what is deleted here. Nothing that is
+        // left of the changes does.
+        let deletes = working.changes.hasDetachedRows ? nil : changes.changes
         working.rebase(changes)
         // Links that deny their owner's delete are checked here again, and are in no list meanwhile.
         if !changes.isUnchanged {
-            // Nothing that is left of the changes leads to what is deleted here.
-            _ = working.applyDeleteRules(of: changes.changes)
+            _ = working.applyDeleteRules(of: deletes)
             _ = working.endRestoredChanges()
             keepLastValues(of: before)
             noteChange()

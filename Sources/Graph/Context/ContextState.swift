@@ -31,8 +31,8 @@ final class ContextState {
     var replacements: Replacements = [:]
     /// So many of an entity are kept before those whose objects nobody holds any more are looked for.
     var replacementLimit = 2
-    /// Objects that are to be refreshed when the save in flight has ended.
-    var refreshesAfterSave: Set<RowID> = []
+    /// Of refreshes that wait for the end of the save in flight, the objects that go on with their changes; nil if there are none.
+    var refreshedInFlight: Set<RowID>?
     /// Is told what becomes of the save in flight, if it goes to a log.
     var receipt: SaveReceipt?
     /// Saves of what is pending of which nobody knows whether the log has them.

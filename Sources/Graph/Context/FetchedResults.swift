@@ -72,7 +72,7 @@ public final class FetchedResults<E: Entity> {
             guard state.registry != nil else { return }
             wanted = ResultDefinition(newValue, sectionedBy: definition.section, spare: definition.spare)
             (isDefined, failedState) = (false, nil)
-            feed?.define(wanted, Self.snapshot(of: state, wanted))
+            feed?.define(wanted)
             follow()
             tellObservers()
         }
@@ -106,7 +106,7 @@ public final class FetchedResults<E: Entity> {
     /// Complexity: that of ``count``, and O(1) for the sequence.
     public var updates: ResultUpdates<E> {
         let rows = followed()
-        let feed = self.feed ?? ResultFeed(wanted, rows.snapshot)
+        let feed = self.feed ?? ResultFeed(wanted, state.flushed, base: state.base)
         if self.feed == nil {
             self.feed = feed
             state.followers.add(feed)

@@ -180,12 +180,12 @@ extension ManagedObject {
     /// The next save compares this object with that state, as after `Context.refresh()`. For other objects this counts as an
     /// automatic merge: if others have changed the same property, the save still reports the conflict.
     ///
-    /// - Parameter mergeChanges: whether to keep this object's unsaved changes; false drops them first.
+    /// - Parameter mergeChanges: whether to keep this object's unsaved changes; false drops them first, besides those that a save in
+    ///   flight took. If that fails, they are pending again, as after an automatic merge.
     ///
     /// Complexity: that of ``Context/refresh()``.
     public func refresh(mergeChanges: Bool) {
-        if !mergeChanges { discardChanges() }
-        contextState.refreshToPublished(for: [rowID])
+        contextState.refreshObject(rowID, mergeChanges: mergeChanges)
         if let published = contextState.published { contextState.tellCommits(from: published) }
     }
 

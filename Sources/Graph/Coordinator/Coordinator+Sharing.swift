@@ -10,8 +10,8 @@ extension Coordinator {
     /// A save that is in doubt (`.commitInDoubt`) is so no more when this returns: it is in the store, or it never will be. To make
     /// sure of that, a commit without changes may take its place.
     ///
-    /// - Throws: `.logUnavailable`. `.schemaMismatch`, `.historyDiverged`, `.historyExpired`, `.invalidLog`, and
-    ///   what a save throws for reasons of the file: the store takes no more saves then. `.closed`.
+    /// - Throws: `.logUnavailable`, and what the log says of itself. `.schemaMismatch`, `.historyDiverged`, `.historyExpired`,
+    ///   `.invalidLog` of what it has, and what a save throws for reasons of the file: the store takes no more saves then. `.closed`.
     ///
     /// Complexity: O(changes) for what is new.
     public func catchUp() async throws(GraphError) {
@@ -123,9 +123,11 @@ extension Coordinator {
             return
         }
         if sent.isInDoubt { sharing?.doubt(left.compactMap { $0.doubt() }) }
-        // What was not sent was only checked on top of what was.
-        sharing?.waiting.insert(contentsOf: left.filter { $0.record == nil }.map(\.save), at: 0)
-        for proposal in left {
+        // What was not sent, and what is behind a record that the log refuses, was only checked on top of what was.
+        let failed = left.prefix(sent.isRefusal ? 1 : left.count)
+        let others = failed.filter { $0.record == nil } + left[failed.endIndex...]
+        sharing?.waiting.insert(contentsOf: others.map(\.save), at: 0)
+        for proposal in failed {
             guard let record = proposal.record else { continue }
             let error = Self.error(of: failure, sent.isInDoubt ? record.token : nil)
             answer(proposal.save, .failure(error), proposal.trace)

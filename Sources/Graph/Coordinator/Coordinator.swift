@@ -51,7 +51,7 @@ public actor Coordinator {
     var retryLine = RetryLine()
     /// While somebody waits in that line.
     var retryWatch: Task<Void, Never>?
-    private var isClosed = false
+    private(set) var isClosed = false
     /// The last commit so far with values of which the program's types do not read everything: a compaction would lose that.
     var unreadCommit: CommitNumber?
     /// nil if the coordinator does not compact by itself, or not before the program does.

@@ -22,7 +22,7 @@ enum HistorySource: Sendable {
 extension Coordinator {
     /// Opens the history that a request asks for.
     func historyReader(_ request: HistoryRequest) async throws(GraphError) -> HistoryReader? {
-        if case .closed = state.ending { throw .closed(path: path) }
+        if isClosed { throw .closed(path: path) }
         if let token = request.token {
             guard token.store == storeID else { throw .tokenOfOtherStore(token) }
             guard token.commit <= published.value.commit else { throw .historyDiverged(token) }

@@ -28,7 +28,11 @@ struct SharedLog: Sendable {
                 }
             } catch {
                 sent.failure = error
-                if (error as? GraphError)?.saysThatNothingWasAppended == true { return sent }
+                let error = error as? GraphError
+                if error?.isRefusal == true || error?.saysThatNothingWasAppended == true {
+                    sent.isRefusal = error?.isRefusal == true && !sent.isInDoubt
+                    return sent
+                }
                 sent.isInDoubt = true
             }
             do {
@@ -67,17 +71,25 @@ struct SentRecords {
     fileprivate(set) var others: [[UInt8]] = []
     /// Why the rest is not known to be in the log.
     fileprivate(set) var failure: (any Error)?
+    /// Whether that is about the first record of the rest, and those behind it were not looked at.
+    fileprivate(set) var isRefusal = false
     /// Whether the rest may be, or may arrive there.
     fileprivate(set) var isInDoubt = false
 }
 
 extension GraphError {
-    /// Whether it is one by which a ``JournalCommitLog`` refuses records for good.
+    /// Whether it is one by which a ``JournalCommitLog`` refuses a record for good.
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .invalidLog, .schemaMismatch, .tokenOfOtherStore, .valueNotReadable, .transactionTooLarge: true
+        default: false
+        }
+    }
+
+    /// Whether it is one by which it refuses all records for now.
     fileprivate var saysThatNothingWasAppended: Bool {
         switch self {
-        case .invalidLog, .schemaMismatch, .tokenOfOtherStore, .valueNotReadable, .transactionTooLarge, .diskFull,
-            .readOnly, .unusableFile, .closed:
-            true
+        case .diskFull, .readOnly, .unusableFile, .closed: true
         default: false
         }
     }

@@ -126,36 +126,44 @@ enum ResultSource<E: Entity>: Sendable {
 final class ResultFeed<E: Entity>: TurnFollower {
     private struct Value {
         var state: ResultState<E>
+        /// At the end of the last turn.
+        var (working, base): (Snapshot, Snapshot)
         var isFinished = false
+
+        /// What a definition is about.
+        func snapshot(_ definition: ResultDefinition<E>) -> Snapshot {
+            definition.descriptor.includesPendingChanges ? working : base
+        }
     }
 
     private let value: Waitable<Value>
 
-    init(_ definition: ResultDefinition<E>, _ snapshot: Snapshot) {
-        value = Waitable(
-            Value(
-                state: ResultState(definition: definition, definitionNumber: 1, snapshot: snapshot, number: 0)))
+    init(_ definition: ResultDefinition<E>, _ working: Snapshot, base: Snapshot) {
+        let snapshot = definition.descriptor.includesPendingChanges ? working : base
+        let state = ResultState(definition: definition, definitionNumber: 1, snapshot: snapshot, number: 0)
+        value = Waitable(Value(state: state, working: working, base: base))
     }
 
     var newest: ResultState<E> { value.withLock { $0.state } }
 
-    /// - Parameter snapshot: the one of the two that the definition is about, which may be the other one now.
-    func define(_ definition: ResultDefinition<E>, _ snapshot: Snapshot) {
+    func define(_ definition: ResultDefinition<E>) {
         value.change { value in
             value.state = ResultState(
                 definition: definition, definitionNumber: value.state.definitionNumber + 1,
-                snapshot: snapshot, number: value.state.number + 1)
+                snapshot: value.snapshot(definition), number: value.state.number + 1)
         }
     }
 
     func turnEnded(_ working: Snapshot, base: Snapshot) {
-        let newest = newest
-        let snapshot = newest.definition.descriptor.includesPendingChanges ? working : base
-        guard !snapshot.isIdentical(to: newest.snapshot) else { return }
+        let isChanged = value.withLock { value in
+            (value.working, value.base) = (working, base)
+            return !value.snapshot(value.state.definition).isIdentical(to: value.state.snapshot)
+        }
+        guard isChanged else { return }
         value.change { value in
             value.state = ResultState(
                 definition: value.state.definition, definitionNumber: value.state.definitionNumber,
-                snapshot: snapshot, number: value.state.number + 1)
+                snapshot: value.snapshot(value.state.definition), number: value.state.number + 1)
         }
     }
 

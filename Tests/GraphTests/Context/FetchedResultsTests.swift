@@ -174,6 +174,18 @@ import Testing
         }
     }
 
+    @Test(.bug(id: "R36 part of no group", "what an observer did could not be undone"))
+    func `what an observer does during an object's refresh can be undone`() async throws {
+        context.sync { $0.undoLimit = 10 }
+        let (ada, ben) = (try person("Ada"), try person("Ben"))
+        let id = ada.id
+        try await coordinator.transaction { $0[id]?.age = 37 }
+        let tracked = Tracked({ ada.age }, then: { ben.delete() })
+        ada.refresh(mergeChanges: true)
+        #expect(tracked.isTold && ada.age == 37 && ben.isDeleted && context.sync { $0.canUndo })
+        #expect(context.sync { $0.undo() }.isEmpty && !ben.isDeleted)
+    }
+
     @Test(.bug(id: "the other kind of state", "updates showed what the earlier descriptor was about"))
     func `updates follow a descriptor that is about what is saved, and one that is not`() throws {
         let results = try context.sync { [adults] in try $0.results(adults) }

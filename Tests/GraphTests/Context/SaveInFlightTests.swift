@@ -60,6 +60,30 @@ struct SaveInFlightTests {
         #expect(coordinator.snapshot.value(for: person)?.age == 7 && coordinator.snapshot.count(of: Team.self) == 1)
     }
 
+    @Test(
+        .bug(id: "R25 what was to be dropped came back", "and won over what others had made of the object"),
+        arguments: [false, true]
+    )
+    func `R18 what a failing save took is kept by an object's refresh, and compared if it is to be`(isKept: Bool)
+        async throws
+    {
+        await context.perform { context in
+            context[person]?.age = 7
+            _ = context.state.capture(runningHooks: false)
+        }
+        try await Context(coordinator).transaction { $0[person]?.age = 5 }
+        await context.perform { context in
+            context[person]?.refresh(mergeChanges: isKept)
+            context.state.saveFailed()
+            context.state.refreshAfterSave()
+            #expect(context[person]?.age == 7 && context[person]?.version == RowVersion(isKept ? 2 : 1))
+        }
+        if isKept { return try await context.save() }
+        let error = await #expect(throws: GraphError.self) { try await context.save() }
+        guard case .conflicts = error else { throw try #require(error) }
+        #expect(coordinator.snapshot.value(for: person)?.age == 5)
+    }
+
     @Test func `R23a a change of a row that the save passes over does not count from what others made of it`()
         async throws
     {

@@ -57,6 +57,9 @@ struct StoreFailureTests {
         }
         #expect(await contexts[0].hasChanges == false)
         try await coordinator.close()
+        await #expect(throws: GraphError.closed(path: coordinator.path)) {
+            for try await _ in coordinator.history() {}
+        }
         let second = try await Self.open(disk)
         #expect(second.snapshot.commit.number <= 2)
         try await second.close()

@@ -256,6 +256,31 @@ struct CommitLogConnectionTests {
         return results
     }
 
+    @Test(
+        .timeLimit(.minutes(10)), .bug(id: "all behind it were refused", "with an error that was about another save")
+    )
+    func `a record that the log refuses takes no other one along`() async throws {
+        let shared = try await SharedItems.Origin(1)
+        let refused = Waitable(0)
+        let error = GraphError.transactionTooLarge(lengthBytes: 2, limitBytes: 1)
+        let gate = Gate(shared.log) { commit in
+            let isFirst = refused.withLock { count in
+                if commit == 3 { count += 1 }
+                return count == 1
+            }
+            if commit == 3, isFirst { throw error }
+        }
+        let writer = try await shared.writer(gate)
+        let results = try await saveTogether(100...104, writer, gate) {}
+        let errors = results.compactMap { result in
+            if case .failure(let error) = result { error as? GraphError } else { nil }
+        }
+        #expect(errors == [error])
+        #expect(try SharedItems.codes(writer).count == 5 && writer.check() == [])
+        #expect(refused.withLock { $0 } == 2)
+        try await writer.close()
+    }
+
     @Test(.timeLimit(.minutes(10))) func `of saves that are sent together each is told what became of it`() async throws
     {
         let shared = try await SharedItems.Origin(1)

@@ -231,7 +231,7 @@ extension ContextModel {
         missing = missing.filter { work.rows[$0.list.ownerID] == nil || state.rows[$0.list.ownerID] != nil }
         missing.formUnion(request.missing)
         returning.merge(request.returning.filter { base.rows[$0.key] == nil }) { _, new in new }
-        let before = work
+        let (before, hadDetachedRows) = (work, !detachedRows.isEmpty)
         work = state
         for (id, lost) in detachedRows.sorted(by: { $0.key < $1.key }) {
             guard let theirs = state.rows[id] else { continue }
@@ -244,7 +244,7 @@ extension ContextModel {
         linkMissing()
         absorbRequirements(of: request, newIn: before)
         guard request.hasChanges else { return }
-        applyDeleteRules(of: request.changes.deleted)
+        applyDeleteRules(of: hadDetachedRows ? nil : request.changes.deleted)
         endRestoredChanges()
     }
 }

@@ -206,7 +206,7 @@ struct StoreProgramRun {
         await contexts[c].perform { context in
             for id in ids {
                 guard let entity = context.state.schema.index(named: AnyPersistentID(id).entityName) else { continue }
-                context.state.refreshToPublished(for: [RowID(entity: entity, row: id.row)])
+                context.state.refreshObject(RowID(entity: entity, row: id.row), mergeChanges: true)
             }
         }
     }

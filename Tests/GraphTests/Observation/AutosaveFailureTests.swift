@@ -193,6 +193,38 @@ struct AutosaveFailureTests {
         #expect(clock.count == 2)
     }
 
+    @Test(.bug(id: "not tried again", "the refresh came before anybody knew of the failure"))
+    func `R23 a save that a context began is tried again after a refresh that waited for it`() async throws {
+        let id = try await page("one")
+        let context = Context(coordinator)
+        await context.autosave(after: .seconds(1))
+        await context.perform { $0[id]?.lines = 1 }
+        await clock.waitForSleeps(1)
+        try await coordinator.transaction { $0[id]?.lines = 2 }
+        await context.perform { $0.state.refreshedInFlight = [RowID(entity: 0, row: id.row)] }
+        await context.saveByItself()
+        guard case .conflicts = await context.autosaveError else {
+            Issue.record("it was saved")
+            return
+        }
+        for _ in 0..<100_000 where clock.count < 2 { await Task.yield() }
+        #expect(clock.count == 2)
+        await context.saveByItself()
+        #expect(value(id)?.lines == 1)
+        #expect(await context.autosaveError == nil)
+    }
+
+    @Test func `R23 a timer that was stopped after it woke saves nothing`() async throws {
+        let context = Context(coordinator)
+        await context.autosave(after: .seconds(1))
+        await context.perform { _ = $0.insert(Page(title: "one")) }
+        await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await context.saveByItself()
+        }.value
+        #expect(await context.hasChanges)
+    }
+
     @Test func `R23 a save that a context began is tried again after the next merge`() async throws {
         let id = try await page("one")
         let context = Context(coordinator)
