@@ -132,8 +132,9 @@ struct DurableRecords: Sendable {
         var end: JournalEnd?
         switch durable {
         case .at(let known): end = known
-        case .unknown: return
-        case .unreadable: if isSameFile { end = try tail.shownEnd() }
+        // It may be for ever: somebody may have emptied it.
+        case .unknown where !isSameFile: return
+        case .unknown, .unreadable: if isSameFile { end = try tail.shownEnd() }
         }
         if isSameFile, end == nil || end?.fileID == tail.header.fileID {
             if let end { batch.records = try goOn(to: end) }

@@ -160,6 +160,22 @@ struct FollowerTests {
         #expect(follower.snapshot.token == writer.snapshot.token)
     }
 
+    @Test(.bug(id: "followers stood still", "and said nothing"))
+    func `beside a lock file that somebody has emptied the records show what is durable`() async throws {
+        let writer = try await writer()
+        let follower = try await follower()
+        try await insert("a", into: writer)
+        truncate(path + ".lock", 0)
+        try await insert("b", "c", into: writer)
+        try await follower.catchUp()
+        #expect(try places(follower.snapshot) == ["a", "b"])
+        try await writer.close()
+        let again = try await self.writer()
+        try await follower.catchUp()
+        #expect(follower.snapshot.token == again.snapshot.token && follower.snapshot.check() == [])
+        try await again.close()
+    }
+
     // MARK: Compaction
 
     @Test func `a compaction is no gap, whether the follower was at its commit, before, or behind`() async throws {
