@@ -13,10 +13,19 @@ struct Importer {
     private var lines: [RowID: SourceLine] = [:]
     /// The references that wait, by the target's entity and identifier.
     private var waiting: [Target: [WaitingReference]] = [:]
+    /// The lists of which links wait: those that come later wait, too, as the order of the lines is that of the members.
+    private var waitingLists: Set<List> = []
 
     private struct Target: Hashable {
         let entity: Int
         let id: UInt64
+    }
+
+    private struct List: Hashable {
+        let entity, toMany: Int
+        let owner: UInt64
+
+        init(_ links: WaitingLinks) { (entity, toMany, owner) = (links.entity, links.toMany, links.owner) }
     }
 
     /// Greater numbers are for rows that the store itself makes, so that a single identifier cannot use all of them up.
@@ -26,6 +35,7 @@ struct Importer {
         (self.schema, self.counters, self.sources, self.point) = (schema, counters, sources, point)
         entities = schema.exchangedEntities
         for reference in point.waiting.elements { waiting[target(of: reference), default: []].append(reference) }
+        waitingLists = Set(point.waitingLinks.elements.map(List.init))
     }
 
     /// Rows and links since the last save.
@@ -47,7 +57,10 @@ struct Importer {
             (point.rowCount, pendingCount) = (point.rowCount + 1, pendingCount + 1)
         case .links(let entity, let toMany, let owner, let members):
             let links = WaitingLinks(entity: entity, toMany: toMany, owner: owner, members: members, line: line)
-            if !link(links, &state) { point.waitingLinks.append(links) }
+            if waitingLists.contains(List(links)) || !link(links, &state) {
+                point.waitingLinks.append(links)
+                waitingLists.insert(List(links))
+            }
             (point.linkCount, pendingCount) = (point.linkCount + members.count, pendingCount + max(members.count, 1))
         }
     }
@@ -186,7 +199,7 @@ struct Importer {
         where !link(links, ignoringUnknown: ignoringUnknown, &state) && !ignoringUnknown {
             failures.append(failure(of: links, state))
         }
-        point.waitingLinks = WaitingList()
+        (point.waitingLinks, waitingLists) = (WaitingList(), [])
         guard !ignoringUnknown else {
             (waiting, point.waiting) = ([:], WaitingList())
             return failures

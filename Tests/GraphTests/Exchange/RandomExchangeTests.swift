@@ -56,6 +56,23 @@ struct RandomExchangeTests {
         return sources
     }
 
+    /// The lines in another order, but links among links in theirs, each in a line of its own.
+    private static func mixed(_ lines: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+        func isLinks(_ line: String) -> Bool { line.contains(#","links":{"#) }
+        var all: [String] = []
+        for line in String(decoding: lines, as: UTF8.self).split(separator: "\n") {
+            let parts = line.split(whereSeparator: { "[]".contains($0) })
+            guard isLinks(String(line)), parts.count == 3 else {
+                all.append(String(line))
+                continue
+            }
+            for member in parts[1].split(separator: ",") { all.append("\(parts[0])[\(member)]\(parts[2])") }
+        }
+        var links = all.filter(isLinks).makeIterator()
+        let mixed = all.shuffled(using: &random).map { isLinks($0) ? links.next() ?? "" : $0 }
+        return Array(mixed.joined(separator: "\n").utf8)
+    }
+
     private func failure(seed: UInt64) async -> String? {
         do {
             let snapshot = try await library(seed: seed)
@@ -63,8 +80,10 @@ struct RandomExchangeTests {
             let lines = try await snapshot.exportedRows().bytes()
             var random = SeededGenerator(seed: seed)
             let tables = try await tables(of: snapshot).shuffled(using: &random)
+            let mixed = RowSource.jsonLines(ByteSource(Self.mixed(lines, &random)))
             for isEmpty in [true, false] {
-                for sources in [[.jsonLines(ByteSource(lines, pieceBytes: 333))], tables] {
+                let lists = [[.jsonLines(ByteSource(lines, pieceBytes: 333))], tables] + (isEmpty ? [[mixed]] : [])
+                for sources in lists {
                     let store = try await open()
                     if !isEmpty {
                         try await store.transaction { context in
