@@ -54,6 +54,13 @@ public struct HistoryRetention: Sendable, Hashable {
         return retained
     }
 
+    /// How many of the newest commits are retained however old they are, since consumers have not read them. Parameters as before.
+    func unreadCount(of count: Int, unreadSince unread: CommitNumber?, _ candidate: (Int) -> Candidate?) -> Int {
+        var limits = self
+        limits.commits = 0
+        return limits.retainedCount(of: count, unreadSince: unread, candidate)
+    }
+
     /// Before this time, in nanoseconds since 1970, commits are too old; nil if none is.
     func oldestTime(at now: UInt64) -> UInt64? {
         guard let age else { return nil }

@@ -45,13 +45,13 @@ struct KeptCommits: Sendable {
     private mutating func trim(_ oldestTime: UInt64) -> ArraySlice<PublishedSnapshot.Step> {
         var limits = retention
         if let bytes = limits.bytes, lengthBytes > bytes { limits.bytes = bytes / 4 * 3 }
-        let retained = limits.retainedCount(of: steps.count, unreadSince: unreadSince) { index in
+        let candidate = { [steps] index in
             HistoryRetention.Candidate(number: steps[index].snapshot.commit, lengthBytes: steps[index].bytesInMemory)
         }
-        let young = steps.firstIndex { step in
-            step.time >= oldestTime || unreadSince.map { step.snapshot.commit > $0 } ?? false
-        }
-        let dropped = drop(max(steps.count - retained, young ?? steps.count))
+        let retained = limits.retainedCount(of: steps.count, unreadSince: unreadSince, candidate)
+        let unread = limits.unreadCount(of: steps.count, unreadSince: unreadSince, candidate)
+        let young = steps.firstIndex { $0.time >= oldestTime } ?? steps.count
+        let dropped = drop(max(steps.count - retained, min(young, steps.count - unread)))
         next.commits = retention.commits.map { max(Self.withSlack($0), Self.withSlack(steps.count)) } ?? .max
         // If old ones stay, a consumer has not read them.
         next.old = steps.first.map { $0.time < oldestTime } == true ? Self.withSlack(steps.count) : 0

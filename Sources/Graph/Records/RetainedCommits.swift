@@ -110,7 +110,7 @@ struct RetainedCommits: JournalRecordSource {
         let commits = try RecordedCommits(file, since: nil, through: newest)
         let count = commits.places.count
         let allCount = count + (migration == nil ? 0 : 1)
-        let retained = request.retention.retainedCount(of: allCount, unreadSince: request.unreadSince) { index in
+        func candidate(_ index: Int) -> HistoryRetention.Candidate? {
             guard index < count else {
                 return HistoryRetention.Candidate(
                     number: newest.commit.next, lengthBytes: migration?.record.count ?? 0)
@@ -119,11 +119,12 @@ struct RetainedCommits: JournalRecordSource {
             guard number > request.deletedThrough, length <= UInt64(JournalFormat.payloadLimitBytes) else { return nil }
             return HistoryRetention.Candidate(number: number, lengthBytes: Int(length))
         }
-        var index = allCount - retained
+        let (retention, unreadSince) = (request.retention, request.unreadSince)
+        var index = allCount - retention.retainedCount(of: allCount, unreadSince: unreadSince, candidate)
         if let oldestTime = request.retention.oldestTime(at: request.now) {
             var window = file.window()
-            let unread = request.unreadSince ?? newest.commit
-            while index < count, commits.token(after: index).commit <= unread {
+            let firstUnread = allCount - retention.unreadCount(of: allCount, unreadSince: unreadSince, candidate)
+            while index < min(count, firstUnread) {
                 let record = try commits.commit(at: index, in: &window).record
                 guard let head = try? CommitRecord.head(of: record), head.time < oldestTime else { break }
                 index += 1

@@ -252,6 +252,29 @@ struct RetentionTests {
         try await coordinator.close()
     }
 
+    @Test(.bug(id: "without a bound", "whatever a consumer had not read stayed, however old and long"))
+    func `an age lets go of what is older, but for so much that consumers have not read`() async throws {
+        let folder = try TemporaryFolder()
+        let limits = HistoryRetention(age: .nanoseconds(1), bytes: nil, unreadBytes: 1_000)
+        let coordinator = try await Self.open(folder.file(), limits)
+        let consumer = try await coordinator.consumer(named: "slow")
+        _ = try await Self.save(100, to: coordinator)
+        try await coordinator.compact()
+        let oldest = try #require(await coordinator.statistics.file?.oldest)
+        #expect(oldest.commit.number > 80 && oldest.commit.number < 98)
+        await #expect(throws: GraphError.historyExpired(oldest: oldest)) {
+            try await Self.numbers(coordinator.history(since: consumer.token))
+        }
+        try await coordinator.close()
+
+        let memory = try await Self.open(nil, HistoryRetention(age: .nanoseconds(1), bytes: nil, unreadBytes: 16_000))
+        _ = try await memory.consumer(named: "slow")
+        _ = try await Self.save(100, to: memory)
+        let kept = try await Self.numbers(memory.history())
+        #expect((5...40).contains(kept.count) && kept.last == 100)
+        try await memory.close()
+    }
+
     @Test func `consumers are in the file, in its copies and in what migrations make of it`() async throws {
         let folder = try TemporaryFolder()
         let coordinator = try await Self.open(folder.file())
