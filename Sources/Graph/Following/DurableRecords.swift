@@ -323,6 +323,8 @@ private struct Passage {
     /// The oldest state to which the checkpoint leads back.
     private(set) var oldest = HistoryToken()
     private var hasRetained = false
+    /// Whether the last record says that the file was closed.
+    private var isClosed = false
 
     init(at tail: JournalTail, _ token: HistoryToken) { (self.tail, self.token) = (tail, token) }
 
@@ -383,13 +385,13 @@ private struct Passage {
 
     /// Passes over the records up to that of a commit. Returns false if the file has none of the number.
     ///
-    /// - Parameter end: records up to there have to be in the file.
+    /// - Parameter end: records up to there have to be in the file, unless it is an older copy of it that was closed.
     mutating func pass(to commit: CommitNumber, through end: JournalEnd? = nil) throws(GraphError) -> Bool {
         var window = try tail.window()
         while token.commit < commit {
             switch try tail.next(in: &window) {
             case .none(let reason):
-                if let end, tail.offset < end.offset { throw tail.corrupt(reason) }
+                if let end, tail.offset < end.offset, !isClosed { throw tail.corrupt(reason) }
                 return false
             case .entry(let entry): try pass(entry)
             }
@@ -409,6 +411,7 @@ private struct Passage {
     }
 
     private mutating func pass(_ entry: JournalEntry) throws(GraphError) {
+        isClosed = entry.kind == .close
         switch entry.kind {
         case .schema: schema = Array(entry.payload)
         case .mark, .close: counters = Array(entry.payload)

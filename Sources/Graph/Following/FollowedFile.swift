@@ -60,7 +60,10 @@ struct FollowedFile: Sendable {
                 try reading.replay.apply(entry)
                 if entry.kind == .commit { reading.time = (try? CommitRecord.head(of: entry.payload).time) ?? 0 }
             },
-            finish: { (reading: inout Reading) throws(GraphError) in _ = try reading.replay.finish() })
+            finish: { (reading: inout Reading) throws(GraphError) in
+                _ = try reading.replay.finish()
+                try reading.replay.requireSameRules()
+            })
         reading.replay.snapshot.token.store = contents.storeID
         reading.replay.keepIndexes()
         let records = try DurableRecords(

@@ -61,6 +61,10 @@ extension JournalOpening {
         let status = try attempt(location.path) { () throws(IOError) in try file.status() }
         try Self.requireUsable(status, location.path, namesMatter: false)
         let (header, checksum, damagedCopy) = try readHeader(file, status.lengthBytes, location, isReadOnly: true)
+        // A compaction may just have renamed it. What the lock file names has a durable name.
+        if hasLockFile, remembered?.fileID != header.fileID {
+            try? repeatingInterrupted { () throws(IOError) in try fileSystem.syncDirectory(location.directory) }
+        }
         func reader(upTo lengthBytes: UInt64, _ remembered: JournalEnd?) -> JournalReader {
             JournalReader(
                 file: file, header: header, headerChecksum: checksum, lengthBytes: lengthBytes, path: location.text,

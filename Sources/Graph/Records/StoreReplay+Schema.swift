@@ -41,6 +41,13 @@ extension StoreReplay {
         }
     }
 
+    /// A program that follows a file, or receives its commits, needs no other rules than that file has.
+    ///
+    /// - Throws: `.schemaMismatch` unless the schemas differ in names, order and indexes alone.
+    func requireSameRules() throws(GraphError) {
+        if try !changes().allSatisfy(\.isNeutral) { throw try mismatch() }
+    }
+
     private func comparison() throws(GraphError) -> SchemaComparison {
         let schema: Schema
         do {

@@ -67,6 +67,48 @@ struct FollowerEndTests {
         try await expectEnd(follower, at: 1, "removed or moved")
     }
 
+    enum Looser {
+        @Entity struct Reading {
+            var place: String
+        }
+    }
+
+    @Test(.bug(id: "taken for damage", "the copy has other rules, and sound commits broke them"))
+    func `a program with other rules neither follows nor receives`() async throws {
+        let writer = try await Coordinator(for: Looser.Reading.self, at: path)
+        try await writer.transaction { _ = $0.insert(Looser.Reading(place: "a")) }
+        try await writer.close()
+        let schema = try Schema([EntityDescription(Reading.self)])
+        func isMismatch(_ error: any Error) -> Bool {
+            if case GraphError.schemaMismatch = error { true } else { false }
+        }
+        await #expect {
+            _ = try await Follower(
+                schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions(), isAwake: false)
+        } throws: {
+            isMismatch($0)
+        }
+        await #expect {
+            _ = try await LogReceiver(
+                schema, path: path, fileSystem: PosixFileSystem(), options: JournalOptions())
+        } throws: {
+            isMismatch($0)
+        }
+    }
+
+    @Test(.bug(id: "corrupt", "an older copy is sound"))
+    func `an older copy in its place is another history, also before a program opens it`() async throws {
+        try await insert("a")
+        let older = try Data(contentsOf: URL(fileURLWithPath: path))
+        try await insert("b")
+        let follower = try await follower()
+        try older.write(to: URL(fileURLWithPath: path + "-older"))
+        rename(path + "-older", path)
+        let token = follower.snapshot.token
+        await #expect(throws: GraphError.historyDiverged(token)) { try await follower.catchUp() }
+        #expect(follower.snapshot.token == token && token.commit.number == 2)
+    }
+
     @Test func `a follower that shows commits by itself ends by itself`() async throws {
         try await insert("a")
         let follower = try await Follower(for: Reading.self, at: path)
