@@ -34,10 +34,12 @@ extension Coordinator {
     /// store identifier, and so tokens, of its own, and none of this store's metadata.
     ///
     /// - Parameter token: as for ``snapshot(at:)``.
-    /// - Throws: what a ``CommitHistory`` throws.
+    /// - Throws: what a ``CommitHistory`` throws; `.schemaMismatch` from an older program, whose store would lack what it does not
+    ///   know.
     ///
     /// Complexity: that of ``snapshot(at:)``.
     public func fork(at token: HistoryToken) async throws(GraphError) -> Coordinator {
+        if isPartial { throw .schemaMismatch(path: path, differences: [SchemaChange.olderProgram]) }
         let snapshot = try await snapshot(at: token)
         // Its copies have the version of the plan, and the schemas to which no older program may convert them back.
         var record = schemaRecord

@@ -214,6 +214,10 @@ public actor Coordinator {
         } else if insertsObjects {
             try await joinOwnFile()
         }
+        // A file that was just converted has nothing more that the program's types do not read.
+        if !opened.isMigrated, diagnostics.contains(where: { $0.kind == .unreadValues }) {
+            unreadCommit = written.snapshot.commit
+        }
         await startAutomaticCompaction()
     }
 
@@ -227,7 +231,6 @@ public actor Coordinator {
     }
 
     private func startAutomaticCompaction() async {
-        if diagnostics.contains(where: { $0.kind == .unreadValues }) { unreadCommit = written.snapshot.commit }
         guard let journal, let automaticMinimumBytes, unreadCommit == nil else { return }
         automaticCompaction = AutomaticCompaction(
             fileBytes: await journal.lengthBytes, checkpoint, minimumBytes: automaticMinimumBytes)

@@ -43,6 +43,8 @@ extension StoreOpening {
         let time: UInt64
         /// nil if history ends here.
         var conversion: CommitConversion?
+        /// Properties of which some values lack parts that the program's types do not read.
+        let unread: Set<String>
     }
 
     /// Where the program's plan takes over, and what follows from the schemas alone until then.
@@ -65,6 +67,25 @@ extension StoreOpening {
     /// - Throws: `.schemaMismatch`, with what cannot be converted; `.migrationFailed`, with objects that do not fit;
     ///   `.migrationStepFailed`; and what opening and compacting throw.
     func migrate(unreadable: GraphError? = nil) async throws(GraphError) -> OpenedStore {
+        let isRehearsed = Mutex(false)
+        var opening = self
+        opening.options.willRepair = { [path] () throws(GraphError) in
+            isRehearsed.withLock { $0 = true }
+            throw .schemaMismatch(path: path, differences: [])
+        }
+        do throws(GraphError) {
+            return try await opening.replaceFile(unreadable)
+        } catch {
+            guard isRehearsed.withLock({ $0 }) else { throw error }
+        }
+        // Who opens a file learns of its damage: nothing is repaired if the conversion fails.
+        opening = self
+        opening.isReadOnly = true
+        _ = try await opening.replaceFile(unreadable)
+        return try await replaceFile(unreadable)
+    }
+
+    private func replaceFile(_ unreadable: GraphError?) async throws(GraphError) -> OpenedStore {
         var (source, original) = try await replayOriginal { (original) throws(GraphError) in
             _ = try route(from: original)
         }
@@ -87,7 +108,8 @@ extension StoreOpening {
             snapshot: migrated.snapshot,
             counters: migrated.counters,
             record: record,
-            diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes),
+            diagnostics: source.diagnostics + StoreDiagnostic.changes(migrated.changes)
+                + migrated.unread.sorted().map { StoreDiagnostic.unreadValues(of: $0, isConverted: true) },
             checkpoint: checkpoint,
             consumers: original.consumers,
             isPartial: migrated.isPartial,
@@ -278,6 +300,13 @@ extension StoreOpening {
             }
         }
         let found = possible(comparisons.dropLast() + [direct])
+        if found == [plan.steps.count], direct.changes.contains(where: { !$0.isNeutral }) {
+            // It may come from an earlier version, to which the program then added something.
+            let title =
+                "the file names no version of the migration plan, and steps may be meant for it: "
+                + "declare its schema as a version of the plan"
+            throw .schemaMismatch(path: path, differences: ErrorList([title] + direct.changes.map(\.description)))
+        }
         if found.count == 1 { return found[0] }
         guard !found.isEmpty else { throw mismatch(comparisons.dropLast() + [direct], plan.versions) }
         // Where there are no objects more is possible. But a version is the same for all its files.
@@ -331,13 +360,14 @@ extension StoreOpening {
 
     private func convert(_ original: Original) async throws(GraphError) -> Migrated {
         let route = try route(from: original)
-        var (snapshot, counters, replacedNulls) = try convert(
+        var (snapshot, counters, replacedNulls, unread) = try convert(
             original.snapshot, original.counters, route.comparison, isLast: route.steps.isEmpty, isStep: false)
         for (step, version) in route.steps {
             let comparison = SchemaComparison(
                 from: snapshot.schema, to: version, rowCounts: snapshot.entities.map(\.rows.count), dropping: dropping)
             try refuse(comparison.changes.filter(\.isUncertain))
-            let (start, next, replaced) = try convert(snapshot, counters, comparison, isLast: false, isStep: true)
+            let (start, next, replaced, parts) = try convert(
+                snapshot, counters, comparison, isLast: false, isStep: true)
             let coordinator = try await Coordinator(of: start, counters: next)
             do {
                 try await step.run(snapshot, coordinator)
@@ -348,14 +378,17 @@ extension StoreOpening {
             }
             (snapshot, counters) = (coordinator.snapshot, await coordinator.usedCounters)
             replacedNulls += replaced
+            unread.formUnion(parts)
         }
         if snapshot.schema !== schema {
             let comparison = SchemaComparison(
                 from: snapshot.schema, to: schema, rowCounts: snapshot.entities.map(\.rows.count), dropping: dropping)
             try refuse(comparison.refused)
-            let (last, next, replaced) = try convert(snapshot, counters, comparison, isLast: true, isStep: false)
+            let (last, next, replaced, parts) = try convert(
+                snapshot, counters, comparison, isLast: true, isStep: false)
             (snapshot, counters) = (last, next)
             replacedNulls += replaced
+            unread.formUnion(parts)
         }
         // Rows have no later version than the state has commits, so those of the steps count. Without them, what is only read has
         // no commit of its own.
@@ -369,7 +402,7 @@ extension StoreOpening {
             snapshot: snapshot, counters: counters,
             changes: route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 } + replacedNulls,
             isPartial: isReadOnly && route.isOlder, time: time,
-            conversion: keepsHistory ? CommitConversion(route.comparison, newest: snapshot) : nil)
+            conversion: keepsHistory ? CommitConversion(route.comparison, newest: snapshot) : nil, unread: unread)
     }
 
     /// - Parameters:
@@ -381,13 +414,13 @@ extension StoreOpening {
         _ comparison: SchemaComparison,
         isLast: Bool,
         isStep: Bool
-    ) throws(GraphError) -> (Snapshot, [RowNumber], replacedNulls: [SchemaChange]) {
+    ) throws(GraphError) -> (Snapshot, [RowNumber], replacedNulls: [SchemaChange], unread: Set<String>) {
         let conversion = SnapshotConversion(snapshot, comparison, isLast: isLast, isStep: isStep, meter)
         guard conversion.failures.isEmpty else {
             throw .migrationFailed(path: path, failures: conversion.failures)
         }
         let next = comparison.entities.map { $0.number.map { counters[$0] } ?? 1 }
-        return (conversion.result, next, conversion.replacedNulls)
+        return (conversion.result, next, conversion.replacedNulls, conversion.unread)
     }
 }
 

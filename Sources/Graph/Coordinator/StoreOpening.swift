@@ -46,7 +46,7 @@ struct StoreOpening: Sendable {
     let path: String
     let schema: Schema
     let fileSystem: any StoreFileSystem
-    let options: JournalOptions
+    var options: JournalOptions
     /// Entities and properties of the file that the program gives up for good.
     let dropping: [String]
     var plan: MigrationPlan?
@@ -66,7 +66,9 @@ struct StoreOpening: Sendable {
                 // Even if the file could take note of all that has changed, or nothing has, a plan may have something to say.
                 if plan != nil, try hasSteps(for: replay.fileRecord) { throw try replay.mismatch() }
                 let records = try replay.finish()
-                return isReceived ? [] : records
+                guard isReceived else { return records }
+                try replay.requireSameRules()
+                return []
             }
             guard !source.wasCreated else { return empty(source) }
             return OpenedStore(
@@ -75,7 +77,7 @@ struct StoreOpening: Sendable {
                 counters: replay.counters,
                 record: isReceived ? replay.fileRecord : replay.record,
                 diagnostics: source.diagnostics + replay.remarks.map { StoreDiagnostic(.otherValues, $0) }
-                    + replay.unreadProperties.map(StoreDiagnostic.unreadValues)
+                    + replay.unreadProperties.map { StoreDiagnostic.unreadValues(of: $0) }
                     + StoreDiagnostic.changes(try replay.changes()),
                 checkpoint: replay.checkpointFigures,
                 consumers: replay.consumers,

@@ -13,30 +13,38 @@ struct PropertyConversion: Sendable {
         let newStride: Int
     }
 
-    /// From the old row to the new one, whose memory at the property's offset is not initialised before. Returns whether the
-    /// default has replaced a null that the type does not read.
-    private typealias Run = @Sendable (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Bool
+    /// What the new values lack.
+    struct Losses: OptionSet {
+        let rawValue: UInt8
+
+        /// The default has replaced a null that the type does not read.
+        static let null = Losses(rawValue: 1)
+        /// Parts that the type does not read.
+        static let parts = Losses(rawValue: 2)
+    }
+
+    /// From the old row to the new one, whose memory at the property's offset is not initialised before.
+    private typealias Run = @Sendable (UnsafeRawPointer, UnsafeMutableRawPointer) throws -> Losses
 
     let property: Property
     private let run: Run
 
     /// Initialises the property of the rows at some places, and calls a closure with those whose memory stays as it is, since the
-    /// value has no counterpart. Returns whether the default has replaced a null that the type does not read.
+    /// value has no counterpart.
     ///
     /// One column of a leaf at a time, so that the closure is retained once for 32 rows: threads that count the same references
     /// hold each other up.
-    func run(_ rows: Rows, _ places: UInt32, _ fail: (_ place: Int, _ reason: String) -> Void) -> Bool {
-        var replacesNull = false
+    func run(_ rows: Rows, _ places: UInt32, _ fail: (_ place: Int, _ reason: String) -> Void) -> Losses {
+        var losses: Losses = []
         let run = run
         places.forEachBit { place in
             do {
-                let isReplaced = try run(rows.old + place * rows.oldStride, rows.new + place * rows.newStride)
-                if isReplaced { replacesNull = true }
+                losses.formUnion(try run(rows.old + place * rows.oldStride, rows.new + place * rows.newStride))
             } catch {
                 fail(place, (error as? Failure)?.reason ?? "\(error)")
             }
         }
-        return replacesNull
+        return losses
     }
 
     init(_ property: Property, _ source: SchemaComparison.Source, from old: EntityDescription, isStep: Bool) {
@@ -52,7 +60,7 @@ struct PropertyConversion: Sendable {
             let initialize = Self.initializing(property)
             run = { _, new in
                 try initialize(new)
-                return false
+                return []
             }
         }
     }
@@ -61,7 +69,7 @@ struct PropertyConversion: Sendable {
         let (copy, offset, oldOffset) = (property.operations.copy, property.offset, old.offset)
         return { row, new in
             copy(new + offset, row + oldOffset)
-            return false
+            return []
         }
     }
 
@@ -75,16 +83,15 @@ struct PropertyConversion: Sendable {
                     throw Failure(reason: "is nil, and there is no default")
                 }
                 try initialize(new)
-                return false
+                return []
             }
             do {
-                try decode(bytes, as: property, new)
-                return false
+                return try decode(bytes, as: property, new) ? .parts : []
             } catch let failure as Failure {
                 let isNull = property.replacesNull && EncodedValue.isNull(bytes)
                 guard isStep || isNull else { throw failure }
                 try initialize(new)
-                return isNull
+                return isNull ? .null : []
             }
         }
     }
@@ -111,7 +118,7 @@ struct PropertyConversion: Sendable {
         let (offset, oldOffset) = (property.offset, old.offset)
         return { row, new in
             (new + offset).storeBytes(of: (row + oldOffset).load(as: RowNumber.self), as: RowNumber.self)
-            return false
+            return []
         }
     }
 
@@ -135,7 +142,7 @@ struct PropertyConversion: Sendable {
         let offset = property.offset
         if let initializeDefault = property.initializeDefault { return { initializeDefault($0 + offset) } }
         let nothing = nothing(of: property)
-        return { try decode(nothing, as: property, $0) }
+        return { _ = try decode(nothing, as: property, $0) }
     }
 
     /// The encoding of nil, no object, zero, or what is empty. Types of a program's own may have nothing of the sort.
@@ -144,11 +151,13 @@ struct PropertyConversion: Sendable {
         property.isNullable ? StoredForm.null : [UInt8](repeating: 0, count: 16)
     }
 
-    private static func decode(_ bytes: [UInt8], as property: Property, _ new: UnsafeMutableRawPointer) throws {
+    /// Returns whether there are parts that the type does not read.
+    private static func decode(_ bytes: [UInt8], as property: Property, _ new: UnsafeMutableRawPointer) throws -> Bool {
         try bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             do {
                 try property.operations.decode(&reader, new + property.offset)
+                return reader.hasUnreadParts
             } catch let error as UnreadableValue {
                 throw Failure(reason: "cannot be read as \(error.type.shortened(to: 200)): \(error.reason)")
             } catch let error as ByteReader.Failure {

@@ -13,6 +13,8 @@ struct RowConversion: Sendable {
     private(set) var failures: [ValidationFailure] = []
     /// Properties that were nil somewhere, and have their default there.
     private(set) var replacedNulls: [SchemaChange] = []
+    /// Properties of which some values had parts that their types do not read.
+    private(set) var unread: Set<String> = []
 
     /// - Parameters:
     ///   - entity: of the program.
@@ -35,11 +37,12 @@ struct RowConversion: Sendable {
             old: run.values, oldStride: oldStride, new: leaf.values, newStride: layout.stride)
         var (places, failed): (UInt32, [(place: Int, step: Int, reason: String)]) = (run.occupancy, [])
         for (number, step) in steps.enumerated() {
-            let replacesNull = step.run(rows, places) { place, reason in
+            let losses = step.run(rows, places) { place, reason in
                 places &= ~(1 << UInt32(place))
                 failed.append((place, number, reason))
             }
-            if replacesNull { noteReplacedNull(of: step.property) }
+            if losses.contains(.null) { noteReplacedNull(of: step.property) }
+            if losses.contains(.parts) { unread.insert("\(schema.entities[entity].name).\(step.property.name)") }
         }
         for (place, number, reason) in failed.sorted(by: { $0.place < $1.place }) {
             for step in steps.prefix(number) {

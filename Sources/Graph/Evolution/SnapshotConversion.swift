@@ -13,6 +13,8 @@ struct SnapshotConversion {
     private(set) var failures = ErrorList<ValidationFailure>()
     /// Properties of programs' own types that were nil somewhere, and have their default there.
     private(set) var replacedNulls: [SchemaChange] = []
+    /// Properties of which some values had parts that their types do not read, and which the result lacks.
+    private(set) var unread: Set<String> = []
 
     /// Converts everything. The result is good only without failures.
     ///
@@ -71,6 +73,7 @@ struct SnapshotConversion {
             for leaf in part.leaves { _ = result.entities[entity].rows.insert(leaf) }
             for failure in part.failures where failures.count < RowConversion.failureLimit { failures.append(failure) }
             replacedNulls += part.replacedNulls.filter { !replacedNulls.contains($0) }
+            unread.formUnion(part.unread)
         }
     }
 

@@ -15,7 +15,9 @@ extension JournalOpening {
                 lengthBytes: found.status.lengthBytes, path: location.text, remembered: found.remembered)
             let scan = try reader.scan(into: &state, replay: replay)
             let addition = try finish(&state)
-            var diagnostics = Self.diagnostics(of: found.status) + Self.diagnostics(of: scan)
+            var diagnostics = Self.diagnostics(of: scan)
+            if !diagnostics.isEmpty || found.damagedCopy != nil || scan.tail != .clean { try options.willRepair?() }
+            diagnostics = Self.diagnostics(of: found.status) + diagnostics
             diagnostics += try putInOrder(file, found, scan, lock, location)
             var writer = JournalWriter(
                 file: file, names: found.names, path: location.text, header: header, end: scan.validEnd,

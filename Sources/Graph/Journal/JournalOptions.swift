@@ -21,6 +21,9 @@ struct JournalOptions: Sendable {
     /// blocks: two writers that share a file in spite of all locks then notice each other by its length.
     var allocationChoices: UInt64 = 16
 
+    /// Is told before an opening repairs a file, or forgets what it was to be, of which `diagnostics` then tells; nil to go on.
+    var willRepair: (@Sendable () throws(GraphError) -> Void)?
+
     /// For identifiers and salts.
     var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
 

@@ -28,7 +28,8 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         case otherValues
         /// Values of a program's own type, or values that they have replaced since, have parts that this type does not read: a
         /// newer version of the program has written them, or the type has lost a property. They stay in the file until it is
-        /// compacted, so it is not compacted by itself. If they are not needed, call ``Coordinator/compact(progress:)``.
+        /// compacted, so it is not compacted by itself. If they are not needed, call ``Coordinator/compact(progress:)``. A file that
+        /// was converted to another schema lacks them; the old one beside it has them.
         case unreadValues
         /// The program's schema differs from the file's in a name, a rule, a number or an index, and the file has taken note,
         /// unless it is only read.
@@ -53,13 +54,13 @@ public struct StoreDiagnostic: Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
-    static func unreadValues(of property: String) -> StoreDiagnostic {
-        StoreDiagnostic(
-            .unreadValues,
-            """
-            \(property): some values have parts that their type does not read; the file is not compacted by itself, and \
-            compact() drops them
-            """)
+    /// - Parameter isConverted: whether the file was converted to another schema.
+    static func unreadValues(of property: String, isConverted: Bool = false) -> StoreDiagnostic {
+        let what =
+            isConverted
+            ? "had parts that their type does not read; the conversion has left them out"
+            : "have parts that their type does not read; the file is not compacted by itself, and compact() drops them"
+        return StoreDiagnostic(.unreadValues, "\(property): some values \(what)")
     }
 
     /// The byte and the sentence.
