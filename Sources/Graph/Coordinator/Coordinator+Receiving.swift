@@ -171,7 +171,9 @@ struct ReceivedRecords {
             try replay.apply(record.kind, record.payload)
             if record.kind == .schema { _ = try replay.recordsToAppend() }
         } catch {
-            guard case .invalidRecord(_, _, _, let reason) = error else { throw error }
+            guard case .invalidRecord(_, _, _, let reason) = replay.explained(error) else {
+                throw replay.explained(error)
+            }
             throw .invalidLog(reason: "behind commit \(own.commit) comes what does not fit: \(reason)")
         }
         self.replay = replay

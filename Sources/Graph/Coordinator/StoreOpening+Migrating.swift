@@ -11,8 +11,10 @@ extension StoreOpening {
         var consumers: [String: HistoryToken] = [:]
         /// The oldest state to which it leads back.
         var oldest = HistoryToken()
-        /// How many rows each entity has.
+        /// How many rows each entity has, or is taken to have.
         let rowCounts: [Int]
+        /// Whether there are none.
+        let isEmpty: Bool
 
         /// Releases rows, links and indexes on another thread, since that takes long. Schema and token stay.
         mutating func release() {
@@ -67,35 +69,38 @@ extension StoreOpening {
     /// - Throws: `.schemaMismatch`, with what cannot be converted; `.migrationFailed`, with objects that do not fit;
     ///   `.migrationStepFailed`; and what opening and compacting throw.
     func migrate(unreadable: GraphError? = nil) async throws(GraphError) -> OpenedStore {
-        let isRehearsed = Mutex(false)
-        var opening = self
-        opening.options.willRepair = { [path] () throws(GraphError) in
-            isRehearsed.withLock { $0 = true }
+        // Whoever opens the file is to learn of its damage: if the conversion fails, nothing is repaired.
+        let isDamaged = Mutex(false)
+        let found = Mutex<Original?>(nil)
+        var looking = self
+        looking.options.willRepair = { [path] () throws(GraphError) in
+            isDamaged.withLock { $0 = true }
             throw .schemaMismatch(path: path, differences: [])
         }
         do throws(GraphError) {
-            return try await opening.replaceFile(unreadable)
+            return try await looking.replaceFile(unreadable) { original in found.withLock { $0 = original } }
         } catch {
-            guard isRehearsed.withLock({ $0 }) else { throw error }
+            guard isDamaged.withLock({ $0 }), let original = found.withLock({ $0 }) else { throw error }
+            let migrated = try await migrated(original, unreadable)
+            return try await replaceFile(unreadable, (original.snapshot.token, migrated))
         }
-        // Who opens a file learns of its damage: nothing is repaired if the conversion fails.
-        opening = self
-        opening.isReadOnly = true
-        _ = try await opening.replaceFile(unreadable)
-        return try await replaceFile(unreadable)
     }
 
-    private func replaceFile(_ unreadable: GraphError?) async throws(GraphError) -> OpenedStore {
+    /// - Parameter ready: what a state comes to.
+    private func replaceFile(
+        _ unreadable: GraphError?, _ ready: (state: HistoryToken, migrated: Migrated)? = nil,
+        noting note: @escaping @Sendable (Original) -> Void = { _ in }
+    ) async throws(GraphError) -> OpenedStore {
         var (source, original) = try await replayOriginal { (original) throws(GraphError) in
             _ = try route(from: original)
+            note(original)
         }
         guard !source.wasCreated else { return empty(source) }
         let migrated: Migrated
-        do throws(GraphError) {
-            migrated = try await convert(original)
-        } catch {
-            if case .migrationFailed = error, let unreadable, try !hasSteps(for: original.record) { throw unreadable }
-            throw error
+        if let ready, ready.state == original.snapshot.token {
+            migrated = ready.migrated
+        } else {
+            migrated = try await self.migrated(original, unreadable)
         }
         original.release()
         let record = programRecord.following(original.record)
@@ -116,6 +121,17 @@ extension StoreOpening {
             isMigrated: !isReadOnly,
             isConverted: isReadOnly
         )
+    }
+
+    private func migrated(_ original: Original, _ unreadable: GraphError?) async throws(GraphError) -> Migrated {
+        do throws(GraphError) {
+            return try await convert(original)
+        } catch {
+            if case .migrationFailed = error, let unreadable, try !hasSteps(for: original.record, isEmpty: false) {
+                throw unreadable
+            }
+            throw error
+        }
     }
 
     private func replace(
@@ -213,23 +229,26 @@ extension StoreOpening {
     // MARK: Converting
 
     /// Whether the plan has something to say about a file of this schema, of which the program itself needs none but notes.
-    func hasSteps(for record: SchemaRecord) throws(GraphError) -> Bool {
-        try !route(from: try Self.original(of: record, rowCount: 0)).steps.isEmpty
+    func hasSteps(for record: SchemaRecord, isEmpty: Bool) throws(GraphError) -> Bool {
+        try !route(from: try Self.original(of: record, rowCount: 0, isEmpty: isEmpty)).steps.isEmpty
     }
 
     /// What opening a file of this schema makes of the differences, if it has objects.
     ///
     /// - Throws: `.schemaMismatch` if it would be refused.
     func changes(from record: SchemaRecord) throws(GraphError) -> [SchemaChange] {
-        let route = try route(from: try Self.original(of: record, rowCount: SchemaComparison.someRows))
+        let route = try route(
+            from: try Self.original(of: record, rowCount: SchemaComparison.someRows, isEmpty: false))
         return route.direct.changes.map { $0.handling == .refused ? $0.handled(.converted) : $0 }
     }
 
-    private static func original(of record: SchemaRecord, rowCount: Int) throws(GraphError) -> Original {
+    private static func original(
+        of record: SchemaRecord, rowCount: Int, isEmpty: Bool
+    ) throws(GraphError) -> Original {
         let schema = try Schema(record)
         return Original(
             snapshot: Snapshot(schema: schema), counters: [], record: record,
-            rowCounts: schema.entities.map { _ in rowCount })
+            rowCounts: schema.entities.map { _ in rowCount }, isEmpty: isEmpty)
     }
 
     /// What the program says of its schema.
@@ -254,7 +273,7 @@ extension StoreOpening {
         try refuseNewerFile(original.record, direct, hadSchema: hadSchema)
         guard let plan, !plan.steps.isEmpty else { return try checked(directRoute) }
         let comparisons = schemas.map(comparison)
-        let number = try number(of: original.record, in: plan, schemas, comparisons, direct)
+        let number = try number(of: original, in: plan, schemas, comparisons, direct)
         let steps = Array(zip(plan.steps, schemas.dropFirst()).map { (step: $0, schema: $1) })
         guard number < steps.count else { return try checked(directRoute) }
         return try checked(Route(direct: direct, comparison: comparisons[number], steps: steps[number...]))
@@ -287,9 +306,10 @@ extension StoreOpening {
     ///   - direct: of the file's schema with the program's.
     /// - Throws: `.schemaMismatch` if the file fits neither the program's schema nor a version of its plan, or several.
     private func number(
-        of record: SchemaRecord, in plan: MigrationPlan, _ schemas: [Schema], _ comparisons: [SchemaComparison],
+        of original: Original, in plan: MigrationPlan, _ schemas: [Schema], _ comparisons: [SchemaComparison],
         _ direct: SchemaComparison
     ) throws(GraphError) -> Int {
+        let record = original.record
         if let version = record.version, let number = plan.versions.lastIndex(of: version) { return number }
         if let number = schemas.firstIndex(where: { SchemaRecord($0).entities == record.entities }) { return number }
         func possible(_ comparisons: [SchemaComparison]) -> [Int] {
@@ -299,19 +319,22 @@ extension StoreOpening {
                     && (isLast || !record.earlier.contains(SchemaRecord(schemas[number]).fingerprint))
             }
         }
-        let found = possible(comparisons.dropLast() + [direct])
-        if found == [plan.steps.count], direct.changes.contains(where: { !$0.isNeutral }) {
+        func accepted(_ found: Int) throws(GraphError) -> Int {
+            guard found == plan.steps.count, !original.isEmpty, direct.changes.contains(where: { !$0.isNeutral }) else {
+                return found
+            }
             // It may come from an earlier version, to which the program then added something.
             let title =
                 "the file names no version of the migration plan, and steps may be meant for it: "
                 + "declare its schema as a version of the plan"
             throw .schemaMismatch(path: path, differences: ErrorList([title] + direct.changes.map(\.description)))
         }
-        if found.count == 1 { return found[0] }
+        let found = possible(comparisons.dropLast() + [direct])
+        if found.count == 1 { return try accepted(found[0]) }
         guard !found.isEmpty else { throw mismatch(comparisons.dropLast() + [direct], plan.versions) }
         // Where there are no objects more is possible. But a version is the same for all its files.
         let certain = possible((comparisons.dropLast() + [direct]).map(\.asIfThereWereObjects))
-        if certain.count == 1 { return certain[0] }
+        if certain.count == 1 { return try accepted(certain[0]) }
         let names = found.map { plan.versions[$0] }.joined(separator: ", ").shortened(to: 400)
         throw .schemaMismatch(
             path: path,
@@ -428,7 +451,8 @@ extension StoreReplay {
     var original: StoreOpening.Original {
         StoreOpening.Original(
             snapshot: snapshot, counters: counters, record: fileRecord, consumers: consumers,
-            oldest: oldest ?? HistoryToken(), rowCounts: snapshot.entities.map(\.rows.count))
+            oldest: oldest ?? HistoryToken(), rowCounts: snapshot.entities.map(\.rows.count),
+            isEmpty: snapshot.entities.allSatisfy { $0.rows.count == 0 })
     }
 }
 

@@ -64,11 +64,10 @@ struct StoreOpening: Sendable {
             let (source, replay) = try await replay(keepsIndexes: false) {
                 (replay: inout StoreReplay) throws(GraphError) in
                 // Even if the file could take note of all that has changed, or nothing has, a plan may have something to say.
-                if plan != nil, try hasSteps(for: replay.fileRecord) { throw try replay.mismatch() }
+                let isEmpty = replay.snapshot.entities.allSatisfy { $0.rows.count == 0 }
+                if plan != nil, try hasSteps(for: replay.fileRecord, isEmpty: isEmpty) { throw try replay.mismatch() }
                 let records = try replay.finish()
-                guard isReceived else { return records }
-                try replay.requireSameRules()
-                return []
+                return isReceived ? [] : records
             }
             guard !source.wasCreated else { return empty(source) }
             return OpenedStore(

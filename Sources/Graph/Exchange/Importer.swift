@@ -13,7 +13,7 @@ struct Importer {
     private var lines: [RowID: SourceLine] = [:]
     /// The references that wait, by the target's entity and identifier.
     private var waiting: [Target: [WaitingReference]] = [:]
-    /// The lists of which links wait: those that come later wait, too, as the order of the lines is that of the members.
+    /// The ordered lists of which links wait: those that come later wait, too, as the order of the lines is that of the members.
     private var waitingLists: Set<List> = []
 
     private struct Target: Hashable {
@@ -35,7 +35,7 @@ struct Importer {
         (self.schema, self.counters, self.sources, self.point) = (schema, counters, sources, point)
         entities = schema.exchangedEntities
         for reference in point.waiting.elements { waiting[target(of: reference), default: []].append(reference) }
-        waitingLists = Set(point.waitingLinks.elements.map(List.init))
+        waitingLists = Set(point.waitingLinks.elements.filter(isOrdered).map(List.init))
     }
 
     /// Rows and links since the last save.
@@ -59,7 +59,7 @@ struct Importer {
             let links = WaitingLinks(entity: entity, toMany: toMany, owner: owner, members: members, line: line)
             if waitingLists.contains(List(links)) || !link(links, &state) {
                 point.waitingLinks.append(links)
-                waitingLists.insert(List(links))
+                if isOrdered(links) { waitingLists.insert(List(links)) }
             }
             (point.linkCount, pendingCount) = (point.linkCount + members.count, pendingCount + max(members.count, 1))
         }
@@ -166,6 +166,10 @@ struct Importer {
             state.snapshot.contains(RowID(entity: entity, row: row))
         else { return nil }
         return row
+    }
+
+    private func isOrdered(_ links: WaitingLinks) -> Bool {
+        schema.entities[links.entity].toManys[links.toMany].isOrdered
     }
 
     /// Makes rows the last members of an owner; false if it or one of them is not there.

@@ -391,7 +391,8 @@ private struct Passage {
         while token.commit < commit {
             switch try tail.next(in: &window) {
             case .none(let reason):
-                if let end, tail.offset < end.offset, !isClosed { throw tail.corrupt(reason) }
+                let isOlderCopy = isClosed && tail.offset >= window.lengthBytes
+                if let end, tail.offset < end.offset, !isOlderCopy { throw tail.corrupt(reason) }
                 return false
             case .entry(let entry): try pass(entry)
             }

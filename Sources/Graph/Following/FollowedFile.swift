@@ -60,10 +60,7 @@ struct FollowedFile: Sendable {
                 try reading.replay.apply(entry)
                 if entry.kind == .commit { reading.time = (try? CommitRecord.head(of: entry.payload).time) ?? 0 }
             },
-            finish: { (reading: inout Reading) throws(GraphError) in
-                _ = try reading.replay.finish()
-                try reading.replay.requireSameRules()
-            })
+            finish: { (reading: inout Reading) throws(GraphError) in _ = try reading.replay.finish() })
         reading.replay.snapshot.token.store = contents.storeID
         reading.replay.keepIndexes()
         let records = try DurableRecords(
@@ -108,7 +105,11 @@ struct FollowedFile: Sendable {
 
     private mutating func apply(_ record: DurableRecords.Record) throws(GraphError) -> Step? {
         let before = snapshot
-        try replay.apply(record.kind, record.payload, sequence: record.sequence, offset: record.offset)
+        do throws(GraphError) {
+            try replay.apply(record.kind, record.payload, sequence: record.sequence, offset: record.offset)
+        } catch {
+            throw replay.explained(error)
+        }
         if record.kind == .schema { _ = try replay.recordsToAppend() }
         guard record.kind == .commit, let head = try? CommitRecord.head(of: record.payload) else { return nil }
         return Step(before: before, after: snapshot, head: head, time: head.time, bytes: record.payload.count)

@@ -41,11 +41,12 @@ extension StoreReplay {
         }
     }
 
-    /// A program that follows a file, or receives its commits, needs no other rules than that file has.
-    ///
-    /// - Throws: `.schemaMismatch` unless the schemas differ in names, order and indexes alone.
-    func requireSameRules() throws(GraphError) {
-        if try !changes().allSatisfy(\.isNeutral) { throw try mismatch() }
+    /// What to say of a commit of others that does not fit: if the program has other rules than the file, the commit may be sound.
+    func explained(_ error: GraphError) -> GraphError {
+        guard case .invalidRecord(_, _, _, let reason) = error, let changes = try? changes(),
+            !changes.allSatisfy(\.isNeutral)
+        else { return error }
+        return (try? mismatch("a commit does not fit the program: \(reason)")) ?? error
     }
 
     private func comparison() throws(GraphError) -> SchemaComparison {

@@ -516,6 +516,9 @@ struct MigrationPlanTests {
         }
         #expect(differences.first?.hasPrefix("the file names no version of the migration plan, and steps may") == true)
         #expect(differences.count == 2)
+        // A store that was never filled needs no plan.
+        try await Coordinator(for: Between.Price.self, at: folder.file("empty.graph")).close()
+        try await Coordinator(for: Last.Price.self, at: folder.file("empty.graph"), migration: plan).close()
         // Declared, it is certain.
         let whole = MigrationPlan(
             .custom(from: P1.self, to: Between.self) { _, _ in },
