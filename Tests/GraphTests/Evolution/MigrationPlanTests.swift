@@ -323,6 +323,18 @@ struct MigrationPlanTests {
         }
     }
 
+    /// What a program had between these two, without a plan.
+    private enum Q1: SchemaVersion {
+        static let entities: [any Entity.Type] = [Price.self]
+        struct Price: Entity {
+            var amount = 0, note: String?
+            static let schema = EntitySchema<Price>("Price") {
+                $0.attribute("amount", \.amount)
+                $0.attribute("note", \.note)
+            }
+        }
+    }
+
     /// The newest version, changed in place.
     private enum Changed {
         enum P2: SchemaVersion {
@@ -485,16 +497,6 @@ struct MigrationPlanTests {
     /// It is like none but the last one, and comes from the first one.
     @Test(.bug(id: "a step was left out", "its schema was taken for that of the newest version"))
     func `a file of a schema between two versions is refused`() async throws {
-        enum Between: SchemaVersion {
-            static let entities: [any Entity.Type] = [Price.self]
-            struct Price: Entity {
-                var amount = 0, note: String?
-                static let schema = EntitySchema<Price>("Price") {
-                    $0.attribute("amount", \.amount)
-                    $0.attribute("note", \.note)
-                }
-            }
-        }
         enum Last: SchemaVersion {
             static let entities: [any Entity.Type] = [Price.self]
             struct Price: Entity {
@@ -507,8 +509,8 @@ struct MigrationPlanTests {
                 }
             }
         }
-        let store = try await Coordinator(for: Between.Price.self, at: folder.file())
-        try await store.transaction { _ = $0.insert(Between.Price(amount: 5)) }
+        let store = try await Coordinator(for: Q1.Price.self, at: folder.file())
+        try await store.transaction { _ = $0.insert(Q1.Price(amount: 5)) }
         try await store.close()
         let plan = MigrationPlan(.custom(from: P1.self, to: Last.self) { _, _ in })
         let differences = try await refusal {
@@ -517,12 +519,12 @@ struct MigrationPlanTests {
         #expect(differences.first?.hasPrefix("the file names no version of the migration plan, and steps may") == true)
         #expect(differences.count == 2)
         // A store that was never filled needs no plan.
-        try await Coordinator(for: Between.Price.self, at: folder.file("empty.graph")).close()
+        try await Coordinator(for: Q1.Price.self, at: folder.file("empty.graph")).close()
         try await Coordinator(for: Last.Price.self, at: folder.file("empty.graph"), migration: plan).close()
         // Declared, it is certain.
         let whole = MigrationPlan(
-            .custom(from: P1.self, to: Between.self) { _, _ in },
-            .custom(from: Between.self, to: Last.self) { old, new in
+            .custom(from: P1.self, to: Q1.self) { _, _ in },
+            .custom(from: Q1.self, to: Last.self) { old, new in
                 for price in try new.fetch(Last.Price.self) { price.amount *= 100 }
             })
         let opened = try await Coordinator(for: Last.Price.self, at: folder.file(), migration: whole)
@@ -584,16 +586,6 @@ struct MigrationPlanTests {
         let first = try await Coordinator(for: P1.Price.self, at: folder.file())
         try await first.transaction { _ = $0.insert(P1.Price(amount: 5)) }
         try await first.close()
-        enum Q1: SchemaVersion {
-            static let entities: [any Entity.Type] = [Price.self]
-            struct Price: Entity {
-                var amount = 0, note: String?
-                static let schema = EntitySchema<Price>("Price") {
-                    $0.attribute("amount", \.amount)
-                    $0.attribute("note", \.note)
-                }
-            }
-        }
         let plan = MigrationPlan(.custom(from: Q1.self, to: P2.self) { _, _ in })
         let differences = try await refusal {
             try await Coordinator(for: P2.Price.self, at: folder.file(), migration: plan)
