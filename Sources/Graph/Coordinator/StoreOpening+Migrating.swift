@@ -89,12 +89,14 @@ extension StoreOpening {
     /// - Parameter ready: what a state comes to.
     private func replaceFile(
         _ unreadable: GraphError?, _ ready: (state: HistoryToken, migrated: Migrated)? = nil,
-        noting note: @escaping @Sendable (Original) -> Void = { _ in }
+        noting note: @escaping @Sendable (Original?) -> Void = { _ in }
     ) async throws(GraphError) -> OpenedStore {
         var (source, original) = try await replayOriginal { (original) throws(GraphError) in
             _ = try route(from: original)
             note(original)
         }
+        // Nothing was damaged: the file's state is released as soon as it is converted.
+        note(nil)
         guard !source.wasCreated else { return empty(source) }
         let migrated: Migrated
         if let ready, ready.state == original.snapshot.token {
